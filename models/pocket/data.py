@@ -33,7 +33,7 @@ UNO_SCALE = 0.015
 STAKE = 0.02
 """A decision of which less depends (the best option's lead over the mean) is taught less often."""
 TIC_TAC_TOE_SCALE = 0.2
-SHARES = {"uno 2": 0.78, "uno 3": 0.05, "uno 4": 0.04, "tic-tac-toe": 0.13}
+SHARES = {"uno 2": 0.76, "uno 3": 0.04, "uno 4": 0.04, "tic-tac-toe": 0.16}
 STRAY = 0.25
 """How often the learner's seat leaves the teacher's move for a random one."""
 

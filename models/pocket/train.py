@@ -3,6 +3,9 @@
 First a teacher learns UNO from playouts (`teacher`), then the network learns to answer the
 project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax. The number of
 steps is fixed, so the same seed on the same machine gives the same weights.
+
+Each worker is a process of one thread with a model of its own: it computes the gradient on its
+share of every batch, and all of them step along the mean.
 """
 
 from __future__ import annotations
@@ -18,7 +21,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
+from torch import multiprocessing as processes
 from torch.nn import functional
+from torch.nn.utils import clip_grad_norm_
+from torch.optim import AdamW, Muon, Optimizer
+from torch.optim.lr_scheduler import LambdaLR
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from models.pocket.data import CLOZE, COUNTERFACTUAL, LABELS, Lesson, Writer, lessons, prompts_of
@@ -29,7 +36,8 @@ from models.pocket.trees import Batch, Tree, collate
 
 WEIGHTS = Path(__file__).parent / "weights"
 VOCABULARY = 1600
-WARMUP = 200
+WARMUP = 1 / 80
+"""The share of the steps in which the learning rate rises."""
 PARTS = 20
 POOL = 16
 """Batches are cut from this many batches' worth of trees, so that like lengths meet."""
@@ -37,35 +45,35 @@ POOL = 16
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parse(arguments)
-    torch.set_num_threads(options.threads)
-    torch.manual_seed(options.seed)
-    started = time.time(), time.process_time()
+    started = time.time()
     network = teach(options.seed, options.taught)
-    print(f"teacher ready after {time.time() - started[0]:.0f} s", flush=True)
+    print(f"teacher ready after {time.time() - started:.0f} s", flush=True)
     tokenizer = tokenizer_for(network, options.seed)
-    model = build(
-        len(tokenizer),
-        options.width,
-        options.layers,
-        options.heads,
-        options.hidden,
-        tokenizer.eos_token_id,
-        tokenizer.pad_token_id,
-    )
+    gradients = Gradients(options.workers, blank(options, tokenizer).num_parameters())
+    work = options, network, tokenizer, gradients, started
+    processes.spawn(train_worker, work, options.workers)  # type: ignore[attr-defined,no-untyped-call]
+
+
+def train_worker(
+    worker: int,
+    options: argparse.Namespace,
+    network: Network,
+    tokenizer: PreTrainedTokenizerFast,
+    gradients: Gradients,
+    started: float,
+) -> None:
+    """One of the workers; the first one reports and saves."""
+    torch.set_num_threads(1)
+    model = blank(options, tokenizer)
     settings = {name: value for name, value in vars(options).items() if name != "out"}
-    for losses in train(model, tokenizer, network, options):
-        minutes = round((time.time() - started[0]) / 60, 1)
-        cpu_minutes = round((time.process_time() - started[1]) / 60, 1)
-        print(
-            f"{minutes} minutes, loss {losses[-1]:.4f}, part {len(losses)} of {PARTS}", flush=True
-        )
-        report = {
-            "settings": settings,
-            "losses": losses,
-            "minutes": minutes,
-            "cpu_minutes": cpu_minutes,
-        }
-        save(model, tokenizer, options.out, report)
+    for losses in train(worker, model, tokenizer, network, options, gradients):
+        if worker == 0:
+            minutes = round((time.time() - started) / 60, 1)
+            print(
+                f"{minutes} minutes, loss {losses[-1]}, part {len(losses)} of {PARTS}", flush=True
+            )
+            report = {"settings": settings, "losses": losses, "minutes": minutes}
+            save(model, tokenizer, options.out, report)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -75,18 +83,32 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--out", type=Path, default=WEIGHTS, help="folder for the checkpoint")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=2, help="processes of one thread")
     parser.add_argument("--taught", type=int, default=100_000, help="decisions a teaching round")
-    parser.add_argument("--steps", type=int, default=7000)
+    parser.add_argument("--steps", type=int, default=16000)
     parser.add_argument("--batch", type=int, default=32, help="decisions a step")
-    parser.add_argument("--rate", type=float, default=2.5e-3, help="highest learning rate")
-    parser.add_argument("--rotations", type=int, default=2, help="cloze prompts a decision")
-    parser.add_argument("--verdicts", type=int, default=3, help="counterfactual prompts a decision")
+    parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
+    parser.add_argument("--rotations", type=int, default=3, help="cloze prompts a decision")
+    parser.add_argument("--verdicts", type=int, default=2, help="counterfactual prompts a decision")
     parser.add_argument("--width", type=int, default=96)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--hidden", type=int, default=256)
     return parser.parse_args(arguments)
+
+
+def blank(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+    """The network before training: the same in every worker."""
+    torch.manual_seed(options.seed)
+    return build(
+        len(tokenizer),
+        options.width,
+        options.layers,
+        options.heads,
+        options.hidden,
+        tokenizer.eos_token_id,
+        tokenizer.pad_token_id,
+    )
 
 
 def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:
@@ -102,33 +124,55 @@ def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTo
 def batches(
     source: Iterator[Lesson], writer: Writer, options: argparse.Namespace, rng: np.random.Generator
 ) -> Iterator[Batch]:
-    """Batches of trees of about the same length, without end."""
+    """A worker's share of each batch, of trees of about the same length, without end.
+
+    All workers take short and long ones in the same order, so none waits for another's.
+    """
+    size = options.batch // options.workers
+    orders = np.random.default_rng((options.seed, 3))
     while True:
         pool: list[Tree] = [
             writer.lesson(lesson, rng, options.rotations, options.verdicts)
-            for lesson in islice(source, POOL * options.batch)
+            for lesson in islice(source, POOL * size)
         ]
         pool.sort(key=len)
-        for number in rng.permutation(POOL):
-            yield collate(pool[number * options.batch : (number + 1) * options.batch], len(LABELS))
+        for number in orders.permutation(POOL):
+            yield collate(pool[number * size : (number + 1) * size], len(LABELS))
+
+
+class Gradients:
+    """Where the workers leave their gradients and find the mean of all."""
+
+    def __init__(self, workers: int, size: int) -> None:
+        self.rows = torch.zeros(workers, size).share_memory_()  # type: ignore[no-untyped-call]
+        self.barrier = processes.get_context("spawn").Barrier(workers)
+
+    def average(self, worker: int, parameters: Sequence[Tensor]) -> None:
+        """Sets every gradient to its mean over the workers; returns when all have called it."""
+        gradients = [found for parameter in parameters if (found := parameter.grad) is not None]
+        torch.cat([gradient.flatten() for gradient in gradients], out=self.rows[worker])
+        self.barrier.wait()
+        mean = self.rows.mean(0).split([gradient.numel() for gradient in gradients])
+        self.barrier.wait()
+        for gradient, part in zip(gradients, mean, strict=True):
+            gradient.copy_(part.view_as(gradient))
 
 
 def train(
+    worker: int,
     model: LlamaForCausalLM,
     tokenizer: PreTrainedTokenizerFast,
     network: Network,
     options: argparse.Namespace,
+    gradients: Gradients,
 ) -> Iterator[list[float]]:
-    """Trains in place; yields after each of PARTS parts of the way, with the mean loss of each so
-    far, in nats above the targets' own entropy."""
+    """Trains in place; yields after each of PARTS parts of the way, with this worker's mean loss
+    of each so far, in nats above the targets' own entropy."""
     writer = Writer(tokenizer)
-    rng = np.random.default_rng((options.seed, 2))
+    rng = np.random.default_rng((options.seed, 2, worker))
     source = batches(lessons(network, rng), writer, options, rng)
-    matrices = [p for p in model.parameters() if p.dim() == 2]
-    vectors = [p for p in model.parameters() if p.dim() == 1]
-    groups = [{"params": matrices, "weight_decay": 0.01}, {"params": vectors, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=options.rate, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: pace(s, options.steps))
+    optimizers = optimizers_of(model, options.rate)
+    schedules = [LambdaLR(each, lambda s: pace(s, options.steps)) for each in optimizers]
     labels = torch.tensor(writer.labels)
     losses: list[float] = []
     for part in range(PARTS):
@@ -136,19 +180,34 @@ def train(
         steps = options.steps * (part + 1) // PARTS - options.steps * part // PARTS
         for batch in islice(source, steps):
             loss = loss_of(model, batch, labels)
-            optimizer.zero_grad()
+            model.zero_grad()
             torch.autograd.backward(loss)
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
+            gradients.average(worker, list(model.parameters()))
+            clip_grad_norm_(model.parameters(), 1.0)
+            for optimizer, schedule in zip(optimizers, schedules, strict=True):
+                optimizer.step()
+                schedule.step()
             total += loss.item() / steps
         losses.append(round(total, 4))
         yield losses
 
 
+def optimizers_of(model: LlamaForCausalLM, rate: float) -> tuple[Optimizer, Optimizer]:
+    """Muon for the matrices of the layers, AdamW for the rest.
+
+    In side by side runs of 1,000 steps Muon came .02 nats lower than AdamW alone.
+    """
+    matrices = [p for p in model.model.layers.parameters() if p.dim() == 2]
+    others = [p for p in model.parameters() if all(p is not matrix for matrix in matrices)]
+    return (
+        Muon(matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+        AdamW(others, lr=rate, betas=(0.9, 0.98), weight_decay=0.0),
+    )
+
+
 def pace(step: int, steps: int) -> float:
     """The share of the highest learning rate: a linear start, then half a cosine."""
-    return min(1.0, (step + 1) / WARMUP) * (
+    return min(1.0, (step + 1) / (WARMUP * steps)) * (
         0.02 + 0.98 * (1 + math.cos(math.pi * step / steps)) / 2
     )
 

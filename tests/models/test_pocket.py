@@ -42,7 +42,8 @@ def writer() -> Writer:
 
 @pytest.fixture(scope="module")
 def teacher() -> Network:
-    return teach(seed=1, decisions=6000, rounds=2)
+    # Fitted to fewer decisions, a teacher's opinion is too noisy to judge by.
+    return teach(seed=1, decisions=15_000, rounds=2)
 
 
 @pytest.fixture(scope="module")
@@ -154,8 +155,7 @@ def test_training_lowers_the_loss_and_leaves_a_checkpoint(
     tmp_path: Path, teacher: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train, "teach", lambda seed, decisions: teacher)
-    monkeypatch.setattr(train, "WARMUP", 20)
-    small = "--steps 120 --batch 8 --width 32 --layers 2 --heads 2 --hidden 64 --threads 1"
+    small = "--steps 120 --batch 8 --width 32 --layers 2 --heads 2 --hidden 64 --workers 1"
     train.main([*small.split(), "--rate", "0.01", "--out", str(tmp_path)])
     losses = train.json.loads((tmp_path / "training.json").read_text())["losses"]
     assert losses[-1] < losses[0] / 3
@@ -179,7 +179,7 @@ def test_it_chooses_better_than_chance_in_the_teachers_eyes(
         worth = lesson.logits - lesson.logits.mean()
         gained += worth[scores.argmax()]
         possible += worth.max()
-    assert gained > 0.1 * possible  # a random choice gains nothing on average
+    assert gained > 0.3 * possible
 
 
 def rotations_summed(rows: np.ndarray) -> np.ndarray:
@@ -191,13 +191,11 @@ def rotations_summed(rows: np.ndarray) -> np.ndarray:
 def test_it_beats_a_random_player_at_tic_tac_toe(
     method: data.Method, model: LlamaForCausalLM, writer: Writer
 ) -> None:
-    # A random player wins 58.5% of its games in seat 0 and 28.8% in seat 1.
-    wins = 0
-    for seat in (0, 1):
-        won, lost, drawn = play(model, writer, TicTacToe(), method, seat, deals=200, seed=5)
-        assert won + lost + drawn == 200
-        wins += won
-    assert wins > 0.437 * 400 + 20  # two standard errors above
+    # A random first player wins 58.5% of games and loses 28.8%.
+    wins, losses, draws = play(model, writer, TicTacToe(), method, seat=0, deals=200, seed=5)
+    assert wins + losses + draws == 200
+    assert wins > 140
+    assert losses < 40
 
 
 def test_play_is_the_same_each_time(model: LlamaForCausalLM, writer: Writer) -> None:
