@@ -8,10 +8,10 @@ PAPER ?= llm_uno
 DEALS ?= 2000
 
 .DEFAULT_GOAL := help
-.PHONY: help run reproduce test test-all check ui clean
+.PHONY: help run reproduce test test-all test-cluster check ui clean
 
 help: ## list the commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 
 run: $(READY) ## play the main job: two prompting methods of a small language model in UNO
 	$(PY) -m pipeline.run
@@ -20,10 +20,13 @@ reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|audit
 	$(PY) -m pipeline.reproduce $(PAPER) --models $(MODELS) --deals $(DEALS)
 
 test: $(READY) ## run the tests
-	$(PY) -m pytest -m "not slow"
+	$(PY) -m pytest -m "not slow and not cluster"
 
 test-all: $(READY) ## run the tests, slow ones too
-	$(PY) -m pytest
+	$(PY) -m pytest -m "not cluster"
+
+test-cluster: $(READY) ## run the tests on real clusters: Ray of two nodes, SLURM where root
+	$(PY) -m pytest -m cluster
 
 check: $(READY) ## lint and type-check
 	$(VENV)/bin/ruff check .

@@ -6,7 +6,7 @@ with `next` and `send`, and a scheduler runs thousands at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -96,5 +96,20 @@ class Prepared(Protocol):
 
         All chance in it is settled by the arguments and the agent's settings, so that every
         worker comes to the same agent. One that has nothing to ask yields nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class Told(Protocol):
+    """An agent that hears how a match ended."""
+
+    def tell(
+        self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
+    ) -> Generator[Request, Reply, None]:
+        """Yields requests whose replies nobody needs and no record keeps.
+
+        seat: its own. moves: what was played since its last decision. ending: the last state,
+        drawn for a person. returns: as `Game.returns` gives them.
         """
         ...

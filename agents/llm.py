@@ -32,4 +32,6 @@ class LLM:
         if isinstance(answer, Decision):
             return answer
         option = int(rng.integers(len(turn.options)))
-        return Decision(option, answer.status, fallback=True, attempts=answer.attempts)
+        return Decision(
+            option, answer.status, fallback=True, attempts=answer.attempts, notes=answer.notes
+        )

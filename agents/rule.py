@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
-from games.base import Game, Scripted
+from agents.base import Decision, Goal, Thinking, Turn
+from games.base import Aiming, Game, Scripted
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,13 @@ class Rule:
                 f"{type(game).__name__} has no scripted policy {self.policy!r}; "
                 f"it has {', '.join(known) or 'none'}"
             )
+
+    def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Rule:
+        """The same player with an eye on the seat that its goal names, if it is of that kind.
+        Raises ValueError where it is, and the goal names no other seat."""
+        if not isinstance(game, Aiming):
+            return self
+        return replace(self, policy=game.aimed(self.policy, seat, goal.helps))
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         assert isinstance(turn.game, Scripted), turn.game

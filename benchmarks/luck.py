@@ -57,8 +57,8 @@ class Setting:
 
 SETTINGS = {
     "solo": Setting(("random", "rule"), 1, 1, 200),
-    "coop": Setting(("rule", "rule", "rule"), 2, 1, 200),
-    "uniform": Setting(("random", "rule"), 1, 1, 100, worlds=luck.UNIFORM),
+    "coop": Setting(("rule", "rule", "rule"), 2, 1, 100),
+    "uniform": Setting(("random", "rule"), 1, 1, 25, worlds=luck.UNIFORM),
     "own": Setting(("random", "rule"), 1, 1, 50, reference="rule"),
 }
 

@@ -16,6 +16,7 @@ import numpy as np
 
 S = TypeVar("S")
 S_co = TypeVar("S_co", covariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
 
 Action = int
 """An action's number. What it means is the game's affair; `Observation.options` names it."""
@@ -88,7 +89,8 @@ class Game(Protocol[S]):
     def returns(self, state: S) -> tuple[float, ...]:
         """One figure a seat once the game is over: 1 a win, -1 a loss, 0 a draw or no winner.
 
-        Games with scores may use the range between. A match is won where the return is above 0.
+        Games with scores may use the range between. A match is won where the return is above 0;
+        where several seats share a win, it is a full win for each of them.
         """
         ...
 
@@ -111,7 +113,21 @@ class Scripted(Protocol):
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         """Plays `games` games between scripted players, one policy a seat.
 
-        Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won.
+        Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A
+        shared win counts for each of its seats.
+        """
+        ...
+
+
+@runtime_checkable
+class Aiming(Protocol):
+    """A game some of whose scripted players play for or against another seat."""
+
+    def aimed(self, policy: str, seat: int, at: int | None) -> str:
+        """The name under which `probabilities` and `simulate` know `policy` where it sits in
+        `seat` with an eye on seat `at`; `policy` itself where it minds no other seat.
+
+        Raises ValueError where it needs another seat, and `at` is none.
         """
         ...
 
@@ -173,4 +189,40 @@ class Valued(Protocol):
         Estimated by `playouts` games an option, for what the observing seat knows: each deals
         afresh what is hidden from it. policies: what every seat plays afterwards, one a seat.
         """
+        ...
+
+
+@runtime_checkable
+class RolledOut(Protocol[S_contra]):
+    """A game that can be played on from a full state many times over, after every option."""
+
+    policies: Sequence[str]
+
+    def winners(
+        self, state: S_contra, policies: Sequence[str], playouts: int, seed: int, hidden: bool
+    ) -> np.ndarray:
+        """Who wins after each option of the seat to move, playout by playout.
+
+        state: one in which a single seat is to move. policies: what every seat plays afterwards,
+        one a seat. hidden: whether each playout deals afresh what the seat to move cannot see;
+        False plays on from the cards as they lie. Playout i brings the same cards and the same
+        chance after every option: common random numbers, settled by `seed`.
+
+        Returns uint16 of shape (options, playouts): bit s is set where seat s is among the
+        winners; options in the order of `legal`.
+        """
+        ...
+
+
+@runtime_checkable
+class Advised(Protocol):
+    """A game with more to tell a player that thinks twice. Players do without where it has not."""
+
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        """What the last `moves` public moves add up to, in counts; () where there is nothing to
+        count. Only what the observing seat knows."""
+        ...
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        """How to play well for a win at such a decision, a sentence each; never which option."""
         ...

@@ -111,6 +111,28 @@ class RockPaperScissors:
             "player who wins more rounds wins the game; equal scores are a draw."
         )
 
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        """How often each seat chose each hand in the last rounds."""
+        rounds: State = observation.view[-moves:] if moves else ()
+        chosen = {
+            seat: [played[seat] for played in rounds]
+            for seat in (1 - observation.seat, observation.seat)
+        }
+        return tuple(
+            Fact(
+                f"Player {seat}{' (you)' * (seat == observation.seat)}",
+                ", ".join(f"{hands.count(hand)} {name}" for hand, name in enumerate(HANDS)),
+            )
+            for seat, hands in chosen.items()
+            if hands
+        )
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        return (
+            "If the other player favours a hand, choose the hand that beats it.",
+            "If not, be hard to foresee: choose each hand equally often and in no order.",
+        )
+
     def _check_policies(self, names: Sequence[str], wanted: int) -> None:
         if list(names) != ["random"] * wanted:
             raise ValueError(

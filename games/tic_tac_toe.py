@@ -135,6 +135,34 @@ class TicTacToe:
         first, second = (sum(1 << cell for cell in moves[seat::2]) for seat in range(2))
         return State((first, second), moves)
 
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        """The last cells of each seat, and how far its best line has come that is still open."""
+        marked: tuple[Action, ...] = observation.view
+        recent = range(max(0, len(marked) - moves), len(marked))
+        order = (1 - observation.seat, observation.seat)
+        return tuple(
+            Fact(
+                f"Player {seat}{' (you)' * (seat == observation.seat)}",
+                f"marked {', '.join(self._name(marked[p]) for p in recent if p % 2 == seat)}; its "
+                f"best open line has {self._furthest(marked, seat)} of {self.win_length} marks",
+            )
+            for seat in order
+            if any(ply % 2 == seat for ply in recent)
+        )
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        return (
+            "Complete a line of yours if one mark does it.",
+            "If not, block a line that the other player would complete with the next mark.",
+            "Else mark a cell that lies on many open lines, best one that threatens two at once.",
+        )
+
+    def _furthest(self, marked: Sequence[Action], seat: int) -> int:
+        """The most marks of `seat` in a line without one of the other seat; 0 where all have."""
+        own, others = set(marked[seat::2]), set(marked[1 - seat :: 2])
+        lines = map(set, _lines(self.size, self.win_length))
+        return max((len(line & own) for line in lines if not line & others), default=0)
+
     def _winner(self, state: State) -> int | None:
         """The seat with a full line. Only the last to move can have one."""
         seat = (len(state.moves) - 1) % 2

@@ -27,7 +27,7 @@ class GauntletLauncher(Launcher):
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        from pipeline import config, sweep
+        from pipeline import config, run
 
         loader = self._context.config_loader
 
@@ -44,7 +44,7 @@ class GauntletLauncher(Launcher):
             config.read_cell(job, job.hydra.runtime.choices, job.hydra.overrides.task, find)
             for job in jobs
         ]
-        status = sweep.run(cells, config.read_sweep(jobs))
+        status = run.act(cells, config.read_sweep(jobs))
         if status:
             sys.exit(status)
         return [JobReturn(status=JobStatus.COMPLETED, _return_value=None) for _ in jobs]

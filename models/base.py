@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 class ModelError(Exception):
     """A model cannot be used as asked; the message says which, why, and what would do."""
+
+
+class Stopped(ModelError):
+    """A model answers no more in this run, whoever asks; the message says why and what would do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,40 @@ class Prompt:
     def text(self) -> str:
         return self.static + self.changing + self.cue
 
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What was said, without cues: by whoever asks, by the model, in turn."""
+        return (self.static + self.changing,)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue(Prompt):
+    """A prompt that was answered, and what was said since. As raw text all is joined, each message
+    to the model followed by the cue.
+
+    turns: in order, what the model replied and the next message to it.
+    """
+
+    turns: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        first = self.static + self.changing + self.cue
+        return first + "".join(reply + told + self.cue for reply, told in self.turns)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        said = (text for turn in self.turns for text in turn)
+        return (self.static + self.changing, *said)
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """Asks how likely each choice is as the next token after each of the prompts.
 
-    The prompts are those of one decision: they usually share most of their text. A choice is a
-    word that is one token of the tokenizer, with or without a space before it.
+    The prompts are those of one decision: they usually share most of their text, and are at the
+    same place of the same dialogue if of any. A choice is a word that is one token of the
+    tokenizer, with or without a space before it.
     """
 
     prompts: tuple[Prompt, ...]
@@ -51,11 +82,15 @@ class Scores:
 
     logprobs: natural logarithms of shape (prompts, choices), normalised over the whole
         vocabulary; of a choice's two spellings (with and without a leading space) the likelier.
+        Minus infinity for a choice that the model did not report.
     tokens: length in tokens of each prompt as sent.
+    ceilings: for each prompt the most that the logprob of an unreported choice can be; () where
+        every choice was reported.
     """
 
     logprobs: tuple[tuple[float, ...], ...]
     tokens: tuple[int, ...]
+    ceilings: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +126,24 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Frees what the model holds."""
+        ...
+
+
+@runtime_checkable
+class Awaited(Protocol):
+    """A model whose answer may be long in coming, such as a person's."""
+
+    def hang_up(self) -> None:
+        """Called from another thread: an answer under way, and any later one, is a ModelError."""
+        ...
+
+
+@runtime_checkable
+class Paid(Protocol):
+    """A model source whose answers cost money."""
+
+    def account(self) -> str:
+        """What was paid so far and for what, in one line."""
         ...
 
 

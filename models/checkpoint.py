@@ -15,6 +15,7 @@ from models.files import check_folder, content_hash, local_folder
 
 if TYPE_CHECKING:
     from models.local import Local
+    from models.shards import Rank
     from models.tokens import Tokens
 
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -38,6 +39,7 @@ class Checkpoint:
         dtypes too, at some cost of speed; in float32 that is so anyway.
     quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
         floats; the log then tells how scores changed.
+    shards: the number of devices that run a replica together, each holding its part.
 
     Raises ValueError where a field has a value that is not allowed.
     """
@@ -50,6 +52,7 @@ class Checkpoint:
     revision: str | None = None
     batch_invariant: bool = False
     quantization: Quantization = "none"
+    shards: int = 1
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -67,6 +70,13 @@ class Checkpoint:
         if self.quantization == "fp8" and self.dtype != "bfloat16":
             raise ValueError(
                 f"quantization 'fp8' of model {self.path!r} needs dtype bfloat16, not {self.dtype}"
+            )
+        if self.shards < 1:
+            raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
+        if self.quantization == "fp8" and self.shards > 1:
+            raise ValueError(
+                f"model {self.path!r}: quantization 'fp8' is for one device, not for "
+                f"{self.shards} shards; set one of the two back"
             )
 
     def identity(self) -> Mapping[str, Any]:
@@ -93,14 +103,29 @@ class Checkpoint:
         self._tokens(self._folder()).spellings(tuple(choices))
 
     def load(self) -> Local:
-        """The model on its device. Raises ModelError, in one line, where that is impossible."""
+        """The whole model on one device, whatever `shards` says. Raises ModelError, in one line,
+        where that is impossible."""
         from models.local import Local, load_network
 
         folder = self._folder()
         tokens = self._tokens(folder)
         network = load_network(folder, self.path, self.dtype, self.device, self.quantization)
-        invariant = self.batch_invariant or self.dtype == "float32"
-        return Local(network, tokens, self.engine, invariant)
+        return Local(network, tokens, self.engine, self._invariant)
+
+    def load_part(self, rank: Rank) -> Local:
+        """One rank's part of the model. All ranks load at a time, and are then asked the same
+        requests in the same order. Raises ModelError."""
+        from models.local import Local
+        from models.shards import load_part
+
+        folder = self._folder()
+        tokens = self._tokens(folder)
+        network, least = load_part(folder, self.path, self.dtype, self.device, rank)
+        return Local(network, tokens, self.engine, self._invariant, least)
+
+    @property
+    def _invariant(self) -> bool:
+        return self.batch_invariant or self.dtype == "float32"
 
     def _folder(self) -> Path:
         folder = local_folder(self.path)

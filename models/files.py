@@ -1,7 +1,7 @@
 """The files of a checkpoint: where they lie, whether they are whole, and what they hash to.
 
-Only what needs neither torch nor transformers, so that a broken checkpoint is refused before
-any worker starts.
+Only what needs neither torch nor (where no code comes with the checkpoint) transformers, so that
+a broken one is refused before any worker starts.
 """
 
 from __future__ import annotations
@@ -63,14 +63,39 @@ def check_folder(folder: Path, name: str) -> None:
 
     `name` is how the user called it. Weights are not read, only their headers.
     """
-    if read_json(folder / "config.json", name).get("model_type") is None:
+    config = read_json(folder / "config.json", name)
+    if config.get("model_type") is None:
         raise ModelError(f"model {name!r}: config.json names no model_type")
     if not any((folder / file).is_file() for file in TOKENIZERS):
         raise ModelError(
             f"model {name!r} has no tokenizer; expected one of {', '.join(TOKENIZERS)}"
         )
+    _check_code(folder, name, config)
     for file in weight_files(folder, name):
         check_safetensors(file, name)
+
+
+def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
+    """Raises ModelError where only code that comes with the checkpoint could run it. Code for
+    what the library knows by itself is left alone, and never run."""
+    needs = []
+    if "auto_map" in config:
+        from transformers import CONFIG_MAPPING
+
+        if config["model_type"] not in CONFIG_MAPPING:
+            needs.append(f"config.json (model_type {config['model_type']!r})")
+    if (folder / "tokenizer_config.json").is_file():
+        tokenizer = read_json(folder / "tokenizer_config.json", name)
+        if "AutoTokenizer" in tokenizer.get("auto_map", ()):
+            import transformers
+
+            if not hasattr(transformers, str(tokenizer.get("tokenizer_class"))):
+                needs.append(f"tokenizer_config.json ({tokenizer.get('tokenizer_class')})")
+    if needs:
+        raise ModelError(
+            f"model {name!r} needs code of its own, by {' and '.join(needs)}; code of checkpoints "
+            "is never run here: take one that the transformers library knows"
+        )
 
 
 def weight_files(folder: Path, name: str) -> tuple[Path, ...]:

@@ -21,7 +21,7 @@ from models.base import Generate, Generation, ModelError
 from models.flat import ANSWERS, Flat
 from models.layout import Piece
 from models.memory import state_bytes
-from models.packed import Packed, out_of_memory
+from models.packed import Packed
 from models.slab import Slab
 from models.tiles import rounded_up
 from models.tokens import Tokens
@@ -111,9 +111,14 @@ class Generator:
             self._steps(wave)
             return
         except RuntimeError as error:
-            if not out_of_memory(error) or len(wave) == 1:
+            assert self._scorer is not None
+            if not self._scorer.memory.ran_out(error):
                 raise
-        assert self._scorer is not None
+            if len(wave) == 1:
+                raise ModelError(
+                    f"model {self.tokens.name!r}: a text of {wave[0].room} tokens does not fit in "
+                    "memory"
+                ) from error
         self._scorer.make_room()
         LOG.warning("out of memory; %d texts are now written at once", len(wave) // 2)
         for half in (wave[: len(wave) // 2], wave[len(wave) // 2 :]):
@@ -145,7 +150,11 @@ class Generator:
         assert self._scorer is not None
         slab: Slab | None = None
         rows: list[Tensor] = []
-        for pack in self._packs(wave):
+        packs = self._packs(wave)
+        widest = max(sum(len(text.prompt) - len(text.head) for text in pack) for pack in packs)
+        held = len(wave) * max(text.room for text in wave) * self.bytes
+        self._scorer.memory.claim(max(widest, *(len(t.head) for t in wave)), further=held)
+        for pack in packs:
             pasts = [self._scorer.past(text.head) for text in pack]
             trees = [grow([text.prompt[len(text.head) :]]) for text in pack]
             logits, states = flat.read(

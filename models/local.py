@@ -19,22 +19,30 @@ from models.base import Generate, ModelError, Reply, Request, Score
 from models.files import weight_files
 from models.fp8 import check_device, quantize
 from models.generate import Generator
+from models.memory import Least, alone
 from models.packed import Packed
 from models.reference import Reference
 from models.tokens import Tokens
 
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
-"""The networks in this process, by files, dtype, device and quantization."""
+"""The networks in this process, by files, dtype, kind of device and quantization."""
 _LOADING = Lock()
 
 
 class Local:
     """Answers requests with a network in this process's memory."""
 
-    def __init__(self, network: Any, tokens: Tokens, engine: str, invariant: bool = True) -> None:
+    def __init__(
+        self,
+        network: Any,
+        tokens: Tokens,
+        engine: str,
+        invariant: bool = True,
+        least: Least = alone,
+    ) -> None:
         self._scorer: Packed | Reference
         if engine == "packed":
-            self._scorer = Packed(network, tokens, invariant)
+            self._scorer = Packed(network, tokens, invariant, least)
             self._writer = Generator(network, tokens, self._scorer)
         else:
             self._scorer = Reference(network, tokens)
@@ -63,10 +71,10 @@ def load_network(
     if quantization == "fp8":
         check_device(place, name)
     with _LOADING:
-        key = (_stamp(folder, name), dtype, str(place), quantization)
+        key = (_stamp(folder, name), dtype, place.type, quantization)
         network = _LOADED.get(key)
         if network is None:
-            network = _loaded(folder, name, dtype, place)
+            network = read_network(folder, name, dtype, place)
             if quantization == "fp8":
                 quantize(network, name)
             _LOADED[key] = network
@@ -79,12 +87,13 @@ def _stamp(folder: Path, name: str) -> tuple[tuple[str, int, int], ...]:
     return tuple((str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files)
 
 
-def _loaded(folder: Path, name: str, dtype: str, place: torch.device) -> Any:
+def read_network(folder: Path, name: str, dtype: str, place: torch.device, **further: Any) -> Any:
+    """The checkpoint's network, read anew; `further` options are for the library. ModelError."""
     show_progress = enable_progress_bar if sys.stderr.isatty() else disable_progress_bar
     show_progress()  # type: ignore[no-untyped-call]
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, **further}
     # Straight to the device, weight by weight; without accelerate by way of the main memory.
-    if place.type != "cpu" and find_spec("accelerate"):
+    if place.type != "cpu" and find_spec("accelerate") and not further:
         options["device_map"] = {"": place}
     load: Any = AutoModelForCausalLM.from_pretrained
     try:
@@ -107,8 +116,14 @@ def _loaded(folder: Path, name: str, dtype: str, place: torch.device) -> Any:
 
 
 def choose_device(device: str) -> torch.device:
-    """The device that the word means on this machine. Raises ModelError."""
+    """The device that the word means on this machine: of several GPUs the one on which this
+    process has the fewest networks. Raises ModelError."""
     if device == "cuda" and not torch.cuda.is_available():
         raise ModelError("device 'cuda' was asked for, but this machine has no usable GPU")
     wanted = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(wanted if device == "auto" else device)
+    place = torch.device(wanted if device == "auto" else device)
+    if place.type == "cuda" and torch.cuda.device_count() > 1:
+        # Several models of a process spread over its GPUs.
+        held = [network.device.index for network in list(_LOADED.values())]
+        place = torch.device("cuda", min(range(torch.cuda.device_count()), key=held.count))
+    return place

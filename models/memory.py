@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from models.attention import KeysValues
 
 GIB = 1 << 30
 RESIDENT_SHARE, PACK_SHARE = 1 / 4, 1 / 4
@@ -22,6 +25,19 @@ UNKNOWN = 8 * GIB
 """Taken for free where the machine does not say."""
 
 
+Least = Callable[[int], int]
+"""The smallest of a number over all processes that run one network together."""
+
+
+class OutOfMemory(torch.OutOfMemoryError):
+    """One of the processes that run a network together lacks memory, and all of them know."""
+
+
+def alone(number: int) -> int:
+    """`Least` of a process that runs its network by itself."""
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Bytes of keys and values to keep between calls, and tokens of a pack."""
@@ -30,9 +46,53 @@ class Budget:
     pack_tokens: int
 
 
-def budget(network: Any) -> Budget:
-    """What the free memory of the network's device allows."""
-    device, free = network.device, free_bytes(network.device)
+class Memory:
+    """The memory of a network's device, as all processes see it that run the network together.
+
+    They take the same steps only if they decide the same: so a number that differs between them
+    counts as the least of all, and no pass begins for which one of them lacks the memory.
+    """
+
+    def __init__(self, network: Any, least: Least = alone) -> None:
+        self._network, self._least = network, least
+
+    def budget(self) -> Budget:
+        """What the free memory allows."""
+        return budget(self._network, self._least(free_bytes(self._network.device)))
+
+    def size(self, states: KeysValues) -> int:
+        """Bytes of kept keys and values, in the process where they take most."""
+        return -self._least(-sum(tensor.nbytes for layer in states for tensor in layer))
+
+    def claim(self, tokens: int, further: int = 0) -> None:
+        """Raises OutOfMemory in all processes unless each has room for a pass of so many tokens
+        and for `further` bytes. Alone nothing is claimed: there a pass may simply fail."""
+        if self._least is alone:
+            return
+        config, itemsize = self._network.config, self._network.dtype.itemsize
+        wanted = tokens * bytes_per_token(config, itemsize) + further
+        if not self._least(self._has(wanted)):
+            raise OutOfMemory(f"a rank has no {wanted / GIB:.1f} GiB left")
+
+    def ran_out(self, error: RuntimeError) -> bool:
+        """Whether all processes failed here for lack of memory, so that all can try again."""
+        if self._least is alone:
+            return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(
+                error
+            )
+        return isinstance(error, OutOfMemory)
+
+    def _has(self, wanted: int) -> bool:
+        try:
+            torch.empty(wanted, dtype=torch.uint8, device=self._network.device)
+        except RuntimeError:
+            return False
+        return True
+
+
+def budget(network: Any, free: int) -> Budget:
+    """What so many free bytes of the network's device allow."""
+    device = network.device
     tokens = int(free * PACK_SHARE / bytes_per_token(network.config, network.dtype.itemsize))
     return Budget(
         resident=min(int(free * RESIDENT_SHARE), RESIDENT_MOST[device.type]),

@@ -22,7 +22,7 @@ from models.attention import KeysValues
 from models.base import ModelError, Score, Scores
 from models.flat import Flat, Unsupported
 from models.layout import Piece
-from models.memory import budget
+from models.memory import Least, Memory, alone
 from models.portable import Portable
 from models.reference import Reference
 from models.tokens import Tokens
@@ -59,12 +59,16 @@ class Packed:
     engine: the pass that runs the packs; None where only the plain scorer can.
     """
 
-    def __init__(self, network: Any, tokens: Tokens, invariant: bool = True) -> None:
-        """invariant: bits do not depend on what else is asked."""
-        allowed = budget(network)
+    def __init__(
+        self, network: Any, tokens: Tokens, invariant: bool = True, least: Least = alone
+    ) -> None:
+        """invariant: bits do not depend on what else is asked; least: of what other processes
+        say that run the same network."""
+        self.memory = Memory(network, least)
+        allowed = self.memory.budget()
         self.tokens = tokens
         self.pack_tokens = allowed.pack_tokens
-        self.resident = Resident(allowed.resident)
+        self.resident = Resident(allowed.resident, self.memory.size)
         self._plain = Reference(network, tokens)
         self.engine = self._first_that_can(network, invariant)
 
@@ -135,7 +139,7 @@ class Packed:
             try:
                 return [self._start(pack)]
             except RuntimeError as error:
-                if not out_of_memory(error):
+                if not self.memory.ran_out(error):
                     raise
             self.make_room()
             if attempt == "as it is" and len(pack) > 1:
@@ -158,6 +162,8 @@ class Packed:
 
     def _start(self, pack: list[Decision]) -> tuple[list[Decision], list[int], torch.Tensor]:
         assert self.engine is not None
+        tokens = sum(len(decision.tree.tokens) for decision in pack)
+        self.memory.claim(max(tokens, *(len(decision.head) for decision in pack)))
         columns = sorted({t for d in pack for ids in d.spellings for t in ids})
         pieces = [Piece(decision.tree, self.past(decision.head)) for decision in pack]
         return pack, columns, self.engine.logprobs(pieces, columns)
@@ -216,34 +222,28 @@ def _read(running: Running) -> Iterator[tuple[Score, Scores]]:
 
 
 class Resident:
-    """Keys and values of texts used lately, up to a number of bytes."""
+    """Keys and values of texts used lately, up to a number of bytes as `size` counts them."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, size: Callable[[KeysValues], int]) -> None:
         self.limit = limit
-        self._kept: OrderedDict[tuple[int, ...], KeysValues] = OrderedDict()
+        self._size = size
+        self._kept: OrderedDict[tuple[int, ...], tuple[KeysValues, int]] = OrderedDict()
         self._bytes = 0
 
     def get(self, text: tuple[int, ...]) -> KeysValues | None:
-        if text in self._kept:
-            self._kept.move_to_end(text)
-        return self._kept.get(text)
+        if text not in self._kept:
+            return None
+        self._kept.move_to_end(text)
+        return self._kept[text][0]
 
     def put(self, text: tuple[int, ...], states: KeysValues) -> None:
         """Keeps `states`; forgets what was unused longest until all fits."""
-        self._kept[text] = states
-        self._bytes += _bytes(states)
+        size = self._size(states)
+        self._kept[text] = states, size
+        self._bytes += size
         while self._bytes > self.limit:
-            self._bytes -= _bytes(self._kept.popitem(last=False)[1])
+            self._bytes -= self._kept.popitem(last=False)[1][1]
 
     def clear(self) -> None:
         self._kept.clear()
         self._bytes = 0
-
-
-def _bytes(states: KeysValues) -> int:
-    return sum(tensor.nbytes for layer in states for tensor in layer)
-
-
-def out_of_memory(error: RuntimeError) -> bool:
-    """Whether torch failed for lack of memory, on a GPU or on the CPU."""
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)

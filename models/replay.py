@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from models.base import (
+    Dialogue,
     Generate,
     Generation,
     ModelError,
@@ -106,15 +107,23 @@ def exchanges(file: Path) -> Iterator[tuple[Request, Reply]]:
 
 
 def _exchange(asked: Mapping[str, Any], static: str) -> tuple[Request, Reply]:
-    shared, cue, tokens = asked["shared"], asked["cue"], asked["tokens"]
+    tokens = asked["tokens"]
     if "branches" not in asked:
         max_tokens, temperature, stop, seed = asked["settings"]
-        prompt = Prompt(static, shared, cue)
+        prompt = _prompt(asked, static, "")
         written = Generate(prompt, max_tokens, temperature, tuple(stop), seed)
         return written, Generation(asked["text"], *tokens)
-    prompts = tuple(Prompt(static, shared + branch, cue) for branch in asked["branches"])
+    prompts = tuple(_prompt(asked, static, branch) for branch in asked["branches"])
     # JSON has no minus infinity; the log writes null for it.
     logprobs = tuple(
         tuple(-math.inf if value is None else value for value in row) for row in asked["logprobs"]
     )
-    return Score(prompts, tuple(asked["choices"])), Scores(logprobs, tuple(tokens))
+    scores = Scores(logprobs, tuple(tokens), tuple(asked.get("ceilings", ())))
+    return Score(prompts, tuple(asked["choices"])), scores
+
+
+def _prompt(asked: Mapping[str, Any], static: str, branch: str) -> Prompt:
+    changing, cue = asked["shared"] + branch, asked["cue"]
+    if "turns" not in asked:
+        return Prompt(static, changing, cue)
+    return Dialogue(static, changing, cue, tuple((reply, told) for reply, told in asked["turns"]))

@@ -49,9 +49,14 @@ class Tokens:
         """What is tokenized: the prompt as it is, or wrapped in the chat template."""
         if not self.chat:
             return prompt.text
-        message = [{"role": "user", "content": prompt.static + prompt.changing}]
+        messages = [
+            {"role": "assistant", "content": prompt.cue + said}
+            if number % 2
+            else {"role": "user", "content": said}
+            for number, said in enumerate(prompt.messages)
+        ]
         wrapped = self.tokenizer.apply_chat_template(
-            message, tokenize=False, add_generation_prompt=True, date_string=TODAY
+            messages, tokenize=False, add_generation_prompt=True, date_string=TODAY
         )
         return str(wrapped) + prompt.cue
 

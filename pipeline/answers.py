@@ -38,15 +38,16 @@ def answers(
     found = []
     several = len({_group(result) for result in results}) > 1
     for group in dict.fromkeys(map(_group, results)):
-        cells = [result for result in results if _group(result) == group and result.outcomes]
-        rows = summary[summary["cell"].isin([cell.about.name for cell in cells])]
-        if rows.empty:
-            continue
+        planned = [result for result in results if _group(result) == group]
         where = f" ({', '.join(group)})" if several else ""
-        helping = cells[0].about.helping
+        helping = planned[0].about.helping
         aim = "Do they help the partner?" if helping else "Do they beat the baseline?"
+        found.append(Answer(aim + where, tuple(_effects(_rows(summary, planned), helping))))
+        cells = [result for result in planned if result.outcomes]
+        if not cells:
+            continue
+        rows = _rows(summary, cells)
         found += [
-            Answer(aim + where, tuple(_effects(rows, helping))),
             Answer("Do scale and prompting matter?" + where, tuple(_conditions(cells))),
             Answer("What could this not have shown?" + where, tuple(_limits(rows, pairs))),
         ]
@@ -58,26 +59,39 @@ def _group(result: CellResults) -> tuple[str, str, str]:
     return result.about.experiment, labels["game"], labels["seats"]
 
 
+def _rows(summary: pd.DataFrame, cells: Sequence[CellResults]) -> pd.DataFrame:
+    return summary[summary["cell"].isin([cell.about.name for cell in cells])]
+
+
 def _effects(rows: pd.DataFrame, helping: bool) -> Iterator[str]:
     """A sentence on how many cells do, then one a cell."""
-    known = rows.dropna(subset=["baseline"])
-    if known.empty:
-        yield "There is no baseline to compare with."
-        return
-    better = known["p_holm"] < ALPHA
-    verb = "raise the partner's win rate" if helping else "win more than their baseline"
-    yield f"{better.sum()} of {len(known)} cells {verb}, after Holm's correction."
-    for (_, row), shown in zip(known.iterrows(), better, strict=True):
-        name = _name(row)
-        won = f"{percent(row['win_rate'])} instead of {percent(row['baseline'])}"
-        effect = f"{points(row['win_rate'] - row['baseline'])} points, p {p_value(row['p_holm'])}"
-        if shown:
-            said = "helps" if helping else "beats the baseline"
-        elif row["ci_high"] < row["baseline"]:
-            said = "harms the partner" if helping else "does worse than the baseline"
-        else:
-            said = "is not shown to help" if helping else "is not shown to beat the baseline"
-        yield f"{name} {said}: {'the partner wins ' if helping else ''}{won} ({effect})."
+    known = rows[(rows["matches"] > 0) & rows["baseline"].notna()]
+    if not known.empty:
+        verb = "raise the partner's win rate" if helping else "win more than their baseline"
+        better = (known["p_holm"] < ALPHA).sum()
+        yield f"{better} of {len(known)} cells {verb}, after Holm's correction."
+    for _, row in rows.iterrows():
+        yield f"{_name(row)}{_effect(row, helping)}."
+
+
+def _effect(row: pd.Series[Any], helping: bool) -> str:
+    if not row["matches"]:
+        return ": no deal is finished yet"
+    whose = "the partner wins " if helping else ""
+    interval = f"95% interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
+    seen = f"{row['matches']:,} matches, {interval}"
+    if np.isnan(row["baseline"]):
+        won = f"{whose or 'wins '}{percent(row['win_rate'])} of {seen}"
+        return f": {won}; there is no baseline to compare with"
+    if row["p_holm"] < ALPHA:
+        said = "helps" if helping else "beats the baseline"
+    elif row["ci_high"] < row["baseline"]:
+        said = "harms the partner" if helping else "does worse than the baseline"
+    else:
+        said = "is not shown to help" if helping else "is not shown to beat the baseline"
+    won = f"{percent(row['win_rate'])} instead of {percent(row['baseline'])}"
+    effect = f"{points(row['win_rate'] - row['baseline'])} points, p {p_value(row['p_holm'])}"
+    return f" {said}: {whose}{won} ({effect}; {seen})"
 
 
 def _name(row: pd.Series[Any]) -> str:

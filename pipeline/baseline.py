@@ -11,7 +11,7 @@ from typing import Any
 from agents.base import Agent
 from agents.random import Random
 from agents.rule import Rule
-from games.base import Game, Scripted
+from games.base import Aiming, Game, Scripted
 from pipeline.errors import UserError, nearest
 from pipeline.plan import Cell
 
@@ -48,8 +48,7 @@ def measure(cell: Cell, seed: int) -> Baseline | None:
     if cell.baseline not in cell.game.policies:
         known = nearest(cell.baseline, cell.game.policies)
         raise UserError(f"baseline={cell.baseline} is not a scripted player of this game{known}")
-    policies = scripted(cell)
-    policies[cell.subject] = cell.baseline
+    policies = with_reference(cell)
     if any(policy is None for policy in policies):
         return None
     shift = [
@@ -67,6 +66,19 @@ def measure(cell: Cell, seed: int) -> Baseline | None:
 def scripted(cell: Cell) -> list[str | None]:
     """For each of a cell's players the scripted policy that plays as it does, or None."""
     return [_policy(player.agent) for player in cell.players]
+
+
+def with_reference(cell: Cell) -> list[str | None]:
+    """As `scripted`, with the baseline in the subject's place, which plays for the same seat."""
+    policies = scripted(cell)
+    policies[cell.subject] = cell.baseline
+    if cell.baseline is not None and isinstance(cell.game, Aiming):
+        try:
+            at = cell.players[cell.subject].helps
+            policies[cell.subject] = cell.game.aimed(cell.baseline, cell.subject, at)
+        except ValueError as error:
+            raise UserError(f"baseline={cell.baseline}: {error}") from error
+    return policies
 
 
 @lru_cache

@@ -212,6 +212,10 @@ def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], pla
     if group == "model" and choices[group] == "hf":
         changes = [change for change in changes if not change.startswith("path=")]
         name = f"hf:{Path(str(plain['model'].get('path'))).name}"
+    elif group == "model" and choices[group] == "openai":
+        telling = ("endpoint=", "scores=", "top=", "samples=", "seed=")
+        changes = [change for change in changes if change.startswith(telling)]
+        name = f"openai:{plain['model'].get('name')}"
     else:
         name = choices[group]
     return f"{name}[{','.join(changes)}]" if changes else name

@@ -10,6 +10,10 @@ class UserError(Exception):
     """Something asked for cannot be done; the message is one line that says what would do."""
 
 
+class Halted(UserError):
+    """A model answers no more: the run ends early, and all that was played is kept."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """ "; did you mean 'x'?" where a known name is close to `word`, and the names there are."""
     names = sorted(known)

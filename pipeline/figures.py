@@ -27,6 +27,8 @@ def all_figures(
     summary: pd.DataFrame, pairs: pd.DataFrame, results: Sequence[CellResults]
 ) -> dict[str, Figure]:
     """Every figure that the data can fill, by name."""
+    if not any(result.outcomes for result in results):
+        return {}
     names = short_names(summary)
     figures = {
         "win_rates": win_rates(summary, names),

@@ -66,6 +66,8 @@ def _find(target: str, where: str, packages: Sequence[str]) -> type[Any]:
         raise UserError(f"{where}._target_ {target!r} cannot be loaded: {error}") from error
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise UserError(f"{where}._target_ {target!r} is not a dataclass")
+    if cls.__module__.partition(".")[0] not in allowed:
+        raise UserError(f"{where}._target_ {target!r} is only imported there; name it where it is")
     return cls
 
 

@@ -28,7 +28,7 @@ from typing import Any
 import pandas as pd
 
 from games.base import Adjustable
-from pipeline.baseline import scripted
+from pipeline.baseline import scripted, with_reference
 from pipeline.match import DEAL, stream
 from pipeline.plan import Cell
 from pipeline.records import Outcome, read_records, write_atomically
@@ -65,7 +65,7 @@ class Luck:
 def refusal(cell: Cell) -> str:
     """Why the cell cannot be adjusted, in words; "" where it can."""
     if not isinstance(cell.game, Adjustable):
-        return f"{cell.labels['game']} has no playouts to judge a decision by"
+        return f"{cell.labels['game']} has no playouts to judge luck by"
     if cell.baseline is None:
         return "there is no baseline to take as reference"
     for number, policy in enumerate(scripted(cell)):
@@ -142,8 +142,7 @@ def advantage(cell: Cell, played: Played, seed: int) -> float:
     """The subject's advantage over the reference in one match."""
     game, seats, turned = cell.game, len(cell.players), played.rotation
     assert isinstance(game, Adjustable)
-    policies = scripted(cell)
-    policies[cell.subject] = cell.baseline
+    policies = with_reference(cell)
     return game.advantage(
         game.deal(stream(seed, game, played.deal, DEAL)),
         played.moves,

@@ -7,6 +7,7 @@ against every model for as long as the positions are the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,9 +15,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from agents.base import Decision, Turn
+from agents.base import Decision, Told, Turn
 from games.base import Game
-from models.base import Generate, Generation, ModelSource, Reply, Request, Score, Scores
+from models.base import (
+    Dialogue,
+    Generate,
+    Generation,
+    ModelSource,
+    Reply,
+    Request,
+    Score,
+    Scores,
+)
 from pipeline.plan import Cell, Task, digest
 
 DEAL, CHOICE = 0, 1
@@ -44,6 +54,7 @@ def play(cell: Cell, task: Task, seed: int) -> Playing:
         for seat in seats:
             moves.append((yield from table.turn(state, seat)))
         state = game.play(state, moves)
+    yield from table.tell(state)
     return table.record(game.returns(state))
 
 
@@ -91,7 +102,7 @@ def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> dict[st
     """A request and its reply as data; what the prompts share is written once, and the static
     part goes into `statics` under its hash."""
     if isinstance(request, Score) and isinstance(reply, Scores):
-        static, cue = request.prompts[0].static, request.prompts[0].cue
+        prompt = request.prompts[0]
         texts = [prompt.changing for prompt in request.prompts]
         shared = common_start(texts)
         written: dict[str, Any] = {
@@ -101,11 +112,12 @@ def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> dict[st
             "logprobs": reply.logprobs,
             "tokens": reply.tokens,
             "logical_tokens": sum(reply.tokens),
+            **_unreported(reply),
         }
     elif isinstance(request, Generate) and isinstance(reply, Generation):
-        static, cue = request.prompt.static, request.prompt.cue
+        prompt = request.prompt
         written = {
-            "shared": request.prompt.changing,
+            "shared": prompt.changing,
             "settings": [request.max_tokens, request.temperature, request.stop, request.seed],
             "text": reply.text,
             "tokens": [reply.prompt_tokens, reply.tokens],
@@ -113,9 +125,18 @@ def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> dict[st
         }
     else:
         raise TypeError(f"{type(reply).__name__} does not answer {type(request).__name__}")
-    name = digest(static)
-    statics[name] = static
-    return {"static": name, "cue": cue, **written}
+    name = digest(prompt.static)
+    statics[name] = prompt.static
+    since = {"turns": prompt.turns} if isinstance(prompt, Dialogue) else {}
+    return {"static": name, "cue": prompt.cue, **since, **written}
+
+
+def _unreported(reply: Scores) -> dict[str, Any]:
+    """How many choices the model did not report, and the most that each can have had."""
+    if not reply.ceilings:
+        return {}
+    missing = sum(row.count(-math.inf) for row in reply.logprobs)
+    return {"unreported": missing, "ceilings": reply.ceilings}
 
 
 def margin(scores: Sequence[float]) -> float | None:
@@ -173,6 +194,22 @@ class Table:
                 **({"notes": decision.notes} if decision.notes else {}),
             }
         )
+
+    def tell(self, state: Any) -> Generator[Ask, Reply, None]:
+        """Tells the players that want to hear it how the match ended."""
+        game = self.cell.game
+        for number, player in enumerate(self.cell.players):
+            if isinstance(player.agent, Told):
+                seat = (number + self.task.rotation) % len(self.cell.players)
+                ending, returns = game.show(state), game.returns(state)
+                telling = player.agent.tell(seat, self._since(seat), ending, returns)
+                yield from answered(telling, player.model, [], {})
+
+    def _since(self, seat: int) -> list[str]:
+        """The moves since the last decision of `seat`, that one left out."""
+        own = [n for n, made in enumerate(self.decisions) if made["seat"] == seat and made["asked"]]
+        last = self.decisions[own[-1] + 1 :] if own else self.decisions
+        return [f"player {made['seat']}: {made['options'][made['chosen']]}" for made in last]
 
     def record(self, returns: tuple[float, ...]) -> dict[str, Any]:
         task, num_seats = self.task, len(self.cell.players)

@@ -2,6 +2,10 @@
 
 A cell's key is a hash of all that can change its matches, and of nothing that cannot. A match's
 id adds the seed, the deal and the rotation. Neither seeds anything: see `pipeline/match.py`.
+
+    python -m pipeline.plan model=llama70b --hardware 8xH100
+
+sizes a sweep before it runs: see `pipeline/planner.py`.
 """
 
 from __future__ import annotations
@@ -16,10 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, Checked, Goal, Prepared, Turn
+from agents.base import Agent, Checked, Goal, Prepared, Thinking, Turn
+from agents.human import Human
 from agents.llm import LLM
+from agents.rule import Rule
 from games.base import Game
-from models.base import ModelError, ModelSource, Request
+from models.base import Generation, ModelError, ModelSource, Request, Score
+from models.human import Terminal
 from pipeline.config import CellConfig, SeatConfig
 from pipeline.errors import UserError
 from pipeline.leaves import build, describe
@@ -135,7 +142,7 @@ def digest(data: Any) -> str:
 
 def _cell(config: CellConfig) -> Cell:
     game = _game(config)
-    players = tuple(_player(seat, config, game) for seat in config.seats)
+    players = tuple(_player(number, config, game) for number in range(len(config.seats)))
     swept = (number for number, seat in enumerate(config.seats) if seat.subject)
     subject = next(swept, config.measured)
     identity = {
@@ -170,18 +177,20 @@ def _game(config: CellConfig) -> Game[Any]:
     return game
 
 
-def _player(seat: SeatConfig, config: CellConfig, game: Game[Any]) -> Player:
-    number = config.seats.index(seat)
+def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
+    seat = config.seats[number]
     where = "" if seat.subject else f"seats.{number}."
     if seat.helps is not None and not 0 <= seat.helps < len(config.seats):
         raise UserError(f"seats.{number}.goal helps seat {seat.helps}, which does not exist")
     agent, model = _agent_and_model(seat, where, config)
-    if isinstance(agent, Checked):
-        try:
+    try:
+        if isinstance(agent, Checked):
             agent.check(game)
-        except ValueError as error:
-            raise UserError(f"{where}agent: {error}") from error
-    name = seat.name if model is not None else seat.name.partition(".")[0]
+        if isinstance(agent, Rule):
+            agent = agent.aimed(game, number, Goal(seat.helps))
+    except ValueError as error:
+        raise UserError(f"{where}agent: {error}") from error
+    name = seat.name if isinstance(agent, LLM) else seat.name.partition(".")[0]
     return Player(name, agent, model, seat.helps)
 
 
@@ -190,7 +199,8 @@ def _agent_and_model(
 ) -> tuple[Agent, ModelSource | None]:
     asks = seat.agent.get("_target_") == f"{LLM.__module__}.{LLM.__qualname__}"
     if not asks:
-        return build(seat.agent, f"{where}agent", config.packages), None
+        agent: Agent = build(seat.agent, f"{where}agent", config.packages)
+        return agent, Terminal() if isinstance(agent, Human) else None
     method = build(seat.prompt, f"{where}prompt", config.packages)
     model: ModelSource = build(seat.model, f"{where}model", config.packages)
     try:
@@ -205,7 +215,8 @@ def _identity(player: Player, seat: int, game: Game[Any]) -> dict[str, Any]:
     described: dict[str, Any] = {"agent": describe(player.agent), "helps": player.helps}
     if player.model is not None:
         described["model"] = _model_identity(player.model)
-        described["wording"] = digest(first_request(game, player, seat))
+        asked_first = first_requests(game, player, seat)
+        described["wording"] = digest(asked_first if len(asked_first) > 1 else asked_first[0])
         asked = first_of_preparation(game, player, seat)
         if asked is not None:
             described["preparation"] = digest(asked)
@@ -217,8 +228,9 @@ def _model_identity(source: ModelSource) -> dict[str, Any]:
     return dict(source.identity())
 
 
-def first_request(game: Game[Any], player: Player, seat: int) -> Request | None:
-    """What the player asks at its first choice, after a few plies, in a game of first options.
+def first_requests(game: Game[Any], player: Player, seat: int) -> list[Request | None]:
+    """What the player asks at its first choice, after a few plies, in a game of first options; a
+    conversation goes on over empty replies. [None] where it is never asked.
 
     Its hash stands for the wording of the prompts: whoever changes a word of a method or of a
     game's facts gets new match ids, without a version number that could be forgotten.
@@ -228,14 +240,26 @@ def first_request(game: Game[Any], player: Player, seat: int) -> Request | None:
     for ply in itertools.count():
         seats = game.to_move(state)
         if not seats:
-            return None
+            break
         options = {s: game.legal(state, s) for s in seats}
         if ply >= WORDING_PLIES and len(options.get(seat, ())) > 1:
             observe = partial(game.observe, state, seat)
             turn = Turn(game, options[seat], player.goal(0, game.num_seats), observe)
-            return next(player.agent.decide(turn, rng), None)
+            return list(_conversation(player.agent.decide(turn, rng))) or [None]
         state = game.play(state, [options[s][0] for s in seats])
-    return None
+    return [None]
+
+
+def _conversation(thinking: Thinking) -> Iterator[Request]:
+    request = next(thinking, None)
+    while request is not None:
+        yield request
+        if isinstance(request, Score):
+            return
+        try:
+            request = thinking.send(Generation("", 0, 0))
+        except StopIteration:
+            return
 
 
 def first_of_preparation(game: Game[Any], player: Player, seat: int) -> Request | None:
@@ -246,4 +270,12 @@ def first_of_preparation(game: Game[Any], player: Player, seat: int) -> Request 
 
 
 def _unused_as_dash(subject: Player) -> dict[str, str]:
-    return {} if subject.model is not None else {"model": "-", "prompt": "-"}
+    return {} if isinstance(subject.agent, LLM) else {"model": "-", "prompt": "-"}
+
+
+if __name__ == "__main__":
+    import sys
+
+    from pipeline.planner import main
+
+    sys.exit(main())

@@ -12,20 +12,24 @@ Everything else that a run leaves is a view of these files.
 
 from __future__ import annotations
 
-import fcntl
 import json
+import logging
 import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from pipeline.disk import DISK, Disk, append, mend
+from pipeline.disk import write_atomically as write_atomically
 from pipeline.errors import UserError
+from pipeline.events import event
 from pipeline.plan import SCHEMA, Cell
 
 SYNC_SECONDS = 0.25
@@ -34,7 +38,8 @@ SYNC_SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What tables need of a match. `decisions`, `forced`, `fallbacks` count the subject's turns."""
+    """What tables need of a match. `decisions`, `forced`, `fallbacks` and `tokens` count the
+    subject's turns, `all_tokens` and `device_seconds` everybody's."""
 
     match: str
     cell: str
@@ -47,6 +52,8 @@ class Outcome:
     fallbacks: int
     tokens: int
     seconds: float
+    all_tokens: int = 0
+    device_seconds: float = 0.0
 
     @property
     def won(self) -> bool:
@@ -69,70 +76,92 @@ def outcome(record: Mapping[str, Any]) -> Outcome:
         fallbacks=sum(decision["fallback"] for decision in own),
         tokens=sum(decision["tokens"] for decision in own),
         seconds=record["seconds"],
+        all_tokens=sum(decision["tokens"] for decision in record["decisions"]),
+        device_seconds=record.get("device_seconds", 0.0),  # not in older logs
     )
 
 
 class Log:
     """The records of one output_dir, open for appending by this process alone."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        disk: Disk = DISK,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Takes the lock, mends a torn end, reads what is there. Raises UserError."""
         self.folder = folder
         self.notes: list[str] = []
-        try:
-            (folder / "records").mkdir(parents=True, exist_ok=True)
-            (folder / "cells").mkdir(exist_ok=True)
-            self._lock = _locked(folder)
-            _claim(folder, seed)
-            self._files = {path.stem: _File(path) for path in _record_files(folder)}
-        except OSError as error:
-            raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
         self.outcomes: dict[str, Outcome] = {}
-        for file in self._files.values():
-            self._read(file)
-        self._synced = time.monotonic()
+        self._disk, self._clock = disk, clock
+        with self._writing():
+            disk.make(folder / "records")
+            disk.make(folder / "cells")
+            self._lock = _locked(folder, disk)
+            _claim(folder, seed, disk)
+            for path in disk.logs(folder):
+                mend(disk, path)
+            paths = disk.logs(folder / "records")
+            self._files = {path.stem: _File(path, disk) for path in paths}
+            for file in self._files.values():
+                self._read(file)
+            for named in (folder, folder / "records"):  # a killed run may not have come to that
+                disk.sync_folder(named)
+        self._synced = clock()
 
     def describe_cell(self, cell: Cell, about: Mapping[str, Any]) -> None:
-        """Writes what the cell is, beside its records."""
+        """Writes what the cell is, beside its records. Raises UserError."""
         text = json.dumps({**about, "identity": cell.identity}, indent=1, default=str)
-        write_atomically(self.folder / "cells" / f"{cell.stem}.json", text)
+        with self._writing():
+            write_atomically(self.folder / "cells" / f"{cell.stem}.json", text, self._disk)
 
     def append(self, cell: Cell, record: dict[str, Any]) -> None:
         """Adds a finished match. It is safe after the next sync, at most SYNC_SECONDS later."""
         stem = cell.stem
         if stem not in self._files:
-            self._files[stem] = _File(self.folder / "records" / f"{stem}.jsonl")
+            self._files[stem] = _File(self.folder / "records" / f"{stem}.jsonl", self._disk)
         self._files[stem].add(record)
         self.outcomes[record["match"]] = outcome(record)
-        if time.monotonic() - self._synced > SYNC_SECONDS:
+        if self._clock() - self._synced > SYNC_SECONDS:
             self.sync()
 
     def append_line(self, name: str, data: Mapping[str, Any]) -> None:
-        """Adds a line to one of the small logs beside the records."""
-        with (self.folder / f"{name}.jsonl").open("ab") as file:
-            file.write(orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE))
+        """Adds a line to one of the small logs beside the records; it is safe at once. Raises
+        UserError."""
+        line = orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE)
+        with self._writing():
+            append(self._disk, self.folder / f"{name}.jsonl", line)
 
     def sync(self) -> None:
         """Brings every appended match to the disk. Raises UserError; what was safe stays safe."""
-        try:
+        with self._writing():
             for file in self._files.values():
                 file.sync()
-        except OSError as error:
-            raise UserError(
-                f"{self.folder} cannot be written: {error.strerror or error}; every match up to "
-                "the last sync is safe, run the same command again to go on"
-            ) from error
-        self._synced = time.monotonic()
+        self._synced = self._clock()
 
     def __enter__(self) -> Log:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Lets go of the lock. What was not synced is not written: a failed disk stays failed."""
-        os.close(self._lock)
+        self._disk.close(self._lock)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Says what a failing disk means for the user."""
+        try:
+            yield
+        except OSError as error:
+            event("flush error", logging.ERROR, error=str(error))
+            raise UserError(
+                f"{self.folder} cannot be written: {error.strerror or error}; every match up to "
+                "the last sync is safe, run the same command again to go on"
+            ) from error
 
     def _read(self, file: _File) -> None:
-        for record in file.mend(self.notes):
+        for record in file.read(self.notes):
             file.statics.update(record.get("statics", ()))
             file.prepared |= "preparation" in record
             self.outcomes.setdefault(record["match"], outcome(record))
@@ -142,8 +171,8 @@ class _File:
     """One cell's records: the lines not yet written, and what is there and need not come again:
     the statics, and what the players asked in preparation."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, disk: Disk) -> None:
+        self.path, self._disk = path, disk
         self.statics: set[str] = set()
         self.prepared = False
         self._lines: list[bytes] = []
@@ -158,29 +187,14 @@ class _File:
         self._lines.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
     def sync(self) -> None:
-        if not self._lines:
-            return
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            safe = os.fstat(descriptor).st_size
-            try:
-                _write_all(descriptor, b"".join(self._lines))
-                os.fsync(descriptor)
-            except OSError:
-                os.ftruncate(descriptor, safe)
-                raise
-        finally:
-            os.close(descriptor)
-        self._lines.clear()
+        if self._lines:
+            append(self._disk, self.path, b"".join(self._lines))
+            self._lines.clear()
 
-    def mend(self, notes: list[str]) -> list[dict[str, Any]]:
+    def read(self, notes: list[str]) -> list[dict[str, Any]]:
         """The records. Cuts off a torn last line; moves damaged lines aside, to be played again."""
-        raw = self.path.read_bytes()
-        whole = raw[: raw.rfind(b"\n") + 1]
-        if len(whole) < len(raw):
-            os.truncate(self.path, len(whole))
         good, damaged, records = [], [], []
-        for line in whole.splitlines(keepends=True):
+        for line in mend(self._disk, self.path).splitlines(keepends=True):
             record = _parsed(line)
             if record is None:
                 damaged.append(line)
@@ -188,9 +202,8 @@ class _File:
                 good.append(line)
                 records.append(record)
         if damaged:
-            with self.path.with_suffix(".damaged").open("ab") as aside:
-                aside.writelines(damaged)
-            write_atomically(self.path, b"".join(good))
+            append(self._disk, self.path.with_suffix(".damaged"), b"".join(damaged))
+            write_atomically(self.path, b"".join(good), self._disk)
             notes.append(
                 f"{self.path}: {len(damaged)} damaged line(s) moved to "
                 f"{self.path.with_suffix('.damaged').name}; those matches are played again"
@@ -224,63 +237,60 @@ def read_lines(folder: Path, name: str) -> list[dict[str, Any]]:
     """The lines of one of the small logs beside the records; none where there is no such log."""
     path = folder / f"{name}.jsonl"
     lines = path.read_bytes().splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines if line.endswith(b"}")]
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """The file is there whole or, after a crash, as it was before."""
-    partial = path.with_name(f".{path.name}.partial")
-    data = content.encode() if isinstance(content, str) else content
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    return [data for line in lines if (data := _data(line)) is not None]
 
 
 def _record_files(folder: Path, stem: str = "*") -> list[Path]:
     return sorted((folder / "records").glob(f"{stem}.jsonl"))
 
 
+def outcome_of(line: bytes) -> Outcome | None:
+    """The outcome of one line of a records file; None for a line that is no record."""
+    record = _parsed(line)
+    return None if record is None else outcome(record)
+
+
 def _parsed(line: bytes) -> dict[str, Any] | None:
+    """The record, or None for a line that is none."""
+    record = _data(line)
     try:
-        record = orjson.loads(line)
-        outcome(record)
-    except (orjson.JSONDecodeError, KeyError, TypeError, IndexError):
+        return record if record is not None and outcome(record) else None
+    except (KeyError, TypeError, IndexError):
         return None
-    return record if isinstance(record, dict) else None
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _locked(folder: Path) -> int:
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+def _data(line: bytes) -> dict[str, Any] | None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        data = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _locked(folder: Path, disk: Disk) -> int:
+    path = folder / "lock"
+    try:
+        descriptor = disk.lock(path)
     except BlockingIOError:
-        holder = os.read(descriptor, 200).decode(errors="replace").strip()
-        os.close(descriptor)
+        holder = disk.read(path)[:200].decode(errors="replace").strip()
         raise UserError(
             f"{folder} is in use by {holder}; wait for it, or choose another output_dir"
         ) from None
-    os.ftruncate(descriptor, 0)
+    disk.truncate(descriptor, 0)
     since = time.strftime("%Y-%m-%d %H:%M:%S")
-    os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()} since {since}".encode())
+    holder = f"process {os.getpid()} on {socket.gethostname()} since {since}"
+    disk.write(descriptor, holder.encode())
     return descriptor
 
 
-def _claim(folder: Path, seed: int) -> None:
+def _claim(folder: Path, seed: int, disk: Disk) -> None:
     path = folder / "sweep.json"
     mine = {"seed": seed, "schema": SCHEMA}
-    if not path.exists():
-        write_atomically(path, json.dumps({**mine, "id": uuid.uuid4().hex}))
+    if not disk.exists(path):
+        write_atomically(path, json.dumps({**mine, "id": uuid.uuid4().hex}), disk)
         return
     try:
-        theirs = json.loads(path.read_text())
+        theirs = json.loads(disk.read(path))
     except ValueError as error:
         raise UserError(f"{path} is damaged: {error}; it should read {json.dumps(mine)}") from error
     for key, value in mine.items():

@@ -16,7 +16,7 @@ from typing import Any
 
 import jinja2
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as no_markup
 from rich.table import Table
 
 from games.base import Game
@@ -24,7 +24,7 @@ from pipeline.errors import UserError
 from pipeline.leaves import build
 from pipeline.match import DEAL, stream
 from pipeline.records import read_records, write_atomically
-from pipeline.table import console
+from pipeline.table import console, visible
 from pipeline.trace import Trace, trace
 
 
@@ -90,11 +90,11 @@ def replay(match: str, folders: Sequence[Path]) -> Match:
 
 
 def _replayed(folder: Path, record: Mapping[str, Any]) -> Match:
-    cell = _cell(folder, record["cell"])
+    cell = recorded_cell(folder, record["cell"])
     seed = json.loads((folder / "sweep.json").read_text())["seed"]
-    names = [_player(player) for player in cell["identity"]["players"]]
+    names = [player_name(player) for player in cell["identity"]["players"]]
     players = tuple(names[(seat - record["rotation"]) % len(names)] for seat in range(len(names)))
-    game = _game(cell["identity"]["game"])
+    game = recorded_game(cell["identity"]["game"])
     plies, last = _plies(game, seed, record, players)
     return Match(
         match=record["match"],
@@ -148,21 +148,21 @@ def _turn(decision: Mapping[str, Any], statics: Mapping[str, str], player: str) 
     )
 
 
-def _cell(folder: Path, key: str) -> dict[str, Any]:
+def recorded_cell(folder: Path, key: str) -> dict[str, Any]:
     for path in (folder / "cells").glob(f"*{key}.json"):
         cell: dict[str, Any] = json.loads(path.read_text())
         return cell
     raise UserError(f"{folder / 'cells'} has lost the description of cell {key}")
 
 
-def _game(described: Mapping[str, Any]) -> Game[Any]:
+def recorded_game(described: Mapping[str, Any]) -> Game[Any]:
     settings = {key: value for key, value in described.items() if key not in ("class", "num_seats")}
     leaf = {"_target_": described["class"], **settings}
     game: Game[Any] = build(leaf, "game", (), num_seats=described["num_seats"])
     return game
 
 
-def _player(described: Mapping[str, Any]) -> str:
+def player_name(described: Mapping[str, Any]) -> str:
     """What a player is, in a few words: its class and what sets it apart."""
     agent = described["agent"]
     words = [agent["class"].rpartition(".")[2]]
@@ -174,14 +174,21 @@ def _player(described: Mapping[str, Any]) -> str:
 
 def show(match: Match, out: Console, prompts: bool) -> None:
     """Prints the match; with its prompts in full if asked for."""
-    out.print(f"match {match.match}: deal {match.deal}, rotation {match.rotation}, {match.cell}")
+    where = f"deal {match.deal}, rotation {match.rotation}, {escape(match.cell)}"
+    out.print(f"match {escape(match.match)}: {where}")
     for seat, player in enumerate(match.players):
-        out.print(f"player {seat}: {player}{', measured' if seat == match.measured else ''}")
+        measured = ", measured" if seat == match.measured else ""
+        out.print(f"player {seat}: {escape(player)}{measured}")
     for ply in match.plies:
         out.print(f"\n[bold]--- ply {ply.number}[/bold]\n{escape(ply.shown)}")
         for turn in ply.turns:
             _show_turn(turn, out, prompts)
     out.print(f"\n[bold]--- over[/bold]\n{escape(match.last)}\n{match.outcome}")
+
+
+def escape(text: str) -> str:
+    """Text from a record, for a terminal: no markup, no control characters."""
+    return no_markup(visible(text))
 
 
 def _show_turn(turn: Turn, out: Console, prompts: bool) -> None:
@@ -192,7 +199,7 @@ def _show_turn(turn: Turn, out: Console, prompts: bool) -> None:
     if turn.trace.asked:
         for number, asked in enumerate(turn.trace.asked if prompts else ()):
             out.print(f"prompt {number}:", style="dim")
-            out.print(asked.prompt, style="dim", markup=False)
+            out.print(visible(asked.prompt), style="dim", markup=False)
         out.print(answers(turn.trace))
     elif not turn.forced:
         out.print(f"options: {escape(', '.join(turn.trace.options))}")
@@ -224,10 +231,11 @@ def _given(found: Trace, option: int, lettered: bool) -> Iterator[str]:
         for asked in found.asked:
             for answer in asked.answers:
                 if answer.option == option:
-                    yield f"{answer.word} {answer.probability:.4f}"
+                    yield f"{escape(answer.word)} {answer.probability:.4f}"
     elif len(found.asked) == len(found.options):
         asked = found.asked[option]
-        yield from (f"{answer.word} {answer.probability:.4f}" for answer in asked.answers)
+        for answer in asked.answers:
+            yield f"{escape(answer.word)} {answer.probability:.4f}"
 
 
 def page(match: Match) -> str:
@@ -255,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folders = given.folders or sorted(path.parent for path in Path("outputs").glob("*/sweep.json"))
     try:
         match = replay(given.match, folders)
-        show(match, console(), given.prompts)
+        show(match, console(markup=True), given.prompts)
         if given.page:
             write_atomically(given.page, page(match))
             print(f"\npage: {given.page}")

@@ -33,7 +33,8 @@ def write_views(
     drawn = figures.all_figures(summary, pairs, results)
     figures.save_png(drawn, folder / "figures")
     stopped = stopping.sheets(folder, table.short_names(summary), results)
-    sheets = [*stopped, *adjusted, *_study(folder, results, summary)]
+    spent = table.cost_sheets(summary)
+    sheets = [*stopped, *adjusted, *_study(folder, results, summary), *spent]
     drawings = {name: figures.svg(figure) for name, figure in drawn.items()}
     said = answers(results, summary, pairs)
     write_atomically(folder / "report.html", _page(folder, summary, pairs, drawings, sheets, said))

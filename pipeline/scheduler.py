@@ -17,7 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from models.base import Model, ModelSource, Reply, Request
+from models.base import Model, ModelSource, Reply, Request, Stopped
+from pipeline.cost import devices, shared_out
 from pipeline.match import Ask, Playing, play
 from pipeline.plan import Cell, Task
 from pipeline.prepare import Ready, prepare
@@ -25,11 +26,13 @@ from pipeline.prepare import Ready, prepare
 
 @dataclass(frozen=True)
 class Finished:
-    """What became of a task: its record, or the error that stopped it."""
+    """What became of a task: its record, or the error that stopped it, and whether that error
+    stops all others too."""
 
     task: Task
     record: dict[str, Any] | None
     error: str | None = None
+    halts: bool = False
 
 
 @dataclass
@@ -39,6 +42,7 @@ class _Match:
     done: Future[Finished]
     ask: Ask | None = None
     seconds: float = 0.0
+    device_seconds: float = 0.0
 
 
 @dataclass
@@ -145,9 +149,10 @@ class Scheduler:
             started = time.perf_counter()
             requests = [match.ask.request for match in matches if match.ask is not None]
             answers = answer_each(self._models[source], requests)
-            share = (time.perf_counter() - started) / len(matches)
-            for match in matches:
-                match.seconds += share
+            took = time.perf_counter() - started
+            for match, cost in zip(matches, shared_out(took, answers), strict=True):
+                match.seconds += took / len(matches)
+                match.device_seconds += cost * devices(source)
             replies.extend(zip(matches, answers, strict=True))
         return replies
 
@@ -156,6 +161,8 @@ def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | _
     """The model's replies; where the batch fails, each request alone, so one cannot fail others."""
     try:
         return model.answer(requests)
+    except Stopped as error:
+        return [_Failed(error)] * len(requests)
     except Exception as error:  # whatever a model raises belongs to the matches that asked
         if len(requests) == 1:
             return [_Failed(error)]
@@ -176,7 +183,11 @@ def _advance(match: _Match, reply: Reply | _Failed | None) -> None:
     except StopIteration as stop:
         match.ask = None
         seconds = match.seconds + time.perf_counter() - started
-        match.done.set_result(Finished(match.task, {**stop.value, "seconds": round(seconds, 6)}))
+        spent = {"seconds": round(seconds, 6), "device_seconds": round(match.device_seconds, 6)}
+        match.done.set_result(Finished(match.task, {**stop.value, **spent}))
+    except Stopped as stopped:
+        match.ask = None
+        match.done.set_result(Finished(match.task, None, str(stopped), halts=True))
     except Exception:  # a bug in a game or an agent: reported with its match, never scored
         match.ask = None
         match.done.set_result(Finished(match.task, None, traceback.format_exc(limit=-8)))

@@ -136,7 +136,8 @@ def summary_table(results: Sequence[CellResults]) -> pd.DataFrame:
 
 def tabulated(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows as summary.csv has them, with Holm's correction over each experiment's."""
-    table = pd.DataFrame([{**dict.fromkeys(ADJUSTED, np.nan), **row} for row in rows])
+    others = {**dict.fromkeys(ADJUSTED, np.nan), "all_tokens": 0, "device_seconds": 0.0}
+    table = pd.DataFrame([{**others, **row} for row in rows])
     table["p_holm"] = table.groupby("experiment")["p_value"].transform(
         lambda p: holm(p.to_numpy(float))
     )
@@ -153,9 +154,11 @@ SUMMARY_COLUMNS = [
     *("fallbacks", "decisions_per_s", "draws", "tokens", "cell"),
     "source",
     *ADJUSTED,
+    *("all_tokens", "device_seconds"),
 ]
-"""`source` says where a row's figures come from: matches, each in the log, or simulated, counts
-of games between scripted players that the compiled game played and nobody wrote down."""
+"""`all_tokens` and `device_seconds` are what the matches cost, all seats; `tokens` are the
+subject's. `source` says where a row's figures come from: matches, each in the log, or simulated,
+counts of games between scripted players that the compiled game played and nobody wrote down."""
 
 
 def _row(result: CellResults) -> dict[str, Any]:
@@ -180,6 +183,8 @@ def _row(result: CellResults) -> dict[str, Any]:
         "tokens": sum(outcome.tokens for outcome in outcomes),
         "cell": about.name,
         "source": "matches",
+        "all_tokens": sum(outcome.all_tokens for outcome in outcomes),
+        "device_seconds": round(sum(outcome.device_seconds for outcome in outcomes), 3),
     }
 
 

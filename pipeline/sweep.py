@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import math
 import platform
 import signal
@@ -12,29 +13,32 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from models.base import Paid
+from models.human import Terminal
 from pipeline import luck, simulate, stopping, table
 from pipeline.baseline import Baseline, measure
 from pipeline.cluster import workers
 from pipeline.config import CellConfig, Expect, SweepConfig
 from pipeline.drive import Driver
-from pipeline.errors import UserError
+from pipeline.errors import Halted, UserError
+from pipeline.events import event, logged, redact
+from pipeline.live import Live
 from pipeline.plan import Plan, Task, build_cells
+from pipeline.progress import Bar
 from pipeline.records import Log, read_lines
 from pipeline.report import write_views
 from pipeline.scheduler import Finished
 from pipeline.summary import About, CellResults, collect
-from pipeline.track import track, tracking_uri
+from pipeline.track import following, track, tracking_uri
 from stats import power
 
 INTERRUPTED = 130
-SAY_EVERY = 10.0
-"""Seconds between progress lines where no bar can be drawn."""
 
 
 def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
@@ -46,29 +50,53 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         return 0
     baselines = {cell.key: measure(cell, sweep.seed) for cell in cells}
     plan = Plan(cells, planned_deals(sweep, baselines), sweep.seed)
+    if asks_a_person(plan):
+        sweep = replace(sweep, launch={"kind": "inline", "workers": 1}, width=1)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
     stopping.check(sweep, abouts)
-    with Log(sweep.output_dir, sweep.seed) as log:
+    halted: Halted | None = None
+    with (
+        Log(sweep.output_dir, sweep.seed) as log,
+        logged(log.folder),
+        Live(log.folder, plan, log.outcomes.values()) as live,
+    ):
         for note in log.notes:
             out.print(note)
+            event("log mended", logging.WARNING, note=note)
         for cell, about in zip(cells, abouts, strict=True):
             log.describe_cell(cell, about.data())
         announce(out, plan, sweep, baselines, log)
         watch = stopping.Watch(sweep, plan, abouts, log)
-        interrupted = play_missing(out, plan, sweep, log, watch)
+        try:
+            interrupted = play_missing(out, plan, sweep, log, watch, live)
+        except Halted as error:
+            interrupted, halted = True, error
         log.sync()
+        live.judge()
         aside = read_lines(log.folder, "set_aside")
         results = collect(abouts, log.outcomes.values(), aside, plan.deals)
         results = stopping.settle(log.folder, cells, results, sweep)
         luck.adjust(log.folder, cells, results, sweep.seed, out.print)
         show(out, sweep, results)
+        for source in plan.sources:
+            if isinstance(source, Paid):
+                out.print(f"paid     {source.account()}", soft_wrap=True)
+                event("paid", account=source.account())
+        live.state = "interrupted" if interrupted else "finished"
         if interrupted:
             missing = sum(task.match not in log.outcomes for task in plan.tasks())
             out.print(
                 f"\ninterrupted: {missing:,} matches are left, all others are safe in "
                 f"{log.folder}; the same command again goes on"
             )
+    if halted is not None:
+        raise halted
     return INTERRUPTED if interrupted else 0
+
+
+def asks_a_person(plan: Plan) -> bool:
+    """Whether somebody at this terminal plays: then matches come one by one, in this process."""
+    return any(isinstance(source, Terminal) for source in plan.sources)
 
 
 def planned_deals(sweep: SweepConfig, baselines: Mapping[str, Baseline | None]) -> int:
@@ -128,7 +156,7 @@ def power_line(plan: Plan, baseline: Baseline, expect: Expect) -> str:
 
 
 def play_missing(
-    out: Console, plan: Plan, sweep: SweepConfig, log: Log, watch: stopping.Watch
+    out: Console, plan: Plan, sweep: SweepConfig, log: Log, watch: stopping.Watch, live: Live
 ) -> bool:
     """Plays what the log lacks. Returns whether it was interrupted."""
     for cell in plan.cells:
@@ -142,6 +170,7 @@ def play_missing(
     def finished(result: Finished) -> None:
         assert result.record is not None
         log.append(cells[result.task.cell], result.record)
+        live.finished(log.outcomes[result.task.match])
         watch.note(result.task.cell)
         bar.advance()
 
@@ -153,24 +182,30 @@ def play_missing(
                 "cell": task.cell,
                 "deal": task.deal,
                 "rotation": task.rotation,
-                "error": error,
+                "error": redact(error),
             },
         )
+        live.set_aside(task, error)
         watch.note(task.cell)
         bar.advance()
 
     def tick() -> None:
         log.sync()
+        if live.tick(watch.stopped):
+            follower.offer(live)
         if stop.is_set():
             raise KeyboardInterrupt
 
     log.append_line("runs", about_this_run(plan, len(missing)))
+    event("start", matches=len(missing), launch=sweep.launch, **live.about())
     try:
         with (
             workers(sweep.launch, plan, sweep.width) as hands,
             stop_asked() as stop,
-            _Bar(out, len(missing)) as bar,
+            following(sweep.tracking, log.folder, plan.cells) as follower,
+            Bar(out, len(missing), quiet=asks_a_person(plan)) as bar,
         ):
+            live.play(len(hands))
             lease = lease_size(sweep, missing, hands)
             wanted = filter(lambda task: task.cell not in watch.stopped, missing)
             Driver(hands, lease, finished, set_aside, tick).run(wanted)
@@ -192,7 +227,7 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> No
     table.show(summary, pairs, sheets)
     out.print()
     if sweep.tracking["kind"] == "mlflow":
-        store = Path(sweep.tracking["store"])
+        store = str(sweep.tracking["store"])
         try:
             track(folder, store, results, summary)
             out.print(f"MLflow   {tracking_uri(store)} (make ui)", soft_wrap=True)
@@ -204,50 +239,6 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> No
         names = f"{folder / 'labels.csv'}, {folder / 'debiasing.csv'}"
         out.print(f"letters  {names}", soft_wrap=True)
     out.print(f"report   {folder / 'report.html'}", soft_wrap=True)
-
-
-class _Bar:
-    """A progress bar with matches a second and the time left; plain lines without a terminal."""
-
-    def __init__(self, out: Console, total: int) -> None:
-        self._out, self._total, self._done = out, total, 0
-        self._started = self._said = time.monotonic()
-        self._progress = Progress(
-            TextColumn("playing"),
-            BarColumn(bar_width=40),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=out,
-            disable=not out.is_terminal,
-        )
-        self._task = self._progress.add_task("", total=total, rate="")
-
-    def __enter__(self) -> _Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-        if not self._out.is_terminal:
-            self._say()
-
-    def advance(self) -> None:
-        self._done += 1
-        self._progress.update(self._task, advance=1, rate=self._rate())
-        if not self._out.is_terminal and time.monotonic() - self._said > SAY_EVERY:
-            self._say()
-
-    def _rate(self) -> str:
-        return f"{self._done / max(time.monotonic() - self._started, 1e-3):,.1f} matches/s"
-
-    def _say(self) -> None:
-        self._said = time.monotonic()
-        left = (self._total - self._done) * (self._said - self._started) / max(self._done, 1)
-        self._out.print(
-            f"played {self._done:,} of {self._total:,} matches, {self._rate()}, {left:.0f} s left"
-        )
 
 
 @contextmanager

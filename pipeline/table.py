@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 WIDTH = 100
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 GROUPS = ("experiment", "game", "agent", "model", "prompt", "seats")
 
 
@@ -26,12 +28,18 @@ class Sheet:
     foot: str
 
 
-def console(stderr: bool = False) -> Console:
-    """A console no wider than 100 columns, whatever the terminal."""
-    own = Console(stderr=stderr, highlight=False)
-    return Console(
-        stderr=stderr, highlight=False, width=min(WIDTH, own.width) if own.is_terminal else WIDTH
-    )
+def console(markup: bool = False) -> Console:
+    """A console no wider than 100 columns, whatever the terminal. Without `markup` brackets in a
+    text are brackets; with it, what others wrote must be escaped."""
+    own = Console()
+    width = min(WIDTH, own.width) if own.is_terminal else WIDTH
+    return Console(highlight=False, markup=markup, width=width)
+
+
+def visible(text: str) -> str:
+    """The text with control characters spelled out: what a model or a config wrote may not move
+    the cursor or rename the window."""
+    return CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
 
 
 def short_names(summary: pd.DataFrame) -> list[str]:
@@ -41,7 +49,7 @@ def short_names(summary: pd.DataFrame) -> list[str]:
     names = []
     for _, row in summary.iterrows():
         parts = [str(row[group]) for group in shown if row[group] != "-"]
-        names.append(" ".join(parts) or str(row["agent"]))
+        names.append(visible(" ".join(parts) or str(row["agent"])))
     return names
 
 
@@ -130,6 +138,40 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str]) -> RenderableType:
     return table
 
 
+def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:
+    """What the cells cost; no sheet where no model was asked."""
+    if not summary["all_tokens"].sum():
+        return []
+    rows = [
+        _cost_row(name, row["matches"], row["all_tokens"], row["device_seconds"])
+        for name, (_, row) in zip(short_names(summary), summary.iterrows(), strict=True)
+    ]
+    total = summary[["matches", "all_tokens", "device_seconds"]].sum()
+    rows.append(_cost_row("all cells", int(total.iloc[0]), int(total.iloc[1]), total.iloc[2]))
+    foot = (
+        "Of the matches in the tables, all seats. Tokens: prompts as sent and texts as written; a "
+        "model\ncomputes what they share once. Device-seconds: models at work, times the devices "
+        "of a replica."
+    )
+    headings = ("cell", "matches", "tokens", "a match", "device-seconds", "a match", "tokens/s")
+    return [Sheet("What it cost", headings, rows, foot)]
+
+
+def _cost_row(name: str, matches: int, tokens: int, seconds: float) -> tuple[str, ...]:
+    def each(amount: float, units: float, form: str) -> str:
+        return format(amount / units, form) if amount and units else "-"
+
+    return (
+        name,
+        f"{matches:,}",
+        f"{tokens:,}",
+        each(tokens, matches, ",.0f"),
+        f"{seconds:,.1f}" if seconds else "-",  # older logs do not tell
+        each(seconds, matches, ",.3g"),
+        each(tokens, seconds, ",.0f"),
+    )
+
+
 def sheet_view(sheet: Sheet) -> RenderableType:
     """A sheet under its title, with its foot."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
@@ -182,3 +224,11 @@ def p_value(p: float) -> str:
     if np.isnan(p):
         return "-"
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
+
+
+def short(count: float) -> str:
+    """A count in four or five characters: 812, 13.2k, 4.51M, 1.20G."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{unit}"
+    return f"{count:.0f}"

@@ -77,8 +77,9 @@ def _prompts(
     exchange: Mapping[str, Any], statics: Mapping[str, str], options: Sequence[str]
 ) -> Iterator[Asked]:
     static, shared, cue = statics[exchange["static"]], exchange["shared"], exchange["cue"]
+    end = cue + "".join(reply + told + cue for reply, told in exchange.get("turns", ()))
     if "branches" not in exchange:
-        yield Asked(static + shared + cue, (), exchange["text"])
+        yield Asked(static + shared + end, (), exchange["text"])
         return
     for number, branch in enumerate(exchange["branches"]):
         lettered = dict(LETTERED.findall(shared + branch))
@@ -89,7 +90,7 @@ def _prompts(
             answers.append(
                 Answer(word, chance, _meant(lettered.get(word), number + place, options))
             )
-        yield Asked(static + shared + branch + cue, tuple(answers))
+        yield Asked(static + shared + branch + end, tuple(answers))
 
 
 def _meant(named: str | None, guess: int, options: Sequence[str]) -> int | None:

@@ -28,8 +28,10 @@ trainer of the shipped model plays games and words prompts; the rest of models k
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "hydra": ("pipeline.config", "pipeline.run", "hydra_plugins"),
     "omegaconf": ("pipeline.config", "pipeline.run", "hydra_plugins"),
-    "ray": ("pipeline.cluster",),
+    "ray": ("pipeline.cluster", "pipeline.session", "pipeline.shard_group"),
     "mlflow": ("pipeline.track",),
+    "openai": ("models.asking",),
+    "httpx2": ("models.asking",),
     "torch": ("models",),
     "deepspeed": ("models",),
     "transformers": ("models",),

@@ -6,8 +6,8 @@ rules, situation, recent moves, legal actions, question, answer cue. The wording
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,10 +19,12 @@ from models.base import Reply, Request
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A reply that names no option: why, and after how many attempts."""
+    """A reply that names no option: why, after how many attempts, and what the record should tell
+    of it besides."""
 
     status: Status
     attempts: int
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 Asking = Generator[Request, Reply, Decision | Unusable]

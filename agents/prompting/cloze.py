@@ -43,10 +43,15 @@ class Cloze:
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         reply = yield rotated(turn, self.moves)
         assert isinstance(reply, Scores), reply
-        scores = received(reply)
-        if not max(scores) > 0:
-            return Unusable("malformed", attempts=1)
-        return Decision(scores.index(max(scores)), attempts=1, scores=scores)
+        return decided(reply)
+
+
+def decided(reply: Scores) -> Decision | Unusable:
+    """The option whose letters received most over the rotations of `rotated`."""
+    scores = received(reply)
+    if not max(scores) > 0:
+        return Unusable("malformed", attempts=1)
+    return Decision(scores.index(max(scores)), attempts=1, scores=scores)
 
 
 def rotated(turn: Turn, moves: int) -> Score:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from agents.base import Decision, Goal, Turn
-from agents.prompting.base import Asking, Unusable, check_moves
+from agents.prompting.base import Asking
 from agents.prompting.calibrated import content_free_priors
-from agents.prompting.cloze import LETTERS, received, rotated
-from agents.prompting.pride import check_estimate, rotation_priors
+from agents.prompting.cloze import LETTERS, decided, rotated
+from agents.prompting.pride import Rotating
 from agents.prompting.priors import Priors, divided
 from games.base import Game
 from models.base import Reply, Request, Scores
@@ -39,36 +39,22 @@ class Studied:
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         reply = yield rotated(turn, self.moves)
         assert isinstance(reply, Scores), reply
-        scores = received(reply)
-        if not max(scores) > 0:
-            return Unusable("malformed", attempts=1)
+        answer = decided(reply)
+        if not isinstance(answer, Decision):
+            return answer
         row = reply.logprobs[0]
-        notes = {"cheaper": {name: _noted(row, priors) for name, priors in self.cheaper.items()}}
-        return Decision(scores.index(max(scores)), attempts=1, scores=scores, notes=notes)
+        cheaper = {name: _noted(row, priors) for name, priors in self.cheaper.items()}
+        return replace(answer, notes={"cheaper": cheaper})
 
 
 @dataclass(frozen=True)
-class LabelStudy:
+class LabelStudy(Rotating):
     """Plays as `Cloze` does, and notes the choices of a single unrotated prompt, of `Calibrated`
-    and of `Pride`: what debiasing changes, and whether the cheaper ways come to the same.
-
-    moves, estimate, plies: as in `Pride`.
-    """
-
-    moves: int = 5
-    estimate: int = 20
-    plies: int = 2000
-
-    def __post_init__(self) -> None:
-        check_moves(self.moves)
-        check_estimate(self.estimate, self.plies)
-
-    def labels(self) -> tuple[str, ...]:
-        return LETTERS
+    and of `Pride`: what debiasing changes, and whether the cheaper ways come to the same."""
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Request, Reply, Studied]:
         calibrated = yield from content_free_priors(game, seat, goal, self.moves)
-        pride = yield from rotation_priors(game, seat, goal, self.moves, self.estimate, self.plies)
+        pride = yield from self.rotation_priors(game, seat, goal)
         cheaper = {"single": Priors(), "calibrated": calibrated, "pride": pride}
         return Studied(self.moves, cheaper)
 

@@ -25,8 +25,8 @@ from models.base import Reply, Request, Scores
 
 
 @dataclass(frozen=True)
-class Pride:
-    """One prompt a decision; each letter's probability is divided by its estimated prior.
+class Rotating:
+    """A method that learns priors from full rotation of a few decisions.
 
     moves: how many recent moves the prompt tells.
     estimate: how many decisions of each number of options the prior is estimated from, at most.
@@ -40,40 +40,38 @@ class Pride:
 
     def __post_init__(self) -> None:
         check_moves(self.moves)
-        check_estimate(self.estimate, self.plies)
+        if self.estimate < 1:
+            raise ValueError(f"estimate is {self.estimate}; a prior needs 1 or more decisions")
+        if self.plies < 1:
+            raise ValueError(f"plies is {self.plies}; random play needs 1 or more")
 
     def labels(self) -> tuple[str, ...]:
         return LETTERS
 
+    def rotation_priors(
+        self, game: Game[Any], seat: int, goal: Goal
+    ) -> Generator[Request, Reply, Priors]:
+        """What full rotation tells of up to `estimate` decisions a number of letters."""
+        decisions: Counter[int] = Counter()
+        rows: defaultdict[int, list[tuple[float, ...]]] = defaultdict(list)
+        for turn in sampled_turns(game, seat, goal, self.plies):
+            letters = min(len(turn.options), len(LETTERS))
+            if decisions[letters] < self.estimate:
+                decisions[letters] += 1
+                reply = yield rotated(turn, self.moves)
+                assert isinstance(reply, Scores), reply
+                rows[letters].extend(reply.logprobs)
+        priors = {letters: learnt(told) for letters, told in rows.items()}
+        known = {letters: logs for letters, logs in priors.items() if logs is not None}
+        return Priors(known, sum(map(len, rows.values())))
+
+
+@dataclass(frozen=True)
+class Pride(Rotating):
+    """One prompt a decision; each letter's probability is divided by its estimated prior."""
+
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Request, Reply, Divided]:
-        priors = yield from rotation_priors(game, seat, goal, self.moves, self.estimate, self.plies)
-        return Divided(self.moves, priors)
+        return Divided(self.moves, (yield from self.rotation_priors(game, seat, goal)))
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         return (yield from Divided(self.moves).ask(turn, rng))
-
-
-def rotation_priors(
-    game: Game[Any], seat: int, goal: Goal, moves: int, estimate: int, plies: int
-) -> Generator[Request, Reply, Priors]:
-    """The priors that full rotation tells of up to `estimate` decisions a number of letters."""
-    decisions: Counter[int] = Counter()
-    rows: defaultdict[int, list[tuple[float, ...]]] = defaultdict(list)
-    for turn in sampled_turns(game, seat, goal, plies):
-        letters = min(len(turn.options), len(LETTERS))
-        if decisions[letters] < estimate:
-            decisions[letters] += 1
-            reply = yield rotated(turn, moves)
-            assert isinstance(reply, Scores), reply
-            rows[letters].extend(reply.logprobs)
-    priors = {letters: learnt(told) for letters, told in rows.items()}
-    known = {letters: logs for letters, logs in priors.items() if logs is not None}
-    return Priors(known, sum(map(len, rows.values())))
-
-
-def check_estimate(estimate: int, plies: int) -> None:
-    """Raises ValueError unless there is something to estimate from."""
-    if estimate < 1:
-        raise ValueError(f"estimate is {estimate}; a prior needs 1 or more decisions")
-    if plies < 1:
-        raise ValueError(f"plies is {plies}; random play needs 1 or more")

@@ -15,7 +15,7 @@ config: Any = numba.config
 njit: Any = numba.njit  # its type leaves out options that it takes
 
 HERE = Path(__file__).parent
-STAMP = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(HERE.glob("*.py"))))
+STAMP = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(HERE.rglob("*.py"))))
 
 
 def compiled(function: F) -> F:

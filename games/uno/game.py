@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from games.base import Action, Fact, IllegalAction, Observation
-from games.uno import luck, policies, rollouts, rules, words
+from games.uno import luck, policies, review, rollouts, rules, words
 from games.uno.guess import known
 from games.uno.rules import DRAW, WILD
 
@@ -21,6 +21,13 @@ CODES = {
     "first": policies.FIRST,
 }
 """Scripted players by name; "random" depends on how options are listed."""
+
+AIMED = {
+    f"{name} {back}": CODES[name] + policies.FURTHER * (back - 1)
+    for name in ("helper", "saboteur")
+    for back in range(2, 10)
+}
+"""The players with an eye on a seat that is not the one before theirs, but `back` before it."""
 
 ACTION_NUMBERS = {name: action for action, name in enumerate(words.MOVE_NAMES)}
 
@@ -159,6 +166,14 @@ class Uno:
             weights.item(action) / view.options.count(action) / total for action in view.options
         )
 
+    def aimed(self, policy: str, seat: int, at: int | None) -> str:
+        if policy not in ("helper", "saboteur"):
+            return policy
+        if at is None or at == seat:
+            raise ValueError(f"a {policy} needs a goal of help:SEAT that names another seat")
+        back = (seat - at) % self.num_seats
+        return policy if back == 1 else f"{policy} {back}"
+
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         return rollouts.simulate(self.codes(policies), games, seed)
 
@@ -195,6 +210,21 @@ class Uno:
         found = rollouts.values(array, measured, self.codes(policies), playouts, seed)
         return np.array([found[actions.index(action)] for action in view.options])
 
+    def winners(
+        self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
+    ) -> np.ndarray:
+        found = rollouts.winners(state.array, self.codes(policies), playouts, seed, hidden)
+        actions = distinct(rules.legal(state.array))
+        listed = self.legal(state, state.array.item(rules.TO_MOVE))
+        return found if listed == actions else found[[actions.index(action) for action in listed]]
+
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        played = observation.view.played
+        return review.review(observation.history, moves, observation.seat, self.num_seats, played)
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        return (*review.CARD_ADVICE, *review.COLOUR_ADVICE)
+
     def codes(self, policies: Sequence[str]) -> np.ndarray:
         """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
         if len(policies) != self.num_seats:
@@ -203,11 +233,12 @@ class Uno:
 
     def code(self, policy: str) -> int:
         """The number of a policy by name. Raises ValueError."""
-        if policy not in self.policies:
-            raise ValueError(f"uno has the policies {', '.join(self.policies)}, not {policy!r}")
         if policy == "random":
             return policies.LISTED if self.quirks else policies.RANDOM
-        return CODES[policy]
+        known = CODES | AIMED
+        if policy not in known:
+            raise ValueError(f"uno has the policies {', '.join(self.policies)}, not {policy!r}")
+        return known[policy]
 
 
 def hand(array: np.ndarray, seat: int) -> list[int]:

@@ -59,10 +59,24 @@ FRESH = 24
 random one as well, the deal's own."""
 
 
-class Desk(NamedTuple):
-    """Room to judge one decision after another: the game's state, a playout's, the options to
-    play out, the reference's weights, and the cards to deal afresh."""
+class Measure(NamedTuple):
+    """What decisions are judged by: whose wins are counted, what every other seat played and the
+    reference for the judged one, playouts an option, and where worlds come from."""
 
+    measured: int
+    policies: np.ndarray
+    n: int
+    worlds: int
+
+
+class Desk(NamedTuple):
+    """Room to judge one decision after another: what is known of the game, a world, counts and
+    weights, the game's state, a playout's, the options to play out, the reference's weights, and
+    the cards to deal afresh."""
+
+    memory: Memory
+    world: World
+    room: Room
     state: np.ndarray
     trial: np.ndarray
     options: np.ndarray
@@ -73,6 +87,9 @@ class Desk(NamedTuple):
 @allocating
 def make_desk(seats: int) -> Desk:
     return Desk(
+        make_memory(seats),
+        make_world(seats),
+        make_room(),
         blank(seats),
         blank(seats),
         np.empty(ACTIONS, np.int64),
@@ -99,11 +116,8 @@ def advantage(
     reference for `seat`. n: playouts an option. seed: settles the playouts.
     Returns nan where an action is not legal.
     """
-    memory, world, room = make_memory(len(policies)), make_world(len(policies)), make_room()
-    desk = make_desk(len(policies))
-    return replay(
-        start, actions, seat, measured, policies, n, seed, worlds, memory, world, room, desk
-    )
+    measure = Measure(measured, policies, n, worlds)
+    return replay(start, actions, seat, measure, seed, make_desk(len(policies)))
 
 
 @allocating
@@ -119,33 +133,20 @@ def sample(
 ) -> np.ndarray:
     """Games between scripted players, judged: float64 of shape (games, 2), whether `measured`
     won and the advantage of `seat` over the policy `reference`, as `advantage` gives it."""
-    memory, world, room = make_memory(len(players)), make_world(len(players)), make_room()
     desk = make_desk(len(players))
     policies = players.copy()
     policies[seat] = reference
+    measure = Measure(measured, policies, n, worlds)
     start, state = blank(len(players)), blank(len(players))
     actions = np.empty(PLY_CAP, np.int64)
     found = np.empty((games, 2), np.float64)
     for game in range(games):
         deal(start, len(players), int(np.int64(derive(seed, DEAL, game))))
         state[:] = start
-        plies = record(state, players, derive(seed, MOVES, game), room, actions)
+        plies = record(state, players, derive(seed, MOVES, game), desk.room, actions)
         own = int(np.int64(derive(seed, HIDDEN, game)))
         found[game, 0] = state[WINNER] == measured
-        found[game, 1] = replay(
-            start,
-            actions[:plies],
-            seat,
-            measured,
-            policies,
-            n,
-            own,
-            worlds,
-            memory,
-            world,
-            room,
-            desk,
-        )
+        found[game, 1] = replay(start, actions[:plies], seat, measure, own, desk)
     return found
 
 
@@ -164,53 +165,29 @@ def record(
 
 @compiled
 def replay(
-    start: np.ndarray,
-    actions: np.ndarray,
-    seat: int,
-    measured: int,
-    policies: np.ndarray,
-    n: int,
-    seed: int,
-    worlds: int,
-    memory: Memory,
-    world: World,
-    room: Room,
-    desk: Desk,
+    start: np.ndarray, actions: np.ndarray, seat: int, measure: Measure, seed: int, desk: Desk
 ) -> float:
     """As `advantage`, in room that is there."""
     state = desk.state
     copy(start, state)
-    begin(memory, state)
+    begin(desk.memory, state)
     total = 0.0
     for ply in range(len(actions)):
         if over(state) or not legal(state) >> actions[ply] & 1:
             return np.nan
         if state[TO_MOVE] == seat:
             key = int(np.int64(derive(seed, WORLD, ply)))
-            total += judge(
-                memory, state, actions[ply], measured, policies, n, key, worlds, world, room, desk
-            )
-        follow(memory, state, seat, policies, actions[ply], world.weights)
+            total += judge(actions[ply], measure, key, desk)
+        follow(desk.memory, state, seat, measure.policies, actions[ply], desk.world.weights)
     return total
 
 
 @compiled
-def judge(
-    memory: Memory,
-    state: np.ndarray,
-    action: int,
-    measured: int,
-    policies: np.ndarray,
-    n: int,
-    key: int,
-    worlds: int,
-    world: World,
-    room: Room,
-    desk: Desk,
-) -> float:
-    """A(s, a) of one decision, from `n` worlds."""
+def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
+    """A(s, a) of the decision for `action` in the state on the desk, from `measure.n` worlds."""
+    state, memory, world, policies = desk.state, desk.memory, desk.world, measure.policies
     seat, options = state[TO_MOVE], legal(state)
-    counts, _ = room
+    counts, _ = desk.room
     count_cards(state, hand_of(seat), counts)
     total = weigh(
         policies[seat], state[SEATS], seat, state[DIRECTION], counts, options, desk.shares
@@ -220,10 +197,10 @@ def judge(
     listed = list_options(options, action, desk)
     true_world(memory, state, seat, world)
     luck = derive(key, WORLD, 0)
-    drawn = walk(memory, world, policies, SETTLING, luck, 0) if worlds == WALK else 0
+    drawn = walk(memory, world, policies, SETTLING, luck, 0) if measure.worlds == WALK else 0
     sum_of_differences = 0.0
-    for playing in range(n):
-        if worlds == WALK:
+    for playing in range(measure.n):
+        if measure.worlds == WALK:
             drawn = walk(memory, world, policies, STEPS, luck, drawn)
             stir(world.state, derive(key, HIDDEN, playing))
         else:
@@ -234,9 +211,9 @@ def judge(
             copy(world.state, desk.trial)
             step(desk.trial, option)
             moves = derive(key, MOVES, playing)
-            if playout(desk.trial, policies, moves, room) == measured:
+            if playout(desk.trial, policies, moves, desk.room) == measure.measured:
                 sum_of_differences += (option == action) - desk.shares[option] / total
-    return sum_of_differences / n
+    return sum_of_differences / measure.n
 
 
 @inlined

@@ -7,7 +7,8 @@ it plays one of the fitting coloured cards, each held card being equally likely,
 random colour, only when nothing else fits. RLCard breaks a tie for the colour by the order of
 the hand; here the tied colours are equally likely, so the order of a hand does not matter.
 
-HELPER plays for the seat before its own, as seat 2 for seat 1, and SABOTEUR against it. Both look
+HELPER plays for the seat before its own, as seat 2 for seat 1, and SABOTEUR against it; with a
+FURTHER added for each step, for or against the seat that lies so many further back. Both look
 one card ahead: a card is good for a seat that gets its turn sooner, and better where another seat
 has to draw; among the best cards they choose uniformly, and they do not care to win themselves.
 They are yardsticks: the size of effect that a simple helper has is one that a measurement must be
@@ -38,6 +39,7 @@ from games.uno.rules import (
 )
 
 RANDOM, LISTED, RULE, HELPER, SABOTEUR, FIRST = range(6)
+FURTHER = 8
 KINDS = 60
 
 Room = tuple[np.ndarray, np.ndarray]
@@ -132,8 +134,8 @@ def weigh_aimed(
             continue
         worth = -action
         if policy != FIRST:
-            worth = help_of(action % 15, seats, seat, direction)
-            worth = worth if policy == HELPER else -worth
+            worth = help_of(action % 15, seats, seat, direction, policy // FURTHER + 1)
+            worth = worth if policy % FURTHER == HELPER else -worth
         if total == 0 or worth > best:
             weights[:action] = 0
             best, total = worth, 0
@@ -144,11 +146,11 @@ def weigh_aimed(
 
 
 @inlined
-def help_of(trait: int, seats: int, seat: int, direction: int) -> int:
-    """How well a card serves the seat before `seat`: less a point for each turn that others have
-    before its next one; `seats` points for each card that another has to draw, less as many for
-    each that it has to draw itself. A number from -5 x seats to 4 x seats."""
-    helped = (seat - 1) % seats
+def help_of(trait: int, seats: int, seat: int, direction: int, back: int) -> int:
+    """How well a card serves the seat that lies `back` before `seat`: less a point for each turn
+    that others have before its next one; `seats` points for each card that another has to draw,
+    less as many for each that it has to draw itself. A number from -5 x seats to 4 x seats."""
+    helped = (seat - back) % seats
     if trait == REVERSE:
         direction = -direction
     following = (seat + direction) % seats

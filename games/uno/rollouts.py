@@ -66,24 +66,32 @@ def redeal(state: np.ndarray, seat: int, cards: np.ndarray, key: np.uint64) -> N
                 state[place] = cards[size]
 
 
-@allocating
 def values(
     state: np.ndarray, measured: int, policies: np.ndarray, n: int, seed: int, hidden: bool = True
 ) -> np.ndarray:
-    """The chance that seat `measured` wins after each legal action of the seat to move.
+    """The chance that seat `measured` wins after each legal action: float64 of shape (actions,),
+    from the playouts of `winners`."""
+    found = winners(state, policies, n, seed, hidden)
+    return np.asarray((found >> measured & 1).mean(axis=1))
+
+
+@allocating
+def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: bool) -> np.ndarray:
+    """Who wins after each legal action of the seat to move, playout by playout.
 
     state: the array of a game that is not over; it is left as it was.
     policies: what every seat plays afterwards, int64 of shape (seats,), from `policies`.
-    n: playouts an action. The standard error of a value is at most 0.5 / sqrt(n); that of the
+    n: playouts an action. The standard error of a share is at most 0.5 / sqrt(n); that of the
         difference of two is smaller than independence would give, as all actions meet the same
         hidden cards and the same chance in each playout.
     hidden: whether each playout deals afresh what the seat to move cannot see, which values the
         actions for that seat's knowledge; False plays on from the true cards.
 
-    Returns float64 of shape (actions,), in order of action number.
+    Returns uint16 of shape (actions, n), actions in order of number: bit s is set where seat s
+    wins; 0 where nobody does.
     """
     actions = legal(state)
-    wins = np.zeros(number_of(actions), np.float64)
+    found = np.zeros((number_of(actions), n), np.uint16)
     start, trial = state.copy(), state.copy()
     cards = np.empty(len(state), np.int64)
     room = make_room()
@@ -91,8 +99,11 @@ def values(
         if hidden:
             redeal(start, state[TO_MOVE], cards, derive(seed, HIDDEN, playing))
         start[SEED] = np.int64(derive(seed, DEAL, playing))
-        for option in range(len(wins)):
+        key = derive(seed, MOVES, playing)
+        for option in range(len(found)):
             trial[:] = start
             step(trial, nth_action(actions, option))
-            wins[option] += playout(trial, policies, derive(seed, MOVES, playing), room) == measured
-    return wins / n
+            winner = playout(trial, policies, key, room)
+            if winner >= 0:
+                found[option, playing] = 1 << winner
+    return found

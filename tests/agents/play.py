@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 
-from agents.base import Agent, Decision, Goal, Turn
+from agents.base import Agent, Decision, Goal, Thinking, Turn
 from games.base import Fact, Game, Observation
 from models.base import Generation, Reply, Request, Score, Scores
 
 Answer = Callable[[Request], Reply]
+Thought = TypeVar("Thought")
 
 
 def drive(agent: Any, turn: Turn, answer: Answer, seed: int = 0) -> tuple[Decision, list[Request]]:
     """What the agent decides, and all that it asked."""
-    thinking = agent.decide(turn, np.random.default_rng(seed))
+    thinking: Thinking = agent.decide(turn, np.random.default_rng(seed))
+    return talk(thinking, answer)
+
+
+def talk(
+    thinking: Generator[Request, Reply, Thought], answer: Answer
+) -> tuple[Thought, list[Request]]:
+    """What comes of the requests once all are answered, and the requests."""
     asked: list[Request] = []
     try:
         request = next(thinking)
@@ -26,7 +34,8 @@ def drive(agent: Any, turn: Turn, answer: Answer, seed: int = 0) -> tuple[Decisi
             asked.append(request)
             request = thinking.send(answer(request))
     except StopIteration as stop:
-        return stop.value, asked
+        thought: Thought = stop.value
+        return thought, asked
 
 
 def unasked(request: Request) -> Reply:

@@ -28,7 +28,7 @@ from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
 from models.base import Prompt, Reply, Request, Score, Scores
-from tests.agents.play import Answer, drive, match, opinionated, turn_with, uniform
+from tests.agents.play import Answer, drive, match, opinionated, talk, turn_with, uniform
 
 UNO = Uno(num_seats=2)
 GAMES = (UNO, TicTacToe(num_seats=2), RockPaperScissors(num_seats=2))
@@ -76,15 +76,7 @@ def prepared(
     method: Any, game: Game[Any], answer: Answer, seat: int = 1, goal: Goal | None = None
 ) -> tuple[LLM, list[Request]]:
     """The agent with its method prepared, and what that asked."""
-    preparing = LLM(method).prepare(game, seat, goal or Goal())
-    asked: list[Request] = []
-    try:
-        request = next(preparing)
-        while True:
-            asked.append(request)
-            request = preparing.send(answer(request))
-    except StopIteration as stop:
-        return stop.value, asked
+    return talk(LLM(method).prepare(game, seat, goal or Goal()), answer)
 
 
 def priors_of(agent: LLM) -> Priors:

@@ -14,6 +14,7 @@ from games.base import Game
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
+from games.uno.arena import UnoArena
 
 FOLDER = Path(__file__).parent
 
@@ -54,4 +55,5 @@ def golden() -> dict[str, str]:
         "rock_paper_scissors": playthrough(RockPaperScissors(rounds=4), 3),
         "tic_tac_toe": playthrough(TicTacToe(), 4),
         "uno": playthrough(Uno(num_seats=3), 20),
+        "uno_arena": playthrough(UnoArena(num_seats=3), 157),
     }

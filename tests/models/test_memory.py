@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from models import memory
-from models.memory import GIB, budget, free_bytes, state_bytes
+from models.memory import GIB, Memory, free_bytes, state_bytes
 
 LLAMA_8B = SimpleNamespace(
     hidden_size=4096,
@@ -31,7 +31,7 @@ def test_keys_and_values_of_a_token_of_llama_8b_are_128_kib():
 def test_both_caps_shrink_with_the_free_memory(free, resident, pack, monkeypatch):
     monkeypatch.setattr(memory, "free_bytes", lambda device: free)
     network = SimpleNamespace(device=torch.device("cpu"), dtype=torch.float32, config=LLAMA_8B)
-    allowed = budget(network)
+    allowed = Memory(network).budget()
     assert (allowed.resident, allowed.pack_tokens) == (resident, pack)
 
 

@@ -15,9 +15,15 @@ def matches(folder: Path) -> dict[str, dict[str, Any]]:
         assert record["match"] not in found, f"match {record['match']} is in the log twice"
         used = {asked["static"] for decision in record["decisions"] for asked in decision["asked"]}
         statics = {name: record["statics"][name] for name in used}
-        found[record["match"]] = {**record, "statics": statics, "seconds": None}
+        varies = {"seconds": None, "device_seconds": None}
+        found[record["match"]] = {**record, "statics": statics, **varies}
         found[record["match"]].pop("preparation", None)
     return found
+
+
+def finished(folder: Path) -> int:
+    """How many whole lines, and so matches, the log holds now."""
+    return sum(path.read_bytes().count(b"\n") for path in (folder / "records").glob("*.jsonl"))
 
 
 def preparations(folder: Path) -> dict[str, Any]:

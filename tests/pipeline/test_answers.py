@@ -93,6 +93,23 @@ def test_one_model_and_scripted_players_are_not_regressed(sweep: Sweep, folder: 
     assert "Do they help the partner?" in page
 
 
+def test_without_a_baseline_the_win_rate_is_told_alone() -> None:
+    played = cell("a", "cloze", 0.5)
+    (beats, *_) = said(replace(played, about=replace(played.about, baseline=None))).values()
+    assert beats == (
+        "a cloze: wins 50.0% of 1,200 matches, 95% interval 47.2% to 52.8%; there is no baseline "
+        "to compare with."
+    )
+
+
+def test_a_cell_without_a_deal_is_not_passed_over() -> None:
+    waiting = replace(cell("b", "cloze", 0.5), outcomes=())
+    assert said(waiting) == {"Do they beat the baseline?": "b cloze: no deal is finished yet."}
+    beats = said(cell("a", "cloze", 0.6), waiting)["Do they beat the baseline?"]
+    assert beats.startswith("1 of 1 cells win more than their baseline")
+    assert beats.endswith("b cloze: no deal is finished yet.")
+
+
 def test_each_seating_has_its_own_answers() -> None:
     helping = cell("a", "cloze", 0.5, helping=True)
     about = replace(helping.about, labels={**helping.about.labels, "seats": "coop"}, name="other")

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipeline.drive import AHEAD, Driver, WorkerLost
+from pipeline.drive import AHEAD, LOSSES, Arrivals, Driver, WorkerLost
+from pipeline.errors import UserError
 from pipeline.plan import Task
 from pipeline.scheduler import Finished
 
@@ -107,10 +108,11 @@ def test_a_match_that_kills_its_worker_takes_no_other_with_it(killers: set[str])
     played: Counter[str] = Counter()
     aside: dict[str, str] = {}
 
-    def wait_and_work(futures: dict[Future[list[Finished]], object], **_: object) -> object:
-        for worker in workers:
-            worker.work()
-        return [future for future in futures if future.done()], None
+    class Working(Arrivals):
+        def wait(self, seconds: float) -> list[Future[list[Finished]]]:
+            for worker in workers:
+                worker.work()
+            return super().wait(0.01)
 
     driver = Driver(
         workers,
@@ -118,10 +120,9 @@ def test_a_match_that_kills_its_worker_takes_no_other_with_it(killers: set[str])
         finished=lambda result: played.update([result.task.match]),
         set_aside=lambda task, error: aside.update({task.match: error}),
         tick=lambda: None,
+        arrivals=Working(),
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.drive.wait", wait_and_work)
-        driver.run(iter(TASKS))
+    driver.run(iter(TASKS))
     assert set(aside) == killers
     assert played == Counter(task.match for task in TASKS if task.match not in killers)
 
@@ -131,3 +132,60 @@ def test_a_worker_is_kept_supplied_and_deals_are_leased_in_order() -> None:
     drive(worker, lease=10)
     assert worker.leases == [[f"match{n}" for n in range(at, at + 10)] for at in range(0, 100, 10)]
     assert AHEAD > 1
+
+
+@dataclass
+class Hanging(Flaky):
+    """Takes leases and never answers."""
+
+    def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
+        self.leases.append([task.match for task in lease])
+        return Future()
+
+
+def test_idle_workers_play_what_a_hanging_one_holds() -> None:
+    hanging = Hanging(random.Random(0))
+    played, aside = drive(hanging, Flaky(random.Random(0)))
+    assert len(hanging.leases) == AHEAD
+    assert played == Counter(task.match for task in TASKS)
+    assert not aside
+
+
+def test_a_worker_that_loses_every_lease_takes_no_match_with_it() -> None:
+    """It answers at once, so it would be asked again and again before the other one is."""
+    dead, well = Flaky(random.Random(0), losing=1.0), Flaky(random.Random(0))
+    played, aside = drive(dead, well)
+    assert len(dead.leases) <= LOSSES
+    assert played == Counter(task.match for task in TASKS)
+    assert not aside
+
+
+def test_where_all_workers_are_lost_the_run_ends_and_sets_nothing_aside() -> None:
+    told: list[object] = []
+    workers = [Flaky(random.Random(seed), losing=1.0) for seed in range(2)]
+    driver = Driver(workers, 8, told.append, lambda *of: told.append(of), lambda: None)
+    with pytest.raises(UserError, match="every worker was lost"):
+        driver.run(iter(TASKS))
+    assert not told
+
+
+@dataclass
+class Garbling(Flaky):
+    """Repeats in each reply what it has replied before, and leaves a match out now and then."""
+
+    before: list[Finished] = field(default_factory=list)
+
+    def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
+        reply = [self._played(task) for task in lease]
+        if self.rng.random() < 0.2:
+            reply.pop()
+        done: Future[list[Finished]] = Future()
+        done.set_result([*self.before, *reply, *reply])
+        self.before += reply
+        return done
+
+
+def test_of_doubled_and_incomplete_replies_every_match_counts_once() -> None:
+    played, aside = drive(Garbling(random.Random(0)), Garbling(random.Random(1)))
+    assert played == Counter(task.match for task in TASKS)
+    assert not aside

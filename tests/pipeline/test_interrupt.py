@@ -12,16 +12,12 @@ import pandas as pd
 import pytest
 
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import matches
+from tests.pipeline.logs import finished, matches
 
 
 def command(folder: Path, *overrides: str) -> list[str]:
     base = ["tracking=none", "model=fake", "baseline=null", f"output_dir={folder}"]
     return [sys.executable, "-m", "pipeline.run", *base, *overrides]
-
-
-def whole_lines(folder: Path) -> int:
-    return sum(path.read_bytes().count(b"\n") for path in (folder / "records").glob("*.jsonl"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -33,7 +29,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Sig
         text=True,
     )
     deadline = time.monotonic() + 60
-    while whole_lines(folder) < 40 and time.monotonic() < deadline:
+    while finished(folder) < 40 and time.monotonic() < deadline:
         time.sleep(0.05)
     run.send_signal(number)
     said, _ = run.communicate(timeout=60)

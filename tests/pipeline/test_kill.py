@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.pipeline.logs import matches
+from tests.pipeline.logs import finished, matches
 
 KILLS = 24
 DEALS = 150
@@ -28,11 +28,6 @@ def start(folder: Path, *overrides: str, torn: int | None = None) -> subprocess.
     module = ["pipeline.run"] if torn is None else ["tests.pipeline.torn_run", str(torn)]
     command = [sys.executable, "-m", *module, *COMMAND, f"output_dir={folder}", *overrides]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def finished(folder: Path) -> int:
-    """Whole lines in the log now."""
-    return sum(path.read_bytes().count(b"\n") for path in (folder / "records").glob("*.jsonl"))
 
 
 def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
@@ -53,6 +48,16 @@ def ray_workers(driver: int) -> Iterator[int]:
             continue
         if name.startswith(b"ray::_Actor") and driver in ancestors(pid):
             yield pid
+
+
+def living_workers(driver: int) -> list[int]:
+    """The same, once there are any: right after a kill the next one may still be starting."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if found := list(ray_workers(driver)):
+            return found
+        time.sleep(0.05)
+    raise AssertionError("no worker to kill")
 
 
 def ancestors(pid: int) -> list[int]:
@@ -122,9 +127,7 @@ class Killer:
         for _ in range(3):
             before = finished(self.folder)
             assert wait_for(run, self.folder, before + self.rng.randint(1, self.room()))
-            victims = list(ray_workers(run.pid))
-            assert victims, "no worker to kill"
-            os.kill(self.rng.choice(victims), signal.SIGKILL)
+            os.kill(self.rng.choice(living_workers(run.pid)), signal.SIGKILL)
             self.counts["worker"] += 1
         assert wait_for(run, self.folder, finished(self.folder) + 1)
         run.send_signal(signal.SIGKILL)

@@ -80,7 +80,7 @@ def test_rotated_seats_are_compared_with_the_mean_over_seats(sweep: Sweep, folde
     [
         ["seats.0.agent=random"],
         ["seats.0.agent=search"],
-        ["seats.0.agent=saboteur"],
+        ["seats.0.agent=saboteur", "seats.0.goal=help:1"],
         ["seats.1.agent=llm", "seats.1.model=fake", "seats.1.prompt=counterfactual"],
     ],
 )

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import track
+from pipeline import live, track
+from pipeline import sweep as sweeping
+from pipeline.events import read_events
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -55,6 +57,55 @@ def test_a_store_that_cannot_be_used_costs_nothing_but_a_warning(
     said = " ".join(capsys.readouterr().out.split())
     assert "cannot be used" in said
     assert "python -m pipeline.track" in said
+    assert (folder / "summary.csv").exists()
+
+
+@pytest.fixture
+def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are offered whenever the driver looks, and waited for in the end."""
+    monkeypatch.setattr(live, "WRITE_SECONDS", 0.0)
+    monkeypatch.setattr(track, "OFFER_SECONDS", 0.0)
+    monkeypatch.setattr(track, "CLOSE_SECONDS", 300.0)
+
+
+def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
+    sweep: Sweep,
+    tmp_path: Path,
+    at_every_look: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mlflow.tracking import MlflowClient
+
+    store = tmp_path / "store"
+    with monkeypatch.context() as killed:  # before the final runs are made
+        killed.setattr(sweeping, "track", lambda *_: "")
+        assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze") == 0
+    client = MlflowClient(track.tracking_uri(store))
+    found = {run.info.run_name: run for run in runs(store)}  # type: ignore[attr-defined]
+    assert set(found) == {"out (live)", "uno-solo-llm.fake.cloze (live)"}
+    child = found["uno-solo-llm.fake.cloze (live)"]
+    assert child.data.metrics["matches"] == 6
+    last = client.get_metric_history(child.info.run_id, "running_win_rate")[-1]
+    assert last.step == child.data.metrics["complete_deals"]
+    assert {"fallback_rate", "all_tokens", "device_seconds"} <= child.data.metrics.keys()
+    assert found["out (live)"].data.metrics["matches"] == 6
+
+    assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze", "deals=8") == 0
+    names = {run.info.run_name for run in runs(store)}  # type: ignore[attr-defined]
+    assert names == {"out", "uno-solo-llm.fake.cloze"}
+
+
+def test_a_server_that_is_gone_is_told_in_the_log_and_ends_nothing(
+    sweep: Sweep,
+    folder: Path,
+    at_every_look: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    assert sweep("tracking=mlflow", "tracking.store=http://127.0.0.1:9", "prompt=cloze") == 0
+    assert "MLflow not written" in {line["event"] for line in read_events(folder)}
+    assert "cannot be used" in " ".join(capsys.readouterr().out.split())
     assert (folder / "summary.csv").exists()
 
 

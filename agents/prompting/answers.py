@@ -1,0 +1,59 @@
+"""Answers in JSON: the question for one, and the option that a reply names.
+
+Source of the reading: UNO Arena (Qin et al. 2024) and its published code: a reply's first object
+counts, text around it does not, and nothing is asked again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from agents.base import Status
+
+
+def listed(options: Sequence[str]) -> str:
+    """The options under their numbers, from 1, a line each."""
+    lines = (f"{number}) {option}\n" for number, option in enumerate(options, 1))
+    return f"Options:\n{''.join(lines)}"
+
+
+def wanted(reasoning: str) -> str:
+    """Asks for an object of `reasoning` ("thoughts") and an action."""
+    return (
+        f'Reply with one JSON object: {{"{reasoning}": "one or two short sentences", '
+        '"action": "the number of your option"}\n'
+    )
+
+
+def named(reply: str, options: Sequence[str]) -> int | Status:
+    """The index of the option that a reply names by its number, from 1, or by its name; or what is
+    wrong with the reply.
+
+    "malformed": from the first opening to the first closing brace there is no JSON object with an
+    action that is text or a whole number. "illegal": the action is none of the options. Of equal
+    options the first is meant; a number that is also a name is meant as a number.
+    """
+    action = _action(reply)
+    if action is None:
+        return "malformed"
+    numbers = {str(index + 1): index for index in range(len(options))}
+    if action in numbers:
+        return numbers[action]
+    names = [option.casefold() for option in options]
+    return names.index(action.casefold()) if action.casefold() in names else "illegal"
+
+
+def _action(reply: str) -> str | None:
+    start = reply.find("{")
+    end = reply.find("}", start)
+    if start < 0 or end < 0:
+        return None
+    try:
+        answer = json.loads(reply[start : end + 1], strict=False)
+    except (ValueError, RecursionError):
+        return None
+    action = answer.get("action")
+    if isinstance(action, bool) or not isinstance(action, (str, int)):
+        return None
+    return str(action).strip()

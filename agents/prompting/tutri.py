@@ -1,0 +1,92 @@
+"""TUTRI: an answer, then two reflections on it in the same conversation.
+
+Source: UNO Arena (Qin et al. 2024), sections 4 and 5. The model answers as to `Vanilla`; it is
+shown what the moves so far add up to and answers again; it is shown advice for the game and
+answers again. The last answer that names an option counts. The wording is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.base import Turn
+from agents.prompting.answers import named, wanted
+from agents.prompting.base import Asking
+from agents.prompting.vanilla import Vanilla, first_prompt, settled
+from games.base import Advised, Fact
+from models.base import Dialogue, Generate, Generation
+
+
+@dataclass(frozen=True)
+class Tutri(Vanilla):
+    """Asks as `Vanilla` does, then reflects; every decision takes one reply more for each.
+
+    history: whether to reflect on the moves so far, the last `moves` of them.
+    strategy: whether to reflect on advice.
+    least: with fewer moves made than that, the history counts as unknown.
+    """
+
+    history: bool = True
+    strategy: bool = True
+    least: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.history or self.strategy):
+            raise ValueError("tutri without history and strategy is vanilla; use that")
+        if self.least < 0:
+            raise ValueError(f"least is {self.least}; a history needs 0 or more moves")
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        options = turn.observation.options
+        prompt = first_prompt(turn, self.moves)
+        reply = yield Generate(prompt, self.max_tokens)
+        assert isinstance(reply, Generation), reply
+        answers = [named(reply.text, options)]
+        turns: tuple[tuple[str, str], ...] = ()
+        for told in self._reflections(turn):
+            turns = (*turns, (reply.text, told))
+            further = Dialogue(prompt.static, prompt.changing, prompt.cue, turns)
+            reply = yield Generate(further, self.max_tokens)
+            assert isinstance(reply, Generation), reply
+            answers.append(named(reply.text, options))
+        return settled(answers)
+
+    def _reflections(self, turn: Turn) -> Iterator[str]:
+        """What the model is told after its first answer, message by message."""
+        seen = turn.observation
+        advised = turn.game if isinstance(turn.game, Advised) else None
+        if self.history:
+            known = min(len(seen.history), self.moves) >= self.least
+            facts = advised.review(seen, self.moves) if advised and known else ()
+            yield history_message(facts, known)
+        if self.strategy:
+            yield strategy_message(advised.advice(seen) if advised else ())
+
+
+def history_message(facts: tuple[Fact, ...], known: bool) -> str:
+    """What the moves add up to, if enough are known, and the question about it. Of a game that
+    adds up nothing the moves speak for themselves."""
+    told = "Unknown: too few moves have been made.\n"
+    if known:
+        told = "".join(f"{fact.name}: {fact.text}\n" for fact in facts)
+        told = told or "They stand above under recent moves.\n"
+    return (
+        f"\nLook back on the last moves.\n{told}"
+        "What do they tell of the other players' situation and plans? Keep your choice or change "
+        f"it. {wanted('reflection')}"
+    )
+
+
+def strategy_message(advice: tuple[str, ...]) -> str:
+    """The advice, and the question about it. A game that gives none has the one that fits all."""
+    sentences = advice or ("Compare where each option leads, for you and for the other players.",)
+    told = "".join(f"- {sentence}\n" for sentence in sentences)
+    return (
+        f"\nAdvice for players who want to win:\n{told}"
+        "Does your choice serve your goal? Keep it or change it. "
+        f"{wanted('reflection')}"
+    )

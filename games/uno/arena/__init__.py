@@ -1,0 +1,6 @@
+"""UNO Arena: UNO with a challenge to the wild draw four, an end when the pile runs out, and
+winners who may share a game."""
+
+from games.uno.arena.game import UnoArena, View
+
+__all__ = ["UnoArena", "View"]

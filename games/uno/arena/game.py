@@ -1,0 +1,189 @@
+"""UNO Arena as a game of this project: the compiled rules behind the Game protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from games import uno
+from games.base import Action, Fact, IllegalAction, Observation
+from games.uno import guess, review
+from games.uno.arena import rollouts, rules, words
+from games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS
+from games.uno.game import State, card_order, count, distinct, hand
+from games.uno.rollouts import redeal
+from games.uno.rules import DIRECTION, PILE, PLAYED, PLY, SEED, TO_MOVE, TOP, TOP_BY, blank, hand_of
+from games.uno.words import hand as hand_words
+from games.uno.words import holdings
+
+CODES = {"random": rollouts.RANDOM, "rule": rollouts.RULE}
+"""Scripted players by name."""
+
+
+class View(NamedTuple):
+    """What a seat sees, in numbers.
+
+    table: hand, sizes, played cards, top card and options, as in UNO. phase: what is to be
+    decided (`games.uno.arena.rules`). before: the colour in force before the top card. by: who
+    played the top card, -1 if it was turned up.
+    """
+
+    table: uno.View
+    phase: int
+    before: int
+    by: int
+
+
+@dataclass(frozen=True)
+class UnoArena:
+    """UNO by UNO Arena's rules, for 2 to 10 players; several may win a game together.
+
+    Source: UNO Arena (Qin et al. 2024), sections 3 and 4, and its published code where those are
+    silent. The choice of a card, of a wild's colour and of a challenge are separate plies.
+    """
+
+    num_seats: int = 2
+
+    policies: ClassVar[tuple[str, ...]] = tuple(CODES)
+    perfect_information: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.num_seats <= 10:
+            raise ValueError(f"uno arena seats 2 to 10 players, got {self.num_seats}")
+
+    def deal(self, rng: np.random.Generator) -> State:
+        array = blank(self.num_seats)
+        rules.deal(array, self.num_seats, int(rng.integers(2**63)))
+        return State(array)
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        return () if rules.over(state.array) else (state.array.item(TO_MOVE),)
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        return distinct(rules.legal(state.array)) if self.to_move(state) == (seat,) else ()
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        (action,) = moves
+        before = state.array
+        seat = before.item(TO_MOVE)
+        if action not in self.legal(state, seat):
+            raise IllegalAction(f"action {action} is not legal in:\n{self.show(state)}")
+        array = before.copy()
+        rules.step(array, action)
+        if rules.over(array):
+            return State(array, state.history)
+        by = before.item(TOP_BY)
+        said = words.clauses(
+            *(before.item(PHASE), action, seat, before.item(TOP) & 63, by),
+            guilty=array.item(TO_MOVE) == seat,
+        )
+        return State(array, (*state.history, *said))
+
+    def observe(self, state: State, seat: int) -> Observation:
+        array = state.array
+        phase, top, by = array.item(PHASE), array.item(TOP) & 63, array.item(TOP_BY)
+        before, colour = array.item(BEFORE), array.item(IN_FORCE)
+        direction = array.item(DIRECTION)
+        sizes = tuple(array.item(hand_of(s)) for s in range(self.num_seats))
+        facts = (
+            Fact("Players", str(self.num_seats)),
+            Fact("Cards", holdings(sizes, seat)),
+            Fact("Piles", f"{array.item(PILE)} to draw from, {array.item(PLAYED)} played"),
+            Fact("Top card", words.top_card(phase, top, colour, by)),
+            Fact("Your hand", hand_words(sorted(hand(array, seat), key=card_order)) or "empty"),
+            Fact("Next player", f"player {(seat + direction) % self.num_seats}"),
+            Fact("To decide", words.question(phase, top, before, colour, by)),
+        )
+        options = self.legal(state, seat)
+        labels = tuple(words.option(phase, action) for action in options)
+        counts = (count(array, hand_of(seat)), count(array, PLAYED))
+        table = uno.View(seat, direction, colour, top % 15, sizes, *counts, options)
+        view = View(table, phase, before, by)
+        return Observation("UNO", seat, words.RULES, facts, state.history, labels, view)
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        """1 for every winner, also where several share the game; -1 for the others."""
+        winners = state.array.item(WINNERS)
+        return tuple(1.0 if winners >> seat & 1 else -1.0 for seat in range(self.num_seats))
+
+    def show(self, state: State) -> str:
+        array = state.array
+        phase, top, by = array.item(PHASE), array.item(TOP) & 63, array.item(TOP_BY)
+        pile = array[PILE + 1 : PILE + 1 + array.item(PILE)].tolist()
+        order = "upwards" if array.item(DIRECTION) > 0 else "downwards"
+        asked = ("a card", "a colour", "a challenge")[phase]
+        lines = [
+            f"ply {array.item(PLY)}, player {array.item(TO_MOVE)} to choose {asked}, seats {order}",
+            f"top card: {words.top_card(phase, top, array.item(IN_FORCE), by)}",
+            f"played: {array.item(PLAYED)}, pile: {len(pile)}, "
+            f"next: {hand_words(card & 63 for card in pile[:-6:-1])}",
+        ]
+        lines += [f"player {s}: {hand_words(hand(array, s))}" for s in range(self.num_seats)]
+        return "\n".join(lines)
+
+    def sample(self, observation: Observation, rng: np.random.Generator) -> State:
+        """A state that fits what the seat sees, each equally likely whatever was played so far."""
+        array = known(observation.view)
+        key = rng.integers(2**63, dtype=np.uint64)
+        redeal(array, observation.seat, np.empty(len(array), np.int64), key)
+        array[SEED] = rng.integers(2**63)
+        return State(array, observation.history)
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        view: View = observation.view
+        mask = sum(1 << action for action in view.table.options)
+        if self.code(policy) == rollouts.RULE:
+            mask = rollouts.preferred(known(view), mask)
+        taken = [mask >> action & 1 for action in view.table.options]
+        return tuple(one / sum(taken) for one in taken)
+
+    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        return rollouts.simulate(self.codes(policies), games, seed)
+
+    def values(
+        self,
+        observation: Observation,
+        measured: int,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+    ) -> np.ndarray:
+        found = rollouts.winners(
+            known(observation.view), self.codes(policies), playouts, seed, True
+        )
+        return np.asarray((found >> measured & 1).mean(axis=1))
+
+    def winners(
+        self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
+    ) -> np.ndarray:
+        return rollouts.winners(state.array, self.codes(policies), playouts, seed, hidden)
+
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        played = observation.view.table.played
+        return review.review(observation.history, moves, observation.seat, self.num_seats, played)
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        view: View = observation.view
+        return (review.CARD_ADVICE, review.COLOUR_ADVICE, review.CHALLENGE_ADVICE)[view.phase]
+
+    def codes(self, policies: Sequence[str]) -> np.ndarray:
+        """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
+        if len(policies) != self.num_seats:
+            raise ValueError(f"{self.num_seats} seats need as many policies, got {len(policies)}")
+        return np.array([self.code(policy) for policy in policies])
+
+    def code(self, policy: str) -> int:
+        """The number of a policy by name. Raises ValueError."""
+        if policy not in CODES:
+            raise ValueError(f"uno arena has the policies {', '.join(CODES)}, not {policy!r}")
+        return CODES[policy]
+
+
+def known(view: View) -> np.ndarray:
+    """A state that `view` could be of; what its seat cannot see lies in order of the deck."""
+    array = guess.known(view.table)
+    array[PHASE], array[BEFORE], array[TOP_BY] = view.phase, view.before, view.by
+    return array

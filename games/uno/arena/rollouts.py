@@ -1,0 +1,126 @@
+"""Playing UNO Arena many times over: its scripted players, simulated games, playouts.
+
+RANDOM is uniform over the options of every decision. RULE takes a card of the top card's number
+or function, else one of the colour in force, else a wild, else a wild draw four; it names a colour
+that it holds most of, wilds left out, and challenges every second time. Equally good options are
+equally likely to it, and a card held twice is one option.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.uno.arena.rules import (
+    CARD,
+    CHALLENGE,
+    IN_FORCE,
+    PHASE,
+    WINNERS,
+    deal,
+    legal,
+    over,
+    step,
+)
+from games.uno.chance import below, derive
+from games.uno.compiled import allocating, compiled, inlined
+from games.uno.policies import nth_action, number_of
+from games.uno.rollouts import DEAL, HIDDEN, MOVES, redeal
+from games.uno.rules import (
+    EVERY_COLOUR,
+    PLAIN,
+    PLY,
+    TO_MOVE,
+    TOP,
+    WILD,
+    blank,
+    hand_of,
+    kind_of,
+    trait_of,
+)
+
+RANDOM, RULE = range(2)
+
+
+@inlined
+def choose(policy: int, state: np.ndarray, key: np.uint64) -> int:
+    """The action that `policy` takes, by the random number of this ply under `key`."""
+    actions = legal(state)
+    if policy == RULE:
+        actions = preferred(state, actions)
+    if actions & (actions - 1) == 0:
+        return nth_action(actions, 0)
+    return nth_action(actions, below(number_of(actions), key, state[PLY]))
+
+
+@inlined
+def preferred(state: np.ndarray, actions: int) -> int:
+    """The actions of a mask among which RULE chooses."""
+    if state[PHASE] == CHALLENGE:
+        return actions
+    if state[PHASE] != CARD:
+        return most_held(state)
+    trait = trait_of(state[TOP])
+    if trait < WILD and actions & EVERY_COLOUR << trait:
+        return actions & EVERY_COLOUR << trait
+    coloured = actions & PLAIN << (15 * int(state[IN_FORCE]))
+    if coloured:
+        return coloured
+    return actions & -actions
+
+
+@inlined
+def most_held(state: np.ndarray) -> int:
+    """The colours, as a mask, of which the seat to move holds most."""
+    colours = most = 0
+    hand = hand_of(state[TO_MOVE])
+    for colour in range(4):
+        held = 0
+        for place in range(hand + 1, hand + 1 + state[hand]):
+            held += kind_of(state[place]) // 15 == colour and trait_of(state[place]) < WILD
+        if held > most:
+            most, colours = held, 0
+        if held == most:
+            colours |= 1 << colour
+    return colours
+
+
+@compiled
+def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64) -> int:
+    """Plays `state` to its end, in place, one policy a seat; the winners as a mask of seats."""
+    while not over(state):
+        step(state, choose(policies[state[TO_MOVE]], state, key))
+    return int(state[WINNERS])
+
+
+@allocating
+def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
+    """Wins by seat, then games without a winner (none), of `games` deals; one policy a seat.
+
+    Where several win a game, it counts for each of them.
+    """
+    wins = np.zeros(len(policies) + 1, np.int64)
+    state = blank(len(policies))
+    for game in range(games):
+        deal(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
+        winners = playout(state, policies, derive(seed, MOVES, game))
+        for seat in range(len(policies)):
+            wins[seat] += winners >> seat & 1
+    return wins
+
+
+@allocating
+def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: bool) -> np.ndarray:
+    """Who wins after each legal action of the seat to move: as `games.uno.rollouts.winners`."""
+    actions = legal(state)
+    found = np.empty((number_of(actions), n), np.uint16)
+    start, trial = state.copy(), state.copy()
+    cards = np.empty(len(state), np.int64)
+    for playing in range(n):
+        if hidden:
+            redeal(start, state[TO_MOVE], cards, derive(seed, HIDDEN, playing))
+        key = derive(seed, MOVES, playing)
+        for option in range(len(found)):
+            trial[:] = start
+            step(trial, nth_action(actions, option))
+            found[option, playing] = playout(trial, policies, key)
+    return found

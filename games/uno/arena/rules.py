@@ -1,0 +1,210 @@
+"""UNO Arena's rules, compiled: UNO with a challenge to the wild draw four and no second shuffle.
+
+Cards, stacks and state are those of `games.uno.rules`; three of its fields serve another end here
+(PHASE, BEFORE, WINNERS). A turn may ask for more than one decision, each a ply of its own: a card,
+the colour that a wild names, and whether to challenge a wild draw four. What an action's number
+means depends on PHASE:
+
+    CARD       15 x colour + trait plays a card, WILD and WILD_DRAW_FOUR a wild of either kind,
+               DRAW draws; a card held twice is one action
+    COLOUR     the colour's number
+    CHALLENGE  CALL challenges, YIELD does not
+
+Nothing is random after the deal: what comes is the order of the pile.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.uno import rules
+from games.uno.compiled import compiled, inlined
+from games.uno.rules import (
+    DIRECTION,
+    DRAW,
+    DRAW_TWO,
+    EVERY_COLOUR,
+    PILE,
+    PLAIN,
+    PLAYED,
+    PLY,
+    REVERSE,
+    SEATS,
+    SEED,
+    SKIP,
+    STACK,
+    TO_MOVE,
+    TOP,
+    TOP_BY,
+    WILD,
+    WILD_DRAW_FOUR,
+    WILD_DRAW_FOURS,
+    WILDS,
+    hand_of,
+    kind_of,
+    pass_turn,
+    pop,
+    push,
+    take,
+    trait_of,
+    whole_pile,
+)
+
+IN_FORCE = rules.COLOUR
+WINNERS, PHASE, BEFORE = rules.WINNER, rules.AUTO, rules.COLOURS
+"""Fields. IN_FORCE: the colour to match. WINNERS: -1 while the game goes on, then a mask of seats.
+PHASE: what is to be decided. BEFORE: the colour that was to be matched before the top card."""
+
+CARD, COLOUR, CHALLENGE = range(3)
+CALL, YIELD = range(2)
+
+HAND = 7
+TWO, FOUR, SIX = 2, 4, 6
+"""Cards to draw: for a draw two; for a wild draw four; for a challenge in vain."""
+
+
+@compiled
+def deal(state: np.ndarray, seats: int, seed: int) -> None:
+    """Makes `state` the first state of the deal `seed`, from -2**63 to 2**63 - 1.
+
+    One card at a time, seat 0 first, until all hold seven; then cards are turned up until one
+    bears a number. Those turned up before it stay under it.
+    """
+    state[:] = 0
+    state[SEATS], state[SEED], state[DIRECTION] = seats, seed, 1
+    state[WINNERS] = state[TOP_BY] = -1
+    whole_pile(state)
+    for _ in range(HAND):
+        for seat in range(seats):
+            push(state, hand_of(seat), pop(state, PILE))
+    put(state, pop(state, PILE))
+    while trait_of(state[TOP]) >= SKIP:
+        put(state, pop(state, PILE))
+    state[BEFORE] = state[IN_FORCE]
+
+
+@inlined
+def over(state: np.ndarray) -> bool:
+    return bool(state[WINNERS] >= 0)
+
+
+@inlined
+def legal(state: np.ndarray) -> int:
+    """The legal actions of the seat to move, as a mask with bit `action` set."""
+    if state[PHASE] == COLOUR:
+        return 0b1111
+    if state[PHASE] == CHALLENGE:
+        return 1 << CALL | 1 << YIELD
+    fitting = PLAIN << (15 * state[IN_FORCE])
+    if trait_of(state[TOP]) < WILD:
+        fitting |= EVERY_COLOUR << trait_of(state[TOP])
+    held = held_by(state, state[TO_MOVE])
+    actions = held & fitting
+    if held & WILDS:
+        actions |= 1 << WILD
+    if held & WILD_DRAW_FOURS:
+        actions |= 1 << WILD_DRAW_FOUR
+    return actions if actions else 1 << DRAW
+
+
+@inlined
+def held_by(state: np.ndarray, seat: int) -> int:
+    """The kinds of cards in a hand, as a mask."""
+    held = 0
+    hand = hand_of(seat)
+    for place in range(hand + 1, hand + 1 + state[hand]):
+        held |= 1 << kind_of(state[place])
+    return held
+
+
+@inlined
+def step(state: np.ndarray, action: int) -> None:
+    """Makes a legal action, in place."""
+    state[PLY] += 1
+    phase = state[PHASE]
+    state[PHASE] = CARD
+    if phase == CARD:
+        if action != DRAW:
+            play_card(state, action)
+        elif give(state, state[TO_MOVE], 1):
+            pass_turn(state)
+    elif phase == COLOUR:
+        name_colour(state, action)
+    else:
+        answer(state, action)
+
+
+@inlined
+def play_card(state: np.ndarray, action: int) -> None:
+    """Plays a card. The last one of a hand ends the game before it has any effect."""
+    seat = state[TO_MOVE]
+    put(state, take(state, hand_of(seat), action))
+    state[TOP_BY] = seat
+    if state[hand_of(seat)] == 0:
+        state[WINNERS] = 1 << seat
+    elif action in (WILD, WILD_DRAW_FOUR):
+        state[PHASE] = COLOUR
+    else:
+        take_effect(state, trait_of(action))
+
+
+@inlined
+def take_effect(state: np.ndarray, trait: int) -> None:
+    """What a coloured card does to the order of play and to the next seat."""
+    if trait == REVERSE:
+        state[DIRECTION] = -state[DIRECTION]
+    pass_turn(state)
+    if trait == SKIP or (trait == DRAW_TWO and give(state, state[TO_MOVE], TWO)):
+        pass_turn(state)
+
+
+@inlined
+def name_colour(state: np.ndarray, colour: int) -> None:
+    """Names the colour of the wild just played; a wild draw four may now be challenged."""
+    state[IN_FORCE] = colour
+    pass_turn(state)
+    if trait_of(state[TOP]) == WILD_DRAW_FOUR:
+        state[PHASE] = CHALLENGE
+
+
+@inlined
+def answer(state: np.ndarray, action: int) -> None:
+    """Settles a wild draw four. A challenge is right if its player holds the colour before it."""
+    seat = state[TO_MOVE]
+    if action == CALL and held_by(state, state[TOP_BY]) & PLAIN << (15 * state[BEFORE]):
+        give(state, state[TOP_BY], FOUR)
+    elif give(state, seat, SIX if action == CALL else FOUR):
+        pass_turn(state)
+
+
+@inlined
+def give(state: np.ndarray, seat: int, count: int) -> bool:
+    """Lets `seat` draw, and says whether it could: the game ends where the pile holds too few."""
+    if state[PILE] < count:
+        state[WINNERS] = fewest(state)
+        return False
+    for _ in range(count):
+        push(state, hand_of(seat), pop(state, PILE))
+    return True
+
+
+@inlined
+def fewest(state: np.ndarray) -> int:
+    """The seats that hold the fewest cards, as a mask."""
+    least, seats = STACK, 0
+    for seat in range(state[SEATS]):
+        size = state[hand_of(seat)]
+        if size < least:
+            least, seats = size, 0
+        if size == least:
+            seats |= 1 << seat
+    return seats
+
+
+@inlined
+def put(state: np.ndarray, card: int) -> None:
+    """Puts `card` on top of the played cards; one with a colour puts that in force."""
+    push(state, PLAYED, card)
+    state[TOP], state[BEFORE] = card, state[IN_FORCE]
+    if trait_of(card) < WILD:
+        state[IN_FORCE] = kind_of(card) // 15

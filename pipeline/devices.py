@@ -1,0 +1,73 @@
+"""How many workers fit on a cluster's devices, and where a worker's models lie.
+
+A device is a GPU or, in a cluster without any, a core. A worker has one process for its matches
+and all whole models, and one for each rank of a model in shards. Each process has a device to
+itself where there are enough; otherwise the models of a worker share its devices, never two ranks
+of one model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from models.base import ModelSource
+from pipeline.errors import UserError
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What every worker gets.
+
+    workers: how many there are.
+    devices: of each worker.
+    sharing: how many processes share a device, at most.
+    first: the device of each sharded model's first rank; the others follow it.
+    """
+
+    workers: int
+    devices: int
+    sharing: int
+    first: dict[ModelSource, int]
+
+
+def shards_of(source: ModelSource) -> int:
+    """How many ranks run a replica of the model."""
+    return int(getattr(source, "shards", 1))
+
+
+def fit(sources: Sequence[ModelSource], devices: int, asked: int | None, word: str) -> Fit:
+    """The workers for these models; `asked` is how many the user wants, if that was said.
+
+    Raises UserError, with the sum, where the devices are too few for models in shards. Whole
+    models are never refused: any number of workers can share a device.
+    """
+    sharded = [source for source in sources if shards_of(source) > 1]
+    whole = len(sharded) < len(sources)
+    if not sharded:
+        return Fit(asked or devices, 1, 1, {})
+    apart, together = whole + sum(map(shards_of, sharded)), max(map(shards_of, sharded))
+    if together > devices:
+        largest = max(sharded, key=shards_of)
+        raise UserError(
+            f"model {name_of(largest)} needs {together} shards x 1 {word}; this cluster has "
+            f"{devices} {word}{'s' * (devices != 1)}"
+        )
+    workers = asked or max(1, devices // apart)
+    if workers * together > devices:
+        raise UserError(
+            f"launch.workers={workers} needs {workers} workers x {together} {word}s; this cluster "
+            f"has {devices}, enough for {devices // together}"
+        )
+    if workers * apart > devices:
+        return Fit(workers, together, whole + len(sharded), dict.fromkeys(sharded, 0))
+    first, at = {}, int(whole)
+    for source in sharded:
+        first[source] = at
+        at += shards_of(source)
+    return Fit(workers, apart, 1, first)
+
+
+def name_of(source: ModelSource) -> str:
+    """How the user called the model."""
+    return repr(getattr(source, "path", source))

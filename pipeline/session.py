@@ -1,0 +1,170 @@
+"""A Ray session: one of this machine alone, or a place in a cluster that runs already.
+
+Whoever can reach an open Ray can run any code as its user. So every session and every process that
+the project starts names its authentication: a token, in a file that only its owner can read. A
+session of one machine listens on the loopback interface only.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.config import Leaf
+from pipeline.errors import UserError
+
+TOKEN_FILE = Path(".ray/auth_token")
+"""Where Ray itself keeps a token, in the home folder."""
+
+LOOPBACK_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Named after the systems where "0" is the default. Ray on Linux has no other way to stay on the
+loopback interface: a node address of 127.0.0.1 is replaced by one that others can reach."""
+
+START_SECONDS = 120
+"""How long a Ray node may take to start; Ray's own 30 seconds are too few on a busy machine."""
+
+JOIN_SECONDS = 300
+"""How long a cluster's nodes may take to join it."""
+
+
+@contextmanager
+def session(launch: Leaf) -> Iterator[None]:
+    """Connects this process to the Ray that the launch config asks for, until it is left.
+
+    Without an `address` a Ray of this machine is started, and stopped on leaving. With one, the
+    running cluster is joined, and left running. Raises UserError where it cannot be joined.
+    """
+    import ray
+
+    try:
+        if launch.get("address") is None:
+            with tempfile.TemporaryDirectory(prefix="gauntlet-") as folder:
+                _start(launch["workers"], Path(folder) / "token")
+                yield
+        else:
+            _join(launch)
+            yield
+    finally:
+        ray.shutdown()
+
+
+def new_token(path: Path) -> None:
+    """Writes a fresh token to a file that is not there yet and only its owner may read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(32))
+
+
+def authentication(token: Path | None) -> dict[str, str]:
+    """The environment variables that make a process use this token, or none at all."""
+    if token is None:
+        return {"RAY_AUTH_MODE": "disabled"}
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+
+
+def starting(token: Path, loopback: bool) -> dict[str, str]:
+    """The environment variables of a process that starts a Ray: with this token, and patient;
+    with `loopback` nobody outside this machine can reach it."""
+    return {
+        **authentication(token),
+        LOOPBACK_SWITCH: "0" if loopback else "1",
+        "RAY_raylet_start_wait_time_s": str(START_SECONDS),
+    }
+
+
+def _start(workers: int | None, token: Path) -> None:
+    import ray
+
+    new_token(token)
+    _set(starting(token, loopback=True))
+    ray.init(
+        address="local",
+        num_cpus=max(len(os.sched_getaffinity(0)), workers or 1),
+        include_dashboard=False,
+        logging_level=logging.ERROR,
+        log_to_driver=False,
+    )
+
+
+def _join(launch: Leaf) -> None:
+    import ray
+    from ray.exceptions import AuthenticationError
+
+    address = _address_of(launch)
+    _set(authentication(_token_of(launch)))
+    try:
+        _knock(address)
+        ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+    except (AuthenticationError, OSError, RuntimeError, ValueError) as error:
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        raise UserError(
+            f"launch.address={address} cannot be joined: {why}. A Ray must run there, this "
+            "machine must be one of its nodes, and launch.token_file must hold its token"
+        ) from error
+    _wait_for_nodes(launch["nodes"])
+
+
+def _address_of(launch: Leaf) -> str:
+    address = str(launch["address"])
+    found = os.environ.get("RAY_ADDRESS", "???") if address == "auto" else address
+    if found == "???":
+        raise UserError(
+            "launch=ray needs launch.address=HOST:PORT, the address of a running Ray; or "
+            "launch.address=auto and the environment variable RAY_ADDRESS"
+        )
+    return found
+
+
+def _knock(address: str) -> None:
+    """Raises OSError or ValueError at once where nothing listens: Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host, int(port)), timeout=10).close()
+
+
+def _wait_for_nodes(wanted: int) -> None:
+    """Returns once so many nodes have joined. Raises UserError after JOIN_SECONDS."""
+    import ray
+
+    deadline = time.monotonic() + JOIN_SECONDS
+    while (there := sum(node["Alive"] for node in ray.nodes())) < wanted:  # type: ignore[no-untyped-call]
+        if time.monotonic() > deadline:
+            raise UserError(
+                f"launch.nodes={wanted}: only {there} had joined the cluster in "
+                f"{JOIN_SECONDS} seconds"
+            )
+        time.sleep(0.5)
+
+
+def _token_of(launch: Leaf) -> Path | None:
+    """The token file of the cluster to join; None where it was started without a token."""
+    if launch["auth"] not in ("token", "disabled"):
+        raise UserError(f"launch.auth is {launch['auth']!r}; allowed: token, disabled")
+    if launch["auth"] == "disabled":
+        return None
+    given = launch["token_file"] or os.environ.get("RAY_AUTH_TOKEN_PATH")
+    token = Path(given).expanduser() if given else Path.home() / TOKEN_FILE
+    if not token.is_file():
+        raise UserError(
+            f"launch.token_file: {token} is not there; name the file that the cluster's token is "
+            "in, or say launch.auth=disabled where it was started without one"
+        )
+    return token.absolute()
+
+
+def _set(variables: dict[str, str]) -> None:
+    """Sets what Ray reads from the environment, also where this process has read it already."""
+    from ray._private import ray_constants
+    from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
+
+    os.environ.update(variables)
+    os.environ.pop("RAY_AUTH_TOKEN", None)  # it would win over the file
+    ray_constants.ENABLE_RAY_CLUSTER = os.environ.get(LOOPBACK_SWITCH, "1") == "1"
+    Config.initialize("")
+    AuthenticationTokenLoader.instance().reset_cache()

@@ -1,0 +1,294 @@
+"""How a sweep is going: `python -m pipeline.status OUTPUT_DIR`.
+
+Reads the log and the small file that a run keeps beside it, and writes nothing, so it may look
+from any machine that sees the folder, while the sweep runs elsewhere or after it was killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import Group, RenderableType
+from rich.live import Live as Screen
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.errors import UserError
+from pipeline.events import read_events
+from pipeline.live import Running, read_status
+from pipeline.records import Outcome, outcome_of, read_lines
+from pipeline.stopping import read as read_stops
+from pipeline.summary import About, read_abouts
+from pipeline.table import console, number, percent, short, short_names
+
+SILENT_SECONDS = 30.0
+"""A run that says it plays but has not written for so long is probably gone."""
+REFRESH_SECONDS = 2.0
+BAR = 90
+NOTABLE = 3
+"""How many of the last warnings are shown."""
+
+
+@dataclass
+class Tail:
+    """Reads the records of a folder, each once, however often it looks."""
+
+    folder: Path
+    seen: set[str] = field(default_factory=set)
+    _read: dict[Path, int] = field(default_factory=dict)
+
+    def new(self) -> Iterator[Outcome]:
+        """The matches that came into the log since the last look; a line in the making waits."""
+        for path in sorted((self.folder / "records").glob("*.jsonl")):
+            start = self._read.get(path, 0)
+            if path.stat().st_size < start:
+                start = 0  # mended by a run that started since
+            with path.open("rb") as file:
+                file.seek(start)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        break
+                    start += len(line)
+                    yield from self._unseen(line)
+            self._read[path] = start
+
+    def _unseen(self, line: bytes) -> Iterator[Outcome]:
+        outcome = outcome_of(line)
+        if outcome is not None and outcome.match not in self.seen:
+            self.seen.add(outcome.match)
+            yield outcome
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell as the status shows it. `planned` is None where no run has told."""
+
+    name: str
+    running: Running
+    planned: int | None
+    set_aside: int
+
+    @property
+    def left(self) -> int | None:
+        if self.planned is None:
+            return None
+        return max(0, self.planned - self.running.matches - self.set_aside)
+
+
+@dataclass
+class Status:
+    """What is known of a folder's sweep; `look` brings it up to date. Raises UserError."""
+
+    folder: Path
+    now: float = 0.0
+    run: Mapping[str, Any] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    _tail: Tail = field(init=False)
+    _running: dict[str, Running] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._tail = Tail(self.folder)
+
+    def look(self) -> None:
+        """Reads what is new."""
+        abouts = read_abouts(self.folder)
+        for about in abouts:
+            self._running.setdefault(about.key, Running(about.rotations))
+        for outcome in self._tail.new():
+            if outcome.cell in self._running:
+                self._running[outcome.cell].add(outcome)
+        self.now, self.run = time.time(), read_status(self.folder) or {}
+        aside = {entry["match"]: entry["cell"] for entry in read_lines(self.folder, "set_aside")}
+        failed = [cell for match, cell in aside.items() if match not in self._tail.seen]
+        stops = read_stops(self.folder).get("cells", {})
+        order = list(self.run.get("cells", ()))  # cells of earlier runs come first
+        abouts.sort(key=lambda about: order.index(about.key) if about.key in order else -1)
+        labels = pd.DataFrame([{"experiment": a.experiment, **a.labels} for a in abouts])
+        self.rows = [
+            self._row(name, about, failed, stops)
+            for name, about in zip(short_names(labels), abouts, strict=True)
+        ]
+
+    def _row(self, name: str, about: About, failed: list[str], stops: Mapping[str, Any]) -> Row:
+        running = self._running[about.key]
+        aside = failed.count(about.key)
+        planned = self.run.get("cells", {}).get(about.key)
+        if about.key in self.run.get("stopped", ()) or stops.get(about.key):
+            planned = running.matches + aside  # its stopping rule needs no more
+        return Row(name, running, planned, aside)
+
+    @property
+    def done(self) -> int:
+        return sum(row.running.matches for row in self.rows)
+
+    @property
+    def left(self) -> int | None:
+        """Matches still to play in the cells of the latest run; None where no run has told."""
+        known = [row.left for row in self.rows if row.left is not None]
+        return sum(known) if known else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        rate = self.run.get("rate")
+        return self.left / rate if self.left is not None and rate and self.playing else None
+
+    @property
+    def playing(self) -> bool:
+        """Whether a run is at it, as far as can be seen."""
+        return self.run.get("state") in ("loading", "playing", "judging") and not self.gone
+
+    @property
+    def gone(self) -> bool:
+        """Whether the latest run ended without saying so."""
+        if self.run.get("state") not in ("loading", "playing", "judging"):
+            return False
+        if self.run["host"] == socket.gethostname():
+            return not _alive(self.run["process"])
+        silent = self.now - self.run["updated"]
+        return bool(self.run["state"] == "playing" and silent > SILENT_SECONDS)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def view(status: Status) -> RenderableType:
+    """The status for a terminal 100 columns wide."""
+    parts: list[RenderableType] = [Text(headline(status), style="bold"), *_bar(status)]
+    parts += [Text(pace(status)), Text(""), _cells(status)]
+    for told in _notable(status):
+        parts.append(Text(told, style="yellow", overflow="ellipsis", no_wrap=True))
+    return Group(*parts)
+
+
+def headline(status: Status) -> str:
+    """Which sweep, and whether anyone plays it."""
+    run, name = status.run, status.folder.name
+    if not run:
+        return f"{name}: no run has told how it goes; this is what the log holds"
+    who = f"process {run['process']} on {run['host']}"
+    if status.gone:
+        ago = duration(status.now - run["updated"])
+        return f"{name}: the run is gone ({who}, last heard of {ago} ago); start it again to go on"
+    if status.playing:
+        since = duration(status.now - run["started"])
+        return f"{name}: {run['state']} for {since}, {run['workers']} worker(s), {who}"
+    why = f": {run['error']}" if run.get("error") else ""
+    return f"{name}: {run['state']} {duration(status.now - run['updated'])} ago{why}"
+
+
+def pace(status: Status) -> str:
+    """Done, left, rate, time left."""
+    parts = [f"{len(status.rows)} cell(s)", f"{status.done:,} matches done"]
+    if status.left is not None:
+        parts.append(f"{status.left:,} left")
+    if status.run.get("rate"):
+        parts.append(f"{status.run['rate']:,.1f} matches/s")
+    if status.seconds_left is not None and status.left:
+        parts.append(f"{duration(status.seconds_left)} to go")
+    aside = sum(row.set_aside for row in status.rows)
+    parts.append(f"{aside:,} set aside")
+    return "   ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """In the two largest units: 3 d 4 h, 2 h 05 min, 40 s."""
+    whole = max(0, round(seconds))
+    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {whole % 60:02d} s" if minutes else f"{whole} s"
+
+
+def _bar(status: Status) -> Iterator[Text]:
+    if status.left is not None:
+        ended = status.done + sum(row.set_aside for row in status.rows)
+        share = ended / max(1, ended + status.left)
+        full = int(share * BAR)
+        yield Text("━" * full, style="green") + Text("─" * (BAR - full) + f" {share:4.0%}")
+
+
+def _cells(status: Status) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("cell", overflow="fold", min_width=20)
+    headings = ("done", "left", "set aside", "win rate", "decisions", "fallback", "tokens", "dev s")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in status.rows:
+        table.add_row(row.name, *_figures(row))
+    return table
+
+
+def _figures(row: Row) -> Iterator[str]:
+    running = row.running
+    yield f"{running.matches:,}"
+    yield "-" if row.left is None else f"{row.left:,}"
+    yield f"{row.set_aside:,}"
+    yield "-" if running.win_rate is None else percent(running.win_rate)
+    yield f"{running.decisions:,}"
+    yield percent(running.fallbacks / running.decisions) if running.decisions else "-"
+    yield short(running.tokens)
+    yield number(running.device_seconds, ",.0f") if running.device_seconds else "-"
+
+
+def _notable(status: Status) -> list[str]:
+    """The last warnings and errors of the latest run."""
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(status.run.get("started", 0)))
+    told = [
+        f"{entry['time'][11:19]} {entry['event']}: "
+        + ", ".join(str(v) for k, v in entry.items() if k not in ("time", "level", "event"))
+        for entry in read_events(status.folder)
+        if entry.get("level") != "info" and entry["time"] >= since
+    ]
+    return told[-NOTABLE:]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.status", description="How a sweep is going, wherever it runs."
+    )
+    parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
+    parser.add_argument("--watch", action="store_true", help="look again until the run has ended")
+    given = parser.parse_args(arguments)
+    status = Status(given.output_dir)
+    try:
+        status.look()
+        if given.watch:
+            _watch(status)
+        else:
+            console().print(view(status))
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _watch(status: Status) -> None:
+    with Screen(view(status), console=console(), auto_refresh=False) as screen:
+        while status.playing:
+            time.sleep(REFRESH_SECONDS)
+            status.look()
+            screen.update(view(status), refresh=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""TUTRI: an answer and two reflections in one conversation; the last valid answer counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.base import Decision, Turn
+from agents.llm import LLM
+from agents.prompting.tutri import Tutri
+from agents.prompting.vanilla import Vanilla
+from games.base import Fact, Observation
+from models.base import Dialogue, Generate
+from tests.agents.play import drive, turn_with
+from tests.agents.test_vanilla import saying
+
+OPTIONS = ("red 7", "blue skip", "wild")
+FULL = Tutri()
+NO_HISTORY, NO_STRATEGY = Tutri(history=False), Tutri(strategy=False)
+
+
+class Coach:
+    """A game that advises."""
+
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        last = observation.history[-moves:]
+        return (Fact("Player 0", f"{last[0]} to {last[-1]}"),)
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        return ("Keep calm.", f"Mind the {observation.options[0]}.")
+
+
+def advised(moves: int = 7) -> Turn:
+    game: Any = Coach()
+    return replace(turn_with(*OPTIONS, moves=moves), game=game)
+
+
+def answer(number: int) -> str:
+    return f' {{"reflection": "So be it.", "action": "{number}"}}'
+
+
+def talk(method: Tutri, *replies: str, turn: Turn | None = None) -> tuple[Decision, list[Any]]:
+    return drive(LLM(method), turn or advised(), saying(*replies))
+
+
+def told(request: Any) -> list[str]:
+    """What the model was told after its first answer."""
+    assert isinstance(request, Generate)
+    return list(request.prompt.messages[2::2])
+
+
+def test_the_conversation_reads_so() -> None:
+    """A model is trained on this wording: whoever changes it has to train anew."""
+    _, (first, second, third) = talk(FULL, answer(1), answer(2), answer(3))
+    assert first == drive(LLM(Vanilla()), advised(), saying(""))[1][0]
+    history = (
+        "\nLook back on the last moves.\n"
+        "Player 0: move 1 to move 7\n"
+        "What do they tell of the other players' situation and plans? Keep your choice or change "
+        'it. Reply with one JSON object: {"reflection": "one or two short sentences", "action": '
+        '"the number of your option"}\n'
+    )
+    strategy = (
+        "\nAdvice for players who want to win:\n"
+        "- Keep calm.\n"
+        "- Mind the red 7.\n"
+        "Does your choice serve your goal? Keep it or change it. Reply with one JSON object: "
+        '{"reflection": "one or two short sentences", "action": "the number of your option"}\n'
+    )
+    opening = first.prompt.text
+    assert second.prompt.text == opening + answer(1) + history + "Answer:"
+    assert third.prompt.text == second.prompt.text + answer(2) + strategy + "Answer:"
+    assert third.prompt.turns == ((answer(1), history), (answer(2), strategy))
+
+
+@pytest.mark.parametrize(
+    ("method", "openings"),
+    [
+        (FULL, ["\nLook back on", "\nAdvice for"]),
+        (NO_HISTORY, ["\nAdvice for"]),
+        (NO_STRATEGY, ["\nLook back on"]),
+    ],
+)
+def test_an_ablation_lacks_its_reflection_and_nothing_else(
+    method: Tutri, openings: list[str]
+) -> None:
+    decision, asked = talk(method, *map(answer, (1, 2, 3)))
+    assert decision.attempts == len(asked) == 1 + len(openings)
+    messages = told(asked[-1])
+    assert all(said.startswith(start) for said, start in zip(messages, openings, strict=True))
+    assert set(messages) <= set(told(talk(FULL, *map(answer, (1, 2, 3)))[1][-1]))
+
+
+BAD = {"malformed": "I pass.", "illegal": '{"action": "9"}'}
+
+
+@pytest.mark.parametrize("status", ["malformed", "illegal"])
+@pytest.mark.parametrize(
+    ("replies", "option"),
+    [
+        ((1, 2, 3), 3),
+        ((1, 2, None), 2),
+        ((1, None, None), 1),
+        ((None, 2, None), 2),
+        ((None, None, 3), 3),
+        ((3, None, 1), 1),
+    ],
+)
+def test_the_last_valid_answer_wins(
+    replies: tuple[int | None, ...], option: int, status: str
+) -> None:
+    """The option listed first is as valid as any other: index 0 is an answer."""
+    texts = [BAD[status] if number is None else answer(number) for number in replies]
+    decision, asked = talk(FULL, *texts)
+    assert (decision.option, decision.status, decision.fallback) == (option - 1, "ok", False)
+    assert decision.attempts == len(asked) == 3
+    assert decision.notes["answers"] == tuple(
+        status if number is None else number - 1 for number in replies
+    )
+
+
+def test_without_any_valid_answer_the_last_one_says_why() -> None:
+    decision, asked = talk(FULL, BAD["malformed"], BAD["malformed"], BAD["illegal"])
+    assert (decision.status, decision.fallback, decision.attempts) == ("illegal", True, 3)
+    assert decision.notes == {"answers": ("malformed", "malformed", "illegal")}
+    assert len(asked) == 3
+
+
+@given(st.lists(st.text(max_size=30), min_size=3, max_size=3))
+def test_what_the_model_said_is_passed_on_word_by_word(replies: list[str]) -> None:
+    decision, asked = talk(FULL, *replies)
+    assert [reply for reply, _ in asked[-1].prompt.turns] == replies[:2]
+    assert 0 <= decision.option < len(OPTIONS)
+
+
+@pytest.mark.parametrize(("moves", "known"), [(0, False), (4, False), (5, True)])
+def test_a_short_history_is_unknown(moves: int, known: bool) -> None:
+    _, asked = talk(FULL, "", "", "", turn=advised(moves))
+    history = told(asked[-1])[0]
+    assert ("Player 0: move 1" in history) == known
+    assert ("Unknown: too few moves have been made.\n" in history) != known
+
+
+def test_a_game_without_advice_is_asked_in_general_words() -> None:
+    _, asked = talk(FULL, "", "", "", turn=turn_with(*OPTIONS))
+    history, strategy = told(asked[-1])
+    assert "They stand above under recent moves.\n" in history
+    assert "- Compare where each option leads" in strategy
+
+
+def test_a_dialogue_is_a_prompt() -> None:
+    """What a model shares between prompts, it shares between the turns of a conversation."""
+    _, asked = talk(FULL, *map(answer, (1, 2, 3)))
+    first, second, third = (request.prompt for request in asked)
+    assert first.messages[0] == first.static + first.changing
+    assert not isinstance(first, Dialogue)
+    assert {prompt.static for prompt in (second, third)} == {first.static}
+    assert third.messages[:3] == second.messages
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"history": False, "strategy": False}, "is vanilla; use that"),
+        ({"least": -1}, "least is -1"),
+        ({"moves": -1}, "moves is -1"),
+    ],
+)
+def test_settings_that_cannot_be(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Tutri(**settings)

@@ -1,0 +1,123 @@
+"""A server of our own for tests of the API: the pocket model, with faults on demand."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.serve import POCKET, Handler, Server
+from models.served import Served
+
+RETRY_AFTER = 0.4
+"""Seconds that a 429 of this server asks for."""
+FAULTS = ("429", "500", "timeout", "truncated", "cut")
+
+
+@dataclass
+class Script:
+    """What the server is to do wrong, and what it saw.
+
+    faults: taken in turn, one for the first arrival of each request; "" for none.
+    refuse: a status with which everything is refused, and the message.
+    arrivals: when each request came, by its Idempotency-Key.
+    """
+
+    faults: tuple[str, ...] = ("",)
+    refuse: tuple[int, str] | None = None
+    arrivals: dict[str, list[float]] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def next(self, key: str) -> str:
+        """Notes an arrival; returns the fault that it meets."""
+        with self.lock:
+            times = self.arrivals.setdefault(key, [])
+            times.append(time.monotonic())
+            if len(times) > 1:
+                return ""
+            self.kinds[key] = self.faults[(len(self.arrivals) - 1) % len(self.faults)]
+            return self.kinds[key]
+
+
+class FaultyHandler(Handler):
+    """Does as the server's script says."""
+
+    fault = ""
+
+    def do_POST(self) -> None:  # noqa: N802
+        script: Script = self.server.script  # type: ignore[attr-defined]
+        key = self.headers.get("Idempotency-Key", "")
+        if script.refuse is not None:
+            self._read()
+            said = script.refuse[1].replace("KEY", self.headers.get("Authorization", ""))
+            self.refuse(script.refuse[0], said)
+            return
+        self.fault = script.next(key)
+        if self.fault == "429":
+            self._read()
+            self.refuse(429, "slower", Retry_After=str(RETRY_AFTER))
+        elif self.fault == "500":
+            self._read()
+            self.refuse(500, "broken")
+        elif self.fault == "timeout":
+            script.over.wait(30)
+            self.close_connection = True
+        else:
+            super().do_POST()
+
+    def send(self, status: int, data: bytes, **headers: str) -> None:
+        if status == 200 and self.fault == "truncated":
+            data = data[: len(data) // 2]
+        if status == 200 and self.fault == "cut":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data[: len(data) // 2])
+            self.close_connection = True
+            return
+        super().send(status, data, **headers)
+
+    def _read(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+
+class Counting(Served):
+    """Counts the requests that the model answered: what a paid server would have billed."""
+
+    def __init__(self, path: str = POCKET, name: str = "pocket") -> None:
+        super().__init__(path, name)
+        self.billed: Counter[str] = Counter()
+
+    def chat(self, body: Any) -> dict[str, Any]:
+        return self._billed(body, super().chat(body))
+
+    def completion(self, body: Any) -> dict[str, Any]:
+        return self._billed(body, super().completion(body))
+
+    def _billed(self, body: Any, reply: dict[str, Any]) -> dict[str, Any]:
+        self.billed[json.dumps(body, sort_keys=True)] += 1
+        return reply
+
+
+@contextmanager
+def serving(model: Served, script: Script) -> Iterator[str]:
+    """The address of a server that follows the script."""
+    server = Server(model, "127.0.0.1", 0, FaultyHandler)
+    server.script = script  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server.url
+    finally:
+        script.over.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()

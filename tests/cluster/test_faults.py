@@ -1,0 +1,192 @@
+"""Faults in the middle of a sweep, on a real Ray cluster of two nodes.
+
+After each, the sweep ends with the records of one that nothing disturbed: by itself, or, where
+the fault takes the driver along, when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.logs import finished, matches
+from tests.pipeline.test_kill import ancestors
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.slow,
+    # Ray's test cluster leaves pipes open.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+DEALS = 40
+COMMAND = ("model=pocket", f"deals={DEALS}", "baseline=null", "width=8")
+PATIENCE = 600
+LOG_BYTES = 300_000
+"""What the log's disk holds when it is to be full: some of the matches, not all."""
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The records of an undisturbed sweep in one process."""
+    folder = tmp_path_factory.mktemp("calm")
+    status, said = end(start(folder, "launch=inline"))
+    assert status == 0, said
+    return matches(folder)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Two nodes of one core each, on loopback, for one test: it may leave them broken."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        cluster.add_node(num_cpus=1)
+        cluster.wait_for_nodes()
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+def joined(cluster: Any) -> tuple[str, ...]:
+    return ("launch=ray", f"launch.address={cluster.address}", "launch.auth=disabled")
+
+
+def start(
+    folder: Path, *overrides: str, tracking: str = "none", limited: bool = False
+) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "pipeline.run", *COMMAND, f"tracking={tracking}"]
+    return subprocess.Popen(
+        [*command, f"output_dir={folder}", *overrides],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=limit_files if limited else None,
+    )
+
+
+def limit_files() -> None:
+    """No file of this process may grow beyond LOG_BYTES: its writes fail as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LOG_BYTES, LOG_BYTES))
+
+
+def in_the_middle(run: subprocess.Popen[str], folder: Path, whole: dict[str, Any]) -> int:
+    """Waits until a quarter of the matches is in the log. Returns how many are."""
+    deadline = time.monotonic() + PATIENCE
+    while (done := finished(folder)) < len(whole) // 4:
+        assert run.poll() is None, f"the sweep ended too soon: {run.communicate()[0]}"
+        assert time.monotonic() < deadline, "the sweep does not begin"
+        time.sleep(0.02)
+    assert done < len(whole), "the sweep ended before the fault"
+    return done
+
+
+def end(run: subprocess.Popen[str]) -> tuple[int, str]:
+    said, _ = run.communicate(timeout=PATIENCE)
+    return run.returncode, " ".join(said.split())
+
+
+def players() -> list[int]:
+    """Process ids of the Ray workers that play for clusters of this test."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            ours = path.read_bytes().startswith(b"ray::_Actor")
+        except OSError:
+            continue
+        if ours and os.getpid() in ancestors(int(path.parent.name)):
+            found.append(int(path.parent.name))
+    return sorted(found)
+
+
+def test_a_killed_worker(
+    cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    run = start(tmp_path, *joined(cluster))
+    done = in_the_middle(run, tmp_path, calm)
+    victims = players()
+    assert len(victims) == 2
+    os.kill(random.Random(3).choice(victims), signal.SIGKILL)
+    status, said = end(run)
+    assert status == 0, said
+    assert matches(tmp_path) == calm
+    figure(f"fault: worker killed after {done} of {len(calm)} matches; same records")
+
+
+def test_a_killed_node(
+    cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    """Its worker finds no other place: the one that is left plays everything. Where Ray had tied
+    the driver to that node, the driver falls with it, and goes on when it is started again."""
+    run = start(tmp_path, *joined(cluster))
+    done = in_the_middle(run, tmp_path, calm)
+    (node,) = cluster.worker_nodes
+    cluster.remove_node(node, allow_graceful=False)
+    status, said = end(run)
+    if status:
+        status, said = end(start(tmp_path, *joined(cluster)))
+    assert status == 0, said
+    assert matches(tmp_path) == calm
+    figure(f"fault: node killed after {done} of {len(calm)} matches; same records")
+
+
+def test_a_killed_driver(
+    cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    run = start(tmp_path, *joined(cluster))
+    in_the_middle(run, tmp_path, calm)
+    run.kill()
+    run.communicate()
+    done = finished(tmp_path)
+    assert done < len(calm)
+    status, said = end(start(tmp_path, *joined(cluster)))
+    assert status == 0, said
+    assert matches(tmp_path) == calm
+    figure(f"fault: driver killed with {done} of {len(calm)} matches; resumed, same records")
+
+
+def test_a_full_disk(
+    cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    status, said = end(start(tmp_path, *joined(cluster), limited=True))
+    assert status == 2, said
+    assert "cannot be written: File too large" in said
+    assert "Traceback" not in said
+    done = finished(tmp_path)
+    assert 0 < done < len(calm)
+    safe = matches(tmp_path)
+    assert safe == {match: calm[match] for match in safe}
+    status, said = end(start(tmp_path, *joined(cluster)))
+    assert status == 0, said
+    assert matches(tmp_path) == calm
+    figure(f"fault: disk full after {done} of {len(calm)} matches; resumed, same records")
+
+
+def test_a_broken_mlflow_store(
+    cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    """The store is a view: the run says that it failed, and the log is whole."""
+    store = tmp_path / "mlflow"
+    run = start(tmp_path / "out", *joined(cluster), f"tracking.store={store}", tracking="mlflow")
+    done = in_the_middle(run, tmp_path / "out", calm)
+    store.mkdir(exist_ok=True)
+    (store / "mlflow.db").write_bytes(b"not a database" * 1000)
+    status, said = end(run)
+    assert status == 0, said
+    assert "warning" in said
+    assert "Traceback" not in said
+    assert matches(tmp_path / "out") == calm
+    figure(f"fault: MLflow store broken after {done} of {len(calm)} matches; same records")

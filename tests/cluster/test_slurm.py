@@ -1,0 +1,239 @@
+"""Sweeps in a real SLURM of two nodes: to the end, stopped by a limit, pushed aside by others.
+
+Nodes have their own address and processes, so that "nothing is left" is looked up, not assumed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.logs import matches, preparations
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = Path(__file__).with_name("slurm.sh")
+PATIENCE = 420.0
+DEALS = 30
+DAEMONS = {"bash", "slurmd", "unshare"}
+
+pytestmark = pytest.mark.cluster
+
+
+def missing() -> str | None:
+    """Why no SLURM can be brought up here, if so."""
+    if os.geteuid() != 0:
+        return "needs root, for network and process namespaces"
+    needed = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "nsenter", "unshare")
+    lacking = [name for name in needed if shutil.which(name) is None]
+    if lacking:
+        return (
+            f"needs {', '.join(lacking)}: "
+            "apt-get install -y --no-install-recommends slurm-wlm munge iproute2"
+        )
+    probe = subprocess.run(["unshare", "--net", "--pid", "--fork", "true"], capture_output=True)
+    return None if probe.returncode == 0 else "needs the right to make namespaces"
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Path]:
+    """The folder of a running SLURM, brought down wholly afterwards."""
+    why = missing()
+    if why:
+        pytest.skip(why)
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))  # sockets: pytest's own paths are too long
+    try:
+        subprocess.run([SCRIPT, "up", folder], check=True, timeout=120)
+        yield folder
+    finally:
+        subprocess.run([SCRIPT, "down", folder], check=True, timeout=120)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Site:
+    """Commands of the SLURM under test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.env = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
+
+    def ask(self, *command: str) -> str:
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def submit(self, *overrides: str) -> str:
+        """Runs `python -m pipeline.run` with these overrides; returns the number of its job."""
+        said = self.ask(sys.executable, "-m", "pipeline.run", *overrides)
+        number = re.search(r"job (\d+) is submitted", said)
+        assert number, said
+        return number.group(1)
+
+    def about(self, job: str) -> dict[str, str]:
+        words = self.ask("scontrol", "--oneliner", "show", "job", job).split()
+        return dict(word.partition("=")[::2] for word in words)
+
+    def wait(self, job: str, *states: str) -> dict[str, str]:
+        """Waits for one of these states, and fails where the job ends in another."""
+        over = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}
+        deadline = time.monotonic() + PATIENCE
+        while (about := self.about(job))["JobState"] not in states:
+            assert about["JobState"] not in over - set(states), about
+            assert time.monotonic() < deadline, about
+            time.sleep(0.5)
+        return about
+
+    def left_behind(self) -> list[str]:
+        """The processes on the nodes, but for the nodes' own."""
+        left = []
+        for node in ("n1", "n2"):
+            key = os.stat(f"/run/netns/gauntlet-{node}").st_ino
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    inside = os.stat(process / "ns/net").st_ino == key
+                    name = (process / "comm").read_text().strip()
+                    dead = (process / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+                except OSError:
+                    continue
+                if inside and not dead and name not in DAEMONS:
+                    left.append(f"{node}: {name} {process.name}")
+        return left
+
+    def settled(self) -> list[str]:
+        """What is left behind once SLURM has had time to tidy up after a job."""
+        deadline = time.monotonic() + 60
+        while (left := self.left_behind()) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        return left
+
+
+@pytest.fixture
+def site(slurm: Path) -> Site:
+    return Site(slurm)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def brake(tmp_path: Path) -> Path:
+    return tmp_path / "brake"
+
+
+def common(folder: Path, brake: Path) -> list[str]:
+    return [
+        "tracking=none", "baseline=null", "model=fake", "packages=[tests]", f"deals={DEALS}",
+        "model._target_=tests.cluster.brake.Braked", f"+model.brake={brake}", "width=4",
+        f"output_dir={folder}",
+    ]  # fmt: skip
+
+
+def job(folder: Path, brake: Path, *further: str) -> list[str]:
+    cores = str(os.cpu_count())
+    slurm = ["launch=slurm", "launch.nodes=2", f"launch.cpus_per_task={cores}", "launch.workers=2"]
+    return ["-m", *common(folder, brake), *slurm, *further]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same sweep in one process, which nothing happened to."""
+    place = tmp_path_factory.mktemp("undisturbed")
+    command = [sys.executable, "-m", "pipeline.run", *common(place / "out", place / "brake")]
+    subprocess.run([*command, "launch=inline"], check=True, capture_output=True, timeout=300)
+    return place / "out"
+
+
+def whole_lines(folder: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in (folder / "records").glob("*.jsonl"))
+
+
+def wait_for_matches(folder: Path, number: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while whole_lines(folder) < number:
+        assert time.monotonic() < deadline, "no match was played"
+        time.sleep(0.2)
+
+
+def printed(folder: Path, number: str) -> str:
+    return (folder / "slurm" / f"{number}.log").read_text()
+
+
+def test_a_sweep_over_two_nodes_has_the_records_of_one_process(
+    site: Site, folder: Path, brake: Path, undisturbed: Path, figure: Callable[[str], None]
+) -> None:
+    started = time.monotonic()
+    number = site.submit(*job(folder, brake))
+    try:
+        assert site.wait(number, "COMPLETED")["ExitCode"] == "0:0"
+    finally:
+        print(printed(folder, number))
+    figure(f"SLURM, 2 nodes, {2 * DEALS} matches: {time.monotonic() - started:.0f} s in all")
+    assert matches(folder) == matches(undisturbed)
+    assert preparations(folder) == preparations(undisturbed)
+    assert site.settled() == []
+    assert sorted(path.name for path in (folder / "slurm").iterdir()) == [
+        f"{number}.log", "job.sh",
+    ]  # fmt: skip
+    token = re.compile(r"[0-9a-f]{64}")
+    assert not token.search(printed(folder, number)), "a token was logged"
+
+
+def test_a_job_at_its_time_limit_is_queued_again_and_goes_on(
+    site: Site, folder: Path, brake: Path, undisturbed: Path, figure: Callable[[str], None]
+) -> None:
+    brake.touch()
+    number = site.submit(*job(folder, brake, "launch.time=60", "launch.signal=90"))
+    wait_for_matches(folder, 3)
+    hours, minutes, _ = site.about(number)["RunTime"].split(":")
+    near = 60 * int(hours) + int(minutes) + 3
+    site.ask("scontrol", "update", f"JobId={number}", f"TimeLimit={near}")
+    site.wait(number, "PENDING")
+    stopped = whole_lines(folder)
+    assert 3 <= stopped < 2 * DEALS
+    assert site.settled() == []
+    brake.unlink()
+    assert site.wait(number, "COMPLETED")["Restarts"] == "1"
+    assert "SIGUSR1: the sweep stopped; queued again, time 1 of 20" in printed(folder, number)
+    figure(f"SLURM, time limit: stopped after {stopped} of {2 * DEALS} matches, then finished")
+    assert matches(folder) == matches(undisturbed)
+    assert site.settled() == []
+
+
+def test_a_preempted_job_is_queued_again_and_goes_on(
+    site: Site, folder: Path, brake: Path, undisturbed: Path
+) -> None:
+    brake.touch()
+    number = site.submit(*job(folder, brake))
+    wait_for_matches(folder, 3)
+    site.ask("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null",
+             "--wrap=sleep 1")  # fmt: skip
+    site.wait(number, "PENDING")
+    assert whole_lines(folder) < 2 * DEALS
+    brake.unlink()
+    site.wait(number, "COMPLETED")
+    assert "SIGTERM: the sweep stopped" in printed(folder, number)
+    assert matches(folder) == matches(undisturbed)
+
+
+def test_a_cancelled_job_is_not_queued_again_and_leaves_nothing(
+    site: Site, folder: Path, brake: Path, undisturbed: Path
+) -> None:
+    brake.touch()
+    number = site.submit(*job(folder, brake))
+    wait_for_matches(folder, 3)
+    site.ask("scancel", number)
+    site.wait(number, "CANCELLED")
+    assert site.settled() == []
+    played, whole = matches(folder), matches(undisturbed)
+    assert len(played) < len(whole)
+    assert played == {match: whole[match] for match in played}

@@ -1,0 +1,83 @@
+"""Conversations of several turns: as raw text, in a chat template, over the wire, in a log."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from transformers import PreTrainedTokenizerFast
+
+from models.base import Dialogue, Generate, Generation, Prompt, Score, Scores
+from models.replay import Replay
+from models.tokens import Tokens
+from models.wire import TEMPLATE_TOKENS, Wire
+from pipeline.match import exchange
+from pipeline.trace import trace
+
+TEMPLATE = (
+    "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+)
+FIRST = Prompt("Rules.\n\n", "Hand: red 1\n", "Say:")
+TALK = Dialogue(
+    FIRST.static, FIRST.changing, FIRST.cue, ((" red", "\nSure?\n"), (" blue", "\nOh?\n"))
+)
+
+
+def test_raw_text_is_what_was_read_and_said_in_turn() -> None:
+    assert TALK.text == ("Rules.\n\nHand: red 1\nSay: red\nSure?\nSay: blue\nOh?\nSay:")
+    assert TALK.text.startswith(FIRST.text + " red")
+    assert Dialogue(FIRST.static, FIRST.changing, FIRST.cue).text == FIRST.text
+
+
+def test_a_chat_template_gets_a_message_a_turn(tokenizer: PreTrainedTokenizerFast) -> None:
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.chat_template = TEMPLATE
+    tokens = Tokens(tokenizer, "test", chat=True)
+    assert tokens.text(TALK) == (
+        "<s>user\nRules.\n\nHand: red 1</s>\n"
+        "<s>assistant\nSay: red</s>\n"
+        "<s>user\nSure?</s>\n"
+        "<s>assistant\nSay: blue</s>\n"
+        "<s>user\nOh?</s>\n"
+        "<s>assistant\nSay:"
+    )
+    head = tokens.head(TALK)
+    assert tokens.encode(TALK)[: len(head)] == head == tokens.head(FIRST)
+    assert tokens.encode_all([TALK, FIRST]) == [tokens.encode(TALK), tokens.encode(FIRST)]
+
+
+def test_a_server_gets_a_message_a_turn() -> None:
+    wire = Wire("gpt", "chat", "max_tokens")
+    body = wire.writing(Generate(TALK, 7))
+    assert body["messages"] == [
+        {"role": "user", "content": "Rules.\n\nHand: red 1\nSay:"},
+        {"role": "assistant", "content": " red"},
+        {"role": "user", "content": "\nSure?\nSay:"},
+        {"role": "assistant", "content": " blue"},
+        {"role": "user", "content": "\nOh?\nSay:"},
+    ]
+    joined = "".join(message["content"] for message in body["messages"])
+    assert joined == TALK.text, "so a server without a template reads what a checkpoint reads"
+    most = wire.most(body)
+    assert (most.prompt, most.written) == (len(TALK.text) + 5 * TEMPLATE_TOKENS, 7)
+    raw = Wire("gpt", "completions", "max_tokens")
+    assert raw.writing(Generate(TALK, 7))["prompt"] == TALK.text
+    assert raw.most(raw.writing(Generate(TALK, 7))).prompt == len(TALK.text) + TEMPLATE_TOKENS
+
+
+@pytest.mark.parametrize("prompt", [FIRST, TALK])
+def test_a_log_knows_what_was_said(prompt: Prompt, tmp_path: Path) -> None:
+    other = Dialogue(FIRST.static, FIRST.changing, FIRST.cue, ((" blue", "\nSure?\n"),))
+    asked = [Generate(prompt, 7), Generate(other, 7), Score((prompt,), ("A", "B"))]
+    replies = [Generation("yes", 9, 1), Generation("no", 8, 1), Scores(((-1.0, -2.0),), (9,))]
+    statics: dict[str, str] = {}
+    written = [exchange(*pair, statics) for pair in zip(asked, replies, strict=True)]
+    decision = {"options": ["x"], "scores": [], "chosen": 0, "asked": written}
+    line = json.dumps({"statics": statics, "decisions": [decision]})
+    (tmp_path / "log.jsonl").write_text(line + "\n")
+    assert Replay(str(tmp_path)).load().answer(asked) == replies
+    shown = trace(json.loads(line)["decisions"][0], statics).asked
+    assert [one.prompt for one in shown] == [prompt.text, other.text, prompt.text]

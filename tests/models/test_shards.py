@@ -1,0 +1,209 @@
+"""Networks in two parts on two processes answer as whole ones do."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Queue
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.base import Generate, ModelError, Reply, Request, Scores
+from models.checkpoint import Checkpoint
+from models.memory import PACK_LEAST
+from models.shards import Rank, layer_weights
+
+SPOILT = ("no sum", "no memory", "little free", "no DeepSpeed")
+RANKS = 2
+EXACT = 1e-4
+CASES: dict[str, tuple[str, dict[str, object]]] = {
+    "llama": ("llama", {}),
+    "mistral, 3 key heads": ("mistral", {"num_attention_heads": 6, "num_key_value_heads": 3}),
+    "qwen2, tied": ("qwen2", {"tie_word_embeddings": True}),
+    "qwen3, tied, odd": ("qwen3", {"tie_word_embeddings": True, "intermediate_size": 81}),
+    "gemma": ("gemma", {}),
+}
+"""Shapes whose parts are even and uneven; Gemma takes the portable path."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a rank says of one case: its replies, its weights in the layers, the error it got, how
+    often it computed a static part, and the tokens of its packs in the end."""
+
+    replies: tuple[Reply, ...] = ()
+    weights: int = 0
+    error: str = ""
+    computed: int = 0
+    pack: int = 0
+
+
+def run_rank(number: int, meeting: str, jobs: dict[str, Job], out: Queue[Any]) -> None:
+    """A rank's process: every case in turn. Not in a fixture, so that it can be spawned."""
+    import torch
+
+    torch.set_num_threads(1)
+    out.put((number, {name: job(Rank(number, RANKS, meeting)) for name, job in jobs.items()}))
+
+
+@dataclass(frozen=True)
+class Job:
+    """One checkpoint and what it is asked; `spoil` breaks something first."""
+
+    source: Checkpoint
+    requests: tuple[Request, ...]
+    spoil: str = ""
+
+    def __call__(self, rank: Rank) -> Told:
+        with pytest.MonkeyPatch.context() as patch:
+            if self.spoil == "no sum":
+                patch.setattr("deepspeed.comm.inference_all_reduce", lambda *_, **__: None)
+            if self.spoil == "no DeepSpeed":
+                patch.setattr("deepspeed.init_inference", refuse)
+            if self.spoil == "little free" and rank.number == 1:
+                patch.setattr("models.memory.free_bytes", lambda device: 1 << 20)
+            try:
+                local = self.source.load_part(rank)
+            except ModelError as error:
+                return Told(error=str(error))
+            scorer: Any = local._scorer
+            if self.spoil == "no memory" and rank.number == 1:
+                patch.setattr(scorer.memory, "_has", lambda wanted: wanted < 3_000_000)
+            computed: list[object] = []
+            compute = scorer.engine.keys_values
+            patch.setattr(
+                scorer.engine, "keys_values", lambda head: computed.append(head) or compute(head)
+            )
+            replies = [*local.answer(self.requests), *local.answer(self.requests)]
+            weights = layer_weights(scorer._plain.network)
+            return Told(tuple(replies), weights, computed=len(computed), pack=scorer.pack_tokens)
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise ValueError("cannot")
+
+
+@pytest.fixture(scope="module")
+def requests_(decisions) -> tuple[Request, ...]:
+    written = [
+        Generate(decision.prompts[0], 8, temperature=float(seed % 2), seed=seed)
+        for seed, decision in enumerate(decisions[:6])
+    ]
+    return (*decisions[:12], *written)
+
+
+@pytest.fixture(scope="module")
+def jobs(make_checkpoint, requests_) -> dict[str, Job]:
+    def job(family: str, settings: dict[str, object], spoil: str = "") -> Job:
+        folder = str(make_checkpoint(family, **settings))
+        return Job(Checkpoint(folder, device="cpu", shards=RANKS), requests_, spoil)
+
+    spoilt = {spoil: job("llama", {}, spoil) for spoil in SPOILT}
+    one_head = job("llama", {"num_key_value_heads": 1})
+    return {name: job(*case) for name, case in CASES.items()} | spoilt | {"one head": one_head}
+
+
+@pytest.fixture(scope="module")
+def told(jobs, tmp_path_factory) -> list[dict[str, Told]]:
+    """What both ranks say; they are started once for all cases."""
+    spawn = multiprocessing.get_context("spawn")
+    out = spawn.Queue()
+    meeting = (tmp_path_factory.mktemp("meeting") / "file").as_uri()
+    ranks = [
+        spawn.Process(target=run_rank, args=(number, meeting, jobs, out), daemon=True)
+        for number in range(RANKS)
+    ]
+    for rank in ranks:
+        rank.start()
+    said = dict(out.get(timeout=900) for _ in ranks)
+    for rank in ranks:
+        rank.join()
+    return [said[number] for number in range(RANKS)]
+
+
+@pytest.fixture(scope="module")
+def whole(jobs) -> Callable[[str], Any]:
+    return lambda name: jobs[name].source.load()
+
+
+def scores(replies) -> np.ndarray:
+    rows = [row for reply in replies if isinstance(reply, Scores) for row in reply.logprobs]
+    return np.array([value for row in rows for value in row])
+
+
+def off(told: Told, local, job: Job) -> float:
+    replies = local.answer(job.requests)
+    return float(np.abs(scores(told.replies[: len(replies)]) - scores(replies)).max())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_ranks_answer_as_one_network(name, jobs, told, whole, figure):
+    local, job = whole(name), jobs[name]
+    weights = [said[name].weights for said in told]
+    all_weights = layer_weights(local._scorer._plain.network)
+    difference = off(told[0][name], local, job)
+    figure(
+        f"2 shards of {name}: log-probabilities within {difference:.1e} of one network, ranks "
+        f"hold {' and '.join(f'{100 * w / all_weights:.0f}%' for w in weights)} of its layers"
+    )
+    assert difference < EXACT
+    written = [reply for reply in local.answer(job.requests) if not isinstance(reply, Scores)]
+    assert [r for r in told[0][name].replies if not isinstance(r, Scores)] == [*written, *written]
+    assert max(weights) < 0.75 * all_weights
+    assert sum(weights) >= all_weights
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ranks_say_the_same_to_the_bit_and_again(name, jobs, told):
+    first, second = (said[name].replies for said in told)
+    assert first == second
+    asked = len(jobs[name].requests)
+    assert first[:asked] == first[asked:]
+
+
+def test_static_parts_stay_resident_on_every_rank(told):
+    assert [said["llama"].computed for said in told] == [1, 1]
+
+
+def test_without_the_sum_over_ranks_the_answers_are_others(jobs, told, whole):
+    assert off(told[0]["no sum"], whole("no sum"), jobs["no sum"]) > 100 * EXACT
+
+
+def test_all_ranks_halve_their_packs_when_one_lacks_memory(jobs, told, whole):
+    assert off(told[0]["no memory"], whole("no memory"), jobs["no memory"]) < EXACT
+    packs = [said["no memory"].pack for said in told]
+    assert packs[0] == packs[1] < told[0]["llama"].pack
+
+
+def test_all_ranks_keep_to_the_memory_of_the_least(jobs, told, whole):
+    assert off(told[0]["little free"], whole("little free"), jobs["little free"]) < EXACT
+    packs = [said["little free"].pack for said in told]
+    assert packs == [PACK_LEAST, PACK_LEAST]
+
+
+def test_where_deepspeed_cannot_the_library_cuts_the_network(jobs, told, whole, figure):
+    name = "no DeepSpeed"
+    local = whole(name)
+    difference = off(told[0][name], local, jobs[name])
+    figure(f"2 shards of llama by transformers: log-probabilities within {difference:.1e}")
+    assert difference < EXACT
+    assert told[0][name].weights < 0.75 * layer_weights(local._scorer._plain.network)
+
+
+def test_more_ranks_than_key_heads_are_refused(told):
+    for said in told:
+        assert "has 1 key head(s): it can be cut into at most 1 shards, not 2" in (
+            said["one head"].error
+        )
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [({"shards": 0}, "at least 1"), ({"shards": 2, "quantization": "fp8"}, "for one device")],
+)
+def test_shards_that_cannot_be_meant_are_refused(settings, why):
+    with pytest.raises(ValueError, match=why):
+        Checkpoint("folder", dtype="bfloat16", **settings)

@@ -1,0 +1,75 @@
+"""A person at the terminal in a sweep: real processes, with typed lines for a keyboard."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from tests.pipeline.logs import matches
+
+
+def play(folder: Path, typed: str, *overrides: str) -> subprocess.CompletedProcess[str]:
+    base = ["experiment=play", f"output_dir={folder}", *overrides]
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline.run", *base],
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
+    done = play(folder, "1\n" * 500, "deals=1")
+    assert done.returncode == 0, done.stderr
+    (record,) = matches(folder).values()
+    own = [made for made in record["decisions"] if made["seat"] == 1 and not made["forced"]]
+    assert own
+    assert {made["chosen"] for made in own} == {0}
+    assert all(made["asked"] for made in own)
+    assert done.stdout.count("Your choice (") == len(own)
+    assert done.stdout.count("Rules: ") == 1
+    for made in own:
+        assert f"1) {made['options'][0]}\n" in done.stdout
+    winner = record["returns"].index(1.0)
+    assert f"Won by {'you' if winner == 1 else 'player 0'}." in done.stdout
+    assert "matches/s" not in done.stdout
+    (row,) = pd.read_csv(folder / "summary.csv", keep_default_na=False).to_dict("records")
+    assert (row["agent"], row["model"], row["prompt"]) == ("human", "-", "-")
+    assert int(row["wins"]) == (winner == 1)
+
+
+def test_every_move_of_the_others_is_shown_once(folder: Path) -> None:
+    done = play(folder, "1\n" * 50, "game=tic_tac_toe", "model=fake", "deals=1")
+    assert done.returncode == 0, done.stderr
+    (record,) = matches(folder).values()
+    moves = [made["options"][made["chosen"]] for made in record["decisions"] if made["seat"] == 0]
+    for move in moves:
+        told = [line for line in done.stdout.splitlines() if line.endswith(f" {move}")]
+        assert sum(line.startswith("player 0") for line in told) == 1, move
+
+
+def test_a_slip_of_the_keyboard_is_asked_about_again(folder: Path) -> None:
+    done = play(folder, "nine\n0\n" + "1\n" * 50, "game=tic_tac_toe", "model=fake", "deals=1")
+    assert done.returncode == 0, done.stderr
+    for wrong in ("'nine'", "'0'"):
+        assert f"{wrong} is not one of 1, 2, 3, 4, 5, 6, 7, 8\nYour choice (1 to 8):" in done.stdout
+    (record,) = matches(folder).values()
+    assert not any(made["fallback"] for made in record["decisions"])
+
+
+def test_whoever_leaves_can_go_on_later(folder: Path) -> None:
+    game = ("game=tic_tac_toe", "model=fake", "deals=2")
+    left = play(folder, "1\n1\n", *game)
+    assert left.returncode == 130, left.stderr
+    said = " ".join(left.stdout.split())
+    assert "2 matches are left" in said
+    assert "the same command again goes on" in said
+    assert "Traceback" not in left.stdout + left.stderr
+    assert not (folder / "set_aside.jsonl").exists()
+    assert matches(folder) == {}
+    assert play(folder, "1\n" * 50, *game).returncode == 0
+    assert len(matches(folder)) == 2

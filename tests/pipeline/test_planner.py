@@ -1,0 +1,206 @@
+"""Sizing a sweep: against what was published of the models, and the formulas done by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models.base import Prompt, Score
+from models.checkpoint import Checkpoint
+from pipeline import planner
+from pipeline.errors import UserError
+from pipeline.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
+from pipeline.planner import Fit, Load, fit, hours
+from pipeline.workload import Work, tokens
+from tests.leaves import ROOT
+
+NAMED = {
+    "llama1b": 1_235_814_400,
+    "llama8b": 8_030_261_248,
+    "mistral24b": 23_572_403_200,
+    "llama70b": 70_553_706_496,
+}
+"""Parameters as the hub counts them in the published weights."""
+
+
+def load(path: str = "meta-llama/Llama-3.3-70B-Instruct", **settings: object) -> Load:
+    work = Work(decisions=1000, prompts=3000, sent=900_000, packed=250_000, statics={"rules": 170})
+    source = Checkpoint(path, dtype="bfloat16", **settings)  # type: ignore[arg-type]
+    return Load("m", source, shape_of(path), work, 1)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_named_models_have_the_published_sizes_without_their_weights(name: str) -> None:
+    leaf = (ROOT / "conf" / "model" / f"{name}.yaml").read_text()
+    path = next(line.split()[1] for line in leaf.splitlines() if line.startswith("path:"))
+    assert shape_of(path).parameters == NAMED[name]
+
+
+def test_a_folder_is_sized_by_its_config_and_agrees_with_its_weights() -> None:
+    header = (ROOT / "models/pocket/weights/model.safetensors").read_bytes()
+    length = int.from_bytes(header[:8], "little")
+    table = json.loads(header[8 : 8 + length])
+    shapes = [entry["shape"] for key, entry in table.items() if key != "__metadata__"]
+    stored = sum(shape[0] * (shape[1] if len(shape) > 1 else 1) for shape in shapes)
+    assert shape_of("pkg:models/pocket/weights").parameters == stored
+
+
+def test_what_cannot_be_sized_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"has no config\.json"):
+        shape_of(str(tmp_path))
+    copy = tmp_path / "moe"
+    copy.mkdir()
+    config = json.loads((ROOT / "models/pocket/weights/config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, "num_local_experts": 8}))
+    with pytest.raises(UserError, match="only dense models are planned"):
+        shape_of(str(copy))
+    (copy / "config.json").write_text(json.dumps({"model_type": "x", "hidden_size": 8}))
+    with pytest.raises(UserError, match="has no num_attention_heads"):
+        shape_of(str(copy))
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "name"),
+    [
+        ("8xH100", 8, "H100"),
+        ("h200", 1, "H200"),
+        ("2 x a100-40", 2, "A100-40"),
+        ("4x4090", 4, "4090"),
+        ("16xcpu", 16, "cpu"),
+        ("1*L40S", 1, "L40S"),
+    ],
+)
+def test_hardware_is_a_number_and_a_name(text: str, count: int, name: str) -> None:
+    assert devices(text) == (count, DEVICES[name])
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("8xH10", "did you mean 'H100'"),
+        ("8xA100", "did you mean 'A100-"),
+        ("0xH100", "at least one"),
+        ("", "no device ''"),
+        ("8x", "no device"),
+    ],
+)
+def test_unknown_hardware_gets_the_nearest(text: str, hint: str) -> None:
+    with pytest.raises(UserError, match=hint):
+        devices(text)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "shards", "replicas"),
+    [
+        ("8xH100", 4, 2),
+        ("8xA100-80", 4, 2),
+        ("8xH200", 2, 4),
+        ("4xH100", 4, 1),
+        ("16xA100-40", 8, 2),
+    ],
+)
+def test_seventy_billion_parameters_take_as_many_devices_as_hold_them(
+    hardware: str, shards: int, replicas: int
+) -> None:
+    found = fit(load(), *devices(hardware))
+    assert (found.shards, found.replicas) == (shards, replicas)
+    assert found.weights * found.shards == pytest.approx(2 * NAMED["llama70b"] / GIB)
+    assert found.memory <= planner.USABLE * devices(hardware)[1].memory
+
+
+def test_what_does_not_fit_is_refused_with_the_sum() -> None:
+    with pytest.raises(UserError, match=r"131\.4 weights \+ .* = .* GiB a device") as refused:
+        fit(load(), *devices("1xH100"))
+    assert "\n" not in str(refused.value)
+    with pytest.raises(UserError, match=r"in 2 shard\(s\)"):
+        fit(load(shards=2), *devices("8xH100"))
+    assert fit(load(shards=8), *devices("8xH100")).shards == 8
+    with pytest.raises(UserError, match="does not fit"):
+        fit(load(shards=8), *devices("4xH200"))
+
+
+def test_hours_by_hand() -> None:
+    """T (2 N + 4 L d c) + 2 d V an answer, over half of 989 TFLOP/s; c half a prompt on average."""
+    shape = Shape(4096, 32, 32, 8, 128, 14336, 128256)
+    assert shape == SHAPES["meta-llama/Llama-3.1-8B"]
+    own = replace(load("meta-llama/Llama-3.1-8B"), work=Work(1e6, 3e6, 9e8, 2.5e8))
+    token = 2 * 6_979_584_000 + 4 * 32 * 4096 * 150
+    head = 3e6 * 2 * 4096 * 128256
+    found = Fit(weights=14.96, cache=0.0, activations=1.0, shards=1, replicas=8)
+    took = hours(own, found, DEVICES["H100"], efficiency=0.5)
+    assert took.logical == pytest.approx((9e8 * token + head) / 494.5e12 / 8 / 3600)
+    assert took.packed == pytest.approx((2.5e8 * token + head) / 494.5e12 / 8 / 3600)
+
+
+def test_reading_the_weights_or_the_host_can_take_longer_than_multiplying() -> None:
+    short_prompts = replace(load(), work=Work(decisions=10, prompts=10, sent=10, packed=10))
+    found = Fit(weights=32.9, cache=0.0, activations=0.0, shards=4, replicas=1)
+    took = hours(short_prompts, found, DEVICES["H100"], efficiency=1.0)
+    assert took.logical == pytest.approx(10 * 32.9 * GIB / 3.35e12 / 3600)
+    assert took.packed == pytest.approx(10 * planner.HOST_SECONDS / 3600)
+
+
+def test_tokens_of_a_decision_by_the_formulas() -> None:
+    """As sent K (P + S + b); packed S + K b, with the static part P in memory."""
+    prompts = tuple(
+        Prompt("one two three\n", f"four five {letter} six", " seven") for letter in "AB"
+    )
+    work = Work()
+    work.add(Score(prompts, ("A", "B")))
+    static, state = tokens("one two three\n"), tokens("four five ")
+    branch = tokens("A six seven")
+    assert (work.decisions, work.prompts) == (1, 2)
+    assert work.sent == 2 * (static + state + branch)
+    assert work.packed == state + 2 * branch
+    twice = work.plus(work, 2.0)
+    assert (twice.sent, twice.statics) == (3 * work.sent, work.statics)
+
+
+def test_tokens_are_words_digits_and_marks_as_large_tokenizers_cut_them() -> None:
+    assert tokens("Player 1 holds 1234 cards.\n") == 9  # Player| |1| holds| |123|4| cards|.\n
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_needs_no_weights_and_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipeline.workload.SAMPLE", 3)
+    monkeypatch.setattr("pipeline.planner.SAMPLE", 3)
+    given = ["model=llama8b,llama70b", "prompt=cloze", "deals=100", "--hardware", "8xH100"]
+    assert planner.main(given) == 0
+    said = capsys.readouterr().out
+    assert all(len(line.rstrip()) <= 100 for line in said.splitlines())
+    (memory, work) = (line.split() for line in said.splitlines() if "Llama-3.3-70B" in line)
+    assert memory[1] == "70.6G"
+    assert memory[-2:] == ["4", "2"]
+    assert float(work[-2]) > float(work[-1]) >= 0
+    assert not (tmp_path / "outputs" / "quickstart").exists(), "planning plays nothing"
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (["model=fake", "--hardware", "H100"], "nothing to size"),
+        (["model=llama70b", "--hardware", "2xA100-40"], "does not fit 2 x A100-40"),
+        (["model=llama1b", "--hardware", "Z80"], "no device 'Z80'"),
+        (["model=hf", "model.path=some/model", "--hardware", "H100"], "its shape is not known"),
+        (["model=lama1b", "--hardware", "H100"], "did you mean"),
+    ],
+)
+def test_mistakes_are_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    line: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipeline.workload.SAMPLE", 1)
+    assert planner.main([*given, "deals=10", "prompt=cloze"]) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1

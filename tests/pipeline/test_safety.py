@@ -1,0 +1,224 @@
+"""What a config, a checkpoint or a model's reply could try, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from models.base import ModelError
+from models.checkpoint import Checkpoint
+from pipeline.errors import UserError
+from pipeline.leaves import build
+from pipeline.replay import Match, Ply, Turn, page, show
+from pipeline.run import refuse_calls
+from pipeline.table import console
+from pipeline.trace import Answer, Asked, Trace
+from tests.leaves import ROOT
+from tests.pipeline.conftest import Sweep
+
+EVIL = "<script>alert(1)</script>"
+
+# --- `_target_`
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("os.system", "it must lie in games, agents, models"),
+        ("builtins.eval", "it must lie in"),
+        ("subprocess.Popen", "it must lie in"),
+        ("pipeline.records.Log", "it must lie in"),
+        ("modelsx.fake.Fake", "it must lie in"),
+        ("eval", "it must lie in"),
+        (None, "it must lie in"),
+        ("models.files.hashlib.sha256", "cannot be loaded"),
+        ("models.files.content_hash", "is not a dataclass"),
+        ("models.base.Model", "is not a dataclass"),
+        ("agents.llm.dataclass", "is not a dataclass"),
+    ],
+)
+def test_only_own_dataclasses_are_built(target: str | None, why: str) -> None:
+    with pytest.raises(UserError, match=re.escape(why)) as refused:
+        build({"_target_": target, "command": "true"}, "model", ())
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_only_imported_somewhere_is_not_named_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import argparse
+    import dataclasses
+
+    import models.fake
+
+    foreign = dataclasses.make_dataclass("Foreign", [])
+    foreign.__module__ = argparse.__name__
+    monkeypatch.setattr(models.fake, "Foreign", foreign, raising=False)
+    with pytest.raises(UserError, match="is only imported there"):
+        build({"_target_": "models.fake.Foreign"}, "model", ())
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        (
+            "+hydra.callbacks.x={_target_: pathlib.Path.mkdir, _args_: [DIR]}",
+            "callbacks.x._target_",
+        ),
+        ("+hydra.hydra_logging.handlers.x={class: logging.FileHandler, filename: DIR}", "x.class"),
+        ("hydra.launcher._target_=os.system", "hydra.launcher._target_"),
+        ("hydra.sweeper._target_=hydra.utils.call", "hydra.sweeper._target_"),
+    ],
+)
+def test_hydra_calls_nothing_that_a_config_names(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], override: str, key: str
+) -> None:
+    made = folder.parent / "made"
+    assert sweep(override.replace("DIR", str(made))) == 2
+    said = capsys.readouterr().err
+    assert key in said
+    assert said.count("\n") == 1
+    assert not made.exists()
+    assert not folder.exists()
+
+
+def test_a_logging_config_names_no_factory() -> None:
+    with pytest.raises(UserError, match=re.escape("hydra.job_logging.filters.x.() is 'os.system'")):
+        refuse_calls({"job_logging": {"filters": {"x": {"()": "os.system"}}}}, "hydra")
+
+
+def test_values_are_text_not_expressions(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweep("deals='__import__(\"os\").getpid()'") == 2
+    assert "__import__" in capsys.readouterr().err
+
+
+# --- checkpoints
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """A copy of the shipped model, with a module beside it that leaves a mark if it is run."""
+    copy = tmp_path / "checkpoint"
+    shutil.copytree(ROOT / "models" / "pocket" / "weights", copy)
+    mark = f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n"
+    (copy / "evil.py").write_text(mark + "class Evil: pass\n")
+    return copy
+
+
+def edit(file: Path, **entries: object) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **entries}))
+
+
+def pickled(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def own_network(folder: Path) -> None:
+    code = {"AutoConfig": "evil.Evil", "AutoModelForCausalLM": "evil.Evil"}
+    edit(folder / "config.json", model_type="evil", auto_map=code)
+
+
+def own_tokenizer(folder: Path) -> None:
+    code = {"AutoTokenizer": ["evil.Evil", None]}
+    edit(folder / "tokenizer_config.json", tokenizer_class="Evil", auto_map=code)
+
+
+@pytest.mark.parametrize(
+    ("trick", "why"),
+    [
+        (pickled, "only safetensors are loaded"),
+        (own_network, "code of its own"),
+        (own_tokenizer, "code of its own"),
+    ],
+)
+def test_a_checkpoint_runs_no_code(
+    checkpoint: Path, trick: Callable[[Path], None], why: str
+) -> None:
+    trick(checkpoint)
+    with pytest.raises(ModelError, match=why) as refused:
+        Checkpoint(str(checkpoint)).identity()
+    assert "\n" not in str(refused.value)
+    assert not (checkpoint.parent / "ran").exists()
+
+
+def test_code_that_is_not_needed_is_not_run(checkpoint: Path) -> None:
+    """Many checkpoints of known architectures bring code for old libraries along."""
+    edit(checkpoint / "config.json", auto_map={"AutoModelForCausalLM": "evil.Evil"})
+    Checkpoint(str(checkpoint)).load().close()
+    assert not (checkpoint.parent / "ran").exists()
+
+
+# --- pages and the terminal
+
+
+def test_the_report_shows_names_as_text(
+    sweep: Sweep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "<script>alert('[bold]&"
+    shutil.copytree(ROOT / "models" / "pocket" / "weights", tmp_path / name)
+    folder = tmp_path / "<img src=x onerror=alert(1)>"
+    path = str(tmp_path / name).replace("'", "\\'")
+    assert sweep("model=hf", f"model.path='{path}'", "model.dtype=float32", "deals=2",
+                 f"output_dir='{folder}'") == 0  # fmt: skip
+    text = (folder / "report.html").read_text()
+    assert "<script" not in text
+    assert "<img" not in text
+    assert "&lt;script&gt;alert(" in text
+    assert "[bold]" in capsys.readouterr().out, "brackets are no markup"
+
+
+def evil_match() -> Match:
+    trace = Trace(
+        asked=(Asked(EVIL, (Answer(EVIL, 0.5, 0),), text=EVIL), Asked(EVIL, (), text=None)),
+        options=(EVIL, "[red]\x1b]0;title\x07"),
+        scores=(0.1, None),
+        chosen=0,
+    )
+    turn = Turn(0, EVIL, trace, forced=False, status=EVIL, fallback=True)
+    return Match(EVIL, EVIL, 0, 0, (EVIL, EVIL), 0, (Ply(0, EVIL, (turn,)),), EVIL, (1.0, -1.0))
+
+
+def test_a_replay_shows_replies_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    text = page(evil_match())
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 10
+    show(evil_match(), console(markup=True), prompts=True)
+    said = capsys.readouterr().out
+    assert "[red]" in said
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+def test_templates_escape_all_but_our_own_drawings() -> None:
+    for template in (ROOT / "pipeline").glob("*.j2"):
+        unescaped = re.findall(r"\{\{[^}]*\|\s*safe[^}]*\}\}", template.read_text())
+        assert unescaped in ([], ["{{ drawing|safe }}"]), template
+
+
+# --- who may reach us
+
+
+def test_the_pages_of_mlflow_are_served_on_loopback_only() -> None:
+    (command,) = re.findall(r"mlflow (?:ui|server).*", (ROOT / "Makefile").read_text())
+    assert "--host 127.0.0.1" in command
+
+
+def test_nothing_in_the_project_listens_everywhere() -> None:
+    for package in ("agents", "games", "models", "pipeline", "stats", "hydra_plugins", "conf"):
+        for file in (ROOT / package).rglob("*"):
+            if file.suffix in (".py", ".yaml", ".sh"):
+                assert "0.0.0.0" not in file.read_text(), file
+
+
+def test_no_command_goes_through_a_shell() -> None:
+    call = re.compile(r"shell=True|os\.system\(|os\.popen\(|\beval\(|(?<![\w.])exec\(|pickle\.load")
+    for package in ("agents", "games", "models", "pipeline", "stats", "hydra_plugins"):
+        for file in (ROOT / package).rglob("*.py"):
+            found = [m for m in call.findall(file.read_text()) if m != "eval("]
+            lone = re.findall(r"(?<![\w.])eval\(", file.read_text())
+            assert not found + lone, (file, found, lone)

@@ -1,0 +1,173 @@
+"""The job script: what a config asks for is in it, and nothing of a config gets out of its word."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline import allocation
+from pipeline.errors import UserError
+from pipeline.slurm import inside, read_job, script, seconds
+from tests.pipeline.conftest import Sweep
+
+LAUNCH: dict[str, Any] = {
+    "kind": "slurm", "nodes": 2, "partition": "gpu", "account": "lab", "time": "12:00:00",
+    "gpus_per_node": 4, "cpus_per_task": 16, "workers": None, "extra": ["--mem=64G"],
+    "signal": 300, "requeues": 5, "dry_run": False,
+}  # fmt: skip
+
+GOLDEN = """\
+#!/bin/bash
+#SBATCH --job-name=gauntlet-out
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=16
+#SBATCH --time=12:00:00
+#SBATCH --signal=B:USR1@300
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=/data/out/slurm/%j.log
+#SBATCH --gpus-per-node=4
+#SBATCH --partition=gpu
+#SBATCH --account=lab
+#SBATCH --mem=64G
+
+cd /home/me/gauntlet || exit
+exec PYTHON -m pipeline.allocation /data/out/slurm --requeues=5 --seconds=300 -- -m \
+model=llama70b,mistral24b output_dir=/data/out launch=ray launch.address=auto launch.nodes=2
+"""
+
+
+def written(arguments: list[str], **changes: Any) -> str:
+    launch = {**LAUNCH, **changes}
+    folder, cwd = Path("/data/out/slurm"), Path("/home/me/gauntlet")
+    return script(read_job(launch), folder, cwd, inside(arguments, launch))
+
+
+def test_the_script_reads_as_it_should() -> None:
+    typed = ["-m", "model=llama70b,mistral24b", "output_dir=/data/out", "launch=slurm",
+             "launch.nodes=2", "launch.partition=gpu", "launch.time=12:00:00"]  # fmt: skip
+    assert written(typed).replace(sys.executable, "PYTHON") == GOLDEN
+
+
+def test_a_dry_run_prints_the_script_and_submits_nothing(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("launch=slurm", "launch.nodes=3", "launch.dry_run=true") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("#!/bin/bash\n")
+    assert "#SBATCH --nodes=3\n" in said
+    assert "launch=ray launch.address=auto launch.nodes=3" in said
+    assert "launch.dry_run" not in said
+    assert not folder.exists()
+
+
+def test_without_sbatch_the_message_says_so(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert sweep("launch=slurm") == 2
+    assert "sbatch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [("90", 5400), ("1:30", 90), ("12:00:00", 43200), ("1-0", 86400), ("2-12:30", 217800),
+     ("0-0:0:1", 1)],
+)  # fmt: skip
+def test_times_mean_what_sbatch_says_they_mean(time: str, expected: int) -> None:
+    assert seconds(time) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("nodes", -1), ("nodes", 0), ("nodes", True), ("nodes", "2; reboot"),
+        ("time", "soon"), ("time", "0"), ("time", "1:00\n#SBATCH --nodes=9"), ("time", ""),
+        ("partition", "gpu --nodes=9"), ("partition", "gpu\n"), ("account", "$(id)"),
+        ("gpus_per_node", -4), ("cpus_per_task", 0), ("signal", 0), ("signal", 43200),
+        ("requeues", -1), ("extra", "--mem=64G"), ("extra", ["--mem=64G\nreboot"]),
+        ("extra", ["reboot"]), ("extra", ["--output=/etc/passwd"]), ("extra", [7]),
+    ],
+)  # fmt: skip
+def test_a_value_that_cannot_be_meant_is_named_in_one_line(key: str, value: Any) -> None:
+    with pytest.raises(UserError, match=f"launch.{key}") as refused:
+        read_job({**LAUNCH, key: value})
+    assert "\n" not in str(refused.value)
+
+
+def test_a_folder_that_would_end_its_line_is_refused() -> None:
+    with pytest.raises(UserError, match="output_dir"):
+        script(read_job(LAUNCH), Path("/data/x\nreboot #/slurm"), Path("/"), [])
+
+
+TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=30)
+
+
+@given(st.lists(TEXT, max_size=4), TEXT)
+def test_the_shell_hands_on_every_word_as_it_was_typed(words: list[str], place: str) -> None:
+    """bash itself reads the script, with the commands of its last two lines replaced."""
+    typed = [f"name={word}" for word in words]
+    folder = Path("/data") / "".join(filter(str.isprintable, place)).strip("/") / "slurm"
+    text = script(read_job(LAUNCH), folder, Path("/tmp"), inside(typed, LAUNCH))
+    harmless = f"cd() {{ :; }}; exec() {{ printf '%s\\0' \"$@\"; }}\n{text}"
+    done = subprocess.run(["bash"], input=harmless.encode(), capture_output=True)
+    assert done.stderr == b""
+    *heard, end = done.stdout.decode().split("\0")
+    assert end == ""
+    assert heard[heard.index("--") + 1 :] == [*typed, "launch=ray", "launch.address=auto"]
+    assert heard[3] == str(folder)
+
+
+@pytest.mark.parametrize("name", ["two words", "it's", 'a "b"', "100%", "#1", "a;b"])
+def test_a_strange_folder_stays_one_word_of_its_line(name: str) -> None:
+    text = script(read_job(LAUNCH), Path("/data") / name / "slurm", Path("/"), [])
+    line = next(line for line in text.splitlines() if "--output" in line)
+    assert shlex.split(line.removeprefix("#SBATCH ")) == [
+        f"--output=/data/{name.replace('%', '%%')}/slurm/%j.log"
+    ]
+
+
+def test_the_job_runs_the_same_command_on_its_own_ray() -> None:
+    typed = ["-m", "prompt=cloze,pride", "launch=slurm", "launch.time=90", "launch.workers=8",
+             "launch.extra=[\"--mem=1G\"]", "++launch.signal=30", "seed=2"]  # fmt: skip
+    assert inside(typed, LAUNCH) == [
+        "-m", "prompt=cloze,pride", "launch=ray", "launch.address=auto", "launch.workers=8",
+        "seed=2",
+    ]  # fmt: skip
+
+
+def test_what_a_job_runs_is_told_from_what_runs_it() -> None:
+    assert allocation.split(["out", "--requeues=1", "--", "-m", "--", "a=b"]) == (
+        ["out", "--requeues=1"],
+        ["-m", "--", "a=b"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "restarts", "asked_again"),
+    [("RUNNING", 0, True), ("RUNNING", 4, True), ("RUNNING", 5, False),
+     ("COMPLETING", 0, False), ("CANCELLED", 0, False), ("", 0, False)],
+)  # fmt: skip
+def test_only_a_job_that_slurm_did_not_end_is_queued_again(
+    state: str, restarts: int, asked_again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`squeue` and `scontrol` are stood in for: one tells the state, the other notes its call."""
+    called = tmp_path / "called"
+    for name, does in (("squeue", f"echo {state}"), ("scontrol", f'echo "$@" > {called}')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    monkeypatch.setenv("SLURM_RESTART_COUNT", str(restarts))
+    assert allocation.stopped("SIGUSR1", 5, 130) == 130
+    assert (called.read_text().split() if called.exists() else None) == (
+        ["requeue", "17"] if asked_again else None
+    )

@@ -1,0 +1,204 @@
+"""What a person is told of a sweep: while it runs, after it was killed, when it is done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pipeline import status
+from pipeline.live import FILE, Running
+from pipeline.records import Outcome, read_outcomes
+from tests.pipeline.conftest import Sweep
+
+
+def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert status.main([str(folder)]) == 0
+    said = capsys.readouterr().out
+    assert all(len(line) <= 100 for line in said.splitlines())
+    return said
+
+
+def changed(folder: Path, **data: Any) -> None:
+    """As if the latest run had written this into its file."""
+    path = folder / FILE
+    path.write_text(json.dumps({**json.loads(path.read_text()), **data}))
+
+
+def looked(folder: Path) -> status.Status:
+    found = status.Status(folder)
+    found.look()
+    return found
+
+
+def test_a_finished_sweep_is_told_as_its_log_has_it(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
+    log = list(read_outcomes(folder))
+    found = looked(folder)
+    assert (found.done, found.left, len(found.rows)) == (len(log), 0, 2)
+    for measured in ("decisions", "fallbacks", "device_seconds"):
+        total = sum(getattr(row.running, measured) for row in found.rows)
+        assert total == pytest.approx(sum(getattr(outcome, measured) for outcome in log))
+    assert sum(row.running.tokens for row in found.rows) == sum(o.all_tokens for o in log)
+    table = pd.read_csv(folder / "summary.csv")
+    assert [row.running.win_rate for row in found.rows] == pytest.approx(list(table["win_rate"]))
+    said = told(folder, capsys)
+    assert "finished" in said
+    assert "12 matches done" in said
+    assert "0 left" in said
+    assert "fake counterfactual" in said
+
+
+def test_the_cost_of_a_cell_counts_every_seat_and_stands_in_the_table(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep("prompt=cloze", "seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
+    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    assert row["all_tokens"] > row["tokens"] > 0
+    assert row["device_seconds"] > 0
+    assert "What it cost" in capsys.readouterr().out
+    assert f"{row['all_tokens']:,}" in (folder / "report.html").read_text()
+
+
+def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep("deals=3")
+    keys = json.loads((folder / FILE).read_text())["cells"]
+    changed(folder, state="playing", host="another", updated=time.time(), rate=0.1, workers=4)
+    changed(folder, cells=dict.fromkeys(keys, 33))
+    found = looked(folder)
+    assert (found.done, found.left) == (6, 60)
+    assert found.seconds_left == pytest.approx(600)
+    said = told(folder, capsys)
+    assert "playing" in said
+    assert "4 worker(s)" in said
+    assert "10 min 00 s to go" in said
+    assert "9%" in said
+
+
+def test_a_killed_run_is_told_from_one_that_plays(sweep: Sweep, folder: Path) -> None:
+    sweep("deals=2")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    changed(folder, state="playing", process=ended.pid, host=socket.gethostname())
+    assert looked(folder).gone
+    changed(folder, process=os.getpid())
+    assert looked(folder).playing
+    changed(folder, host="another", updated=time.time() - 2 * status.SILENT_SECONDS)
+    assert looked(folder).gone, "a host that cannot be asked has been silent for long"
+    assert "the run is gone" in status.headline(looked(folder))
+
+
+def test_a_match_that_was_set_aside_is_neither_done_nor_left(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep("deals=4", "prompt=cloze")
+    (path,) = (folder / "records").iterdir()
+    lines = path.read_bytes().splitlines(keepends=True)
+    lost = json.loads(lines[-1])
+    path.write_bytes(b"".join(lines[:-1]))
+    entry = {key: lost[key] for key in ("match", "cell", "deal", "rotation")}
+    (folder / "set_aside.jsonl").write_text(json.dumps({**entry, "error": "bad card"}) + "\n")
+    found = looked(folder)
+    assert (found.done, found.left, found.rows[0].set_aside) == (3, 0, 1)
+    assert "1 set aside" in told(folder, capsys)
+    with path.open("ab") as file:  # the next run has played it after all
+        file.write(lines[-1])
+    assert looked(folder).rows[0].set_aside == 0
+
+
+def test_only_what_is_new_is_read_and_a_torn_line_waits(sweep: Sweep, folder: Path) -> None:
+    sweep("deals=4", "prompt=cloze")
+    (path,) = (folder / "records").iterdir()
+    whole = path.read_bytes()
+    first, rest = whole[: whole.index(b"\n") + 1], whole[whole.index(b"\n") + 1 :]
+    path.write_bytes(first + rest[:100])
+    tail = status.Tail(folder)
+    deals = [json.loads(line)["deal"] for line in whole.splitlines()]
+    assert [outcome.deal for outcome in tail.new()] == deals[:1]
+    assert list(tail.new()) == []
+    path.write_bytes(whole + first)
+    assert [outcome.deal for outcome in tail.new()] == deals[1:], "each match once"
+
+
+def test_folders_without_a_run_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status.main([str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "holds no finished or begun sweep" in said
+
+
+def test_a_log_whose_runs_told_nothing_is_counted_all_the_same(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep("deals=2")
+    (folder / FILE).unlink()
+    said = told(folder, capsys)
+    assert "no run has told how it goes" in said
+    assert "4 matches done" in said
+
+
+def test_it_can_be_watched_from_another_process(folder: Path) -> None:
+    base = ["tracking=none", "model=fake", "baseline=null", "launch=inline", "deals=4000"]
+    command = [sys.executable, "-m", "pipeline.run", *base, f"output_dir={folder}"]
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            if (folder / FILE).exists() and looked(folder).done and looked(folder).run.get("rate"):
+                break
+            time.sleep(0.2)
+        seen = looked(folder)
+        assert seen.playing
+        assert seen.left is not None
+        assert seen.done + seen.left == 8000
+        assert seen.seconds_left is not None
+    finally:
+        run.send_signal(signal.SIGINT)
+        run.wait(60)
+    after = looked(folder)
+    assert after.run["state"] == "interrupted"
+    assert after.done >= seen.done
+    assert after.done == sum(1 for _ in read_outcomes(folder))
+
+
+def test_rates_wait_for_the_gap() -> None:
+    """Short games end first: a deal counts once all before it are there."""
+
+    def outcome(deal: int, rotation: int, won: bool) -> Outcome:
+        value = 1.0 if won else -1.0
+        return Outcome(f"{deal}/{rotation}", "cell", deal, rotation, value, 9, 5, 4, 0, 99, 0.1)
+
+    running = Running(rotations=2)
+    for deal in (1, 2):
+        for rotation in (0, 1):
+            running.add(outcome(deal, rotation, won=True))
+    assert (running.matches, running.deals, running.win_rate) == (4, 0, None)
+    running.add(outcome(0, 0, won=False))
+    assert running.win_rate is None
+    running.skip(0)
+    assert (running.deals, running.win_rate) == (3, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (59.6, "1 min 00 s"), (3599, "59 min 59 s"), (7500, "2 h 05 min"),
+     (100_000, "1 d 3 h")],
+)  # fmt: skip
+def test_durations_in_two_units(seconds: float, words: str) -> None:
+    assert status.duration(seconds) == words

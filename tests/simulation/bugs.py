@@ -1,0 +1,79 @@
+"""Bugs to plant: each is one that a driver or a log could have, and the simulation must find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from pipeline import disk, records
+from pipeline.disk import Disk
+from pipeline.drive import Driver
+from pipeline.scheduler import Finished
+from tests.simulation.disk import SimulatedDisk
+
+
+@contextmanager
+def acknowledged_before_the_sync() -> Iterator[None]:
+    def append(disk_: Disk, path: Path, lines: bytes) -> None:
+        descriptor = disk_.open(path)
+        disk.write_all(disk_, descriptor, lines)
+        disk_.close(descriptor)
+
+    with patch.object(records, "append", append):
+        yield
+
+
+@contextmanager
+def doubled_reply_accepted() -> Iterator[None]:
+    right = Driver._ended
+
+    def ended(self: Driver, result: Finished, alone: bool) -> None:
+        if result.task.match not in self._open and result.error is None:
+            self.finished(result)
+        right(self, result, alone)
+
+    with patch.object(Driver, "_ended", ended):
+        yield
+
+
+@contextmanager
+def torn_line_kept() -> Iterator[None]:
+    def mend(disk_: Disk, path: Path) -> bytes:
+        raw = disk_.read(path)
+        return raw[: raw.rfind(b"\n") + 1]
+
+    with patch.object(records, "mend", mend):
+        yield
+
+
+@contextmanager
+def new_name_not_synced() -> Iterator[None]:
+    with patch.object(SimulatedDisk, "sync_folder", lambda self, folder: None):
+        yield
+
+
+@contextmanager
+def lost_lease_forgotten() -> Iterator[None]:
+    right = Driver._ended
+
+    def ended(self: Driver, result: Finished, alone: bool) -> None:
+        if result.error is not None and "lost" in result.error and not alone:
+            self._open.pop(result.task.match, None)
+        right(self, result, alone)
+
+    with patch.object(Driver, "_ended", ended):
+        yield
+
+
+BUGS: dict[str, Callable[[], AbstractContextManager[None]]] = {
+    bug.__name__: bug
+    for bug in (
+        acknowledged_before_the_sync,
+        doubled_reply_accepted,
+        torn_line_kept,
+        new_name_not_synced,
+        lost_lease_forgotten,
+    )
+}

@@ -1,0 +1,214 @@
+"""One seed, one schedule: a sweep of a few dozen matches that lives through a storm of faults.
+
+The driver's loop and the log are the project's own. Workers, clock and disk are simulated, so a
+seed settles everything that happens, and a seed that breaks a rule breaks it again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+
+from pipeline.drive import Driver
+from pipeline.errors import UserError
+from pipeline.plan import Task
+from pipeline.records import Log
+from pipeline.scheduler import Finished
+from tests.simulation.disk import Killed, SimulatedDisk
+from tests.simulation.world import (
+    Nature,
+    SimulatedArrivals,
+    SimulatedWorker,
+    Violation,
+    World,
+    record,
+)
+
+FOLDER = Path("/simulated")
+CALM = Nature()
+EXPECTED_ENDS = ("cannot be written", "every worker was lost")
+
+
+class Schedule:
+    """A sweep, its storms, and what must hold after each of them and at the end."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.world = World()
+        self.disk = SimulatedDisk(self.rng, self.world.say)
+        deals, cells = self.rng.randint(3, 9), [f"cell{n}" for n in range(self.rng.randint(1, 3))]
+        self.tasks = [
+            Task(cell, deal, 0, f"{cell}-{deal}") for deal in range(deals) for cell in cells
+        ]
+        names = [task.match for task in self.tasks]
+        self.rng.shuffle(names)
+        bad = self.rng.choice((0, 0, 1, 2))
+        self.poison, self.killers = frozenset(names[:bad]), frozenset(names[bad : 2 * bad : 2])
+        self.safe: set[str] = set()
+        self.told_aside: set[str] = set()
+        self.faults: Counter[str] = Counter()
+
+    def run(self) -> None:
+        """Storms, then a calm run to the end. Raises Violation."""
+        for _ in range(self.rng.randint(1, 4)):
+            self._storm()
+            self._check_log()
+        self.world.say("--- calm")
+        aside = self._live([CALM] * 2)
+        self._check_log()
+        self._check_end(aside)
+
+    def _storm(self) -> None:
+        """One life of the driver, with bad workers and an end that may come at any moment."""
+        end = self.rng.choice(("", "killed", "killed writing", "power cut", "full", "broken"))
+        self.faults[end or "workers only"] += 1
+        self.world.say(f"--- storm: {end or 'workers only'}")
+        if end in ("killed", "power cut") and self.rng.random() < 0.5:
+            self.world.after(self.rng.uniform(0, 8), self._strike)
+        elif end in ("killed writing", "killed", "power cut"):
+            self.disk.killed_in = self.rng.randint(0, 60)
+        elif end == "full":
+            self.disk.room = self.rng.randint(0, 6000)
+        elif end == "broken":
+            self.disk.broken = 0.2
+        try:
+            self._live([self._nature() for _ in range(self.rng.randint(1, 4))])
+        except Killed:
+            pass
+        except UserError as error:
+            self.world.say(f"the run ends: {error}")
+            if not any(expected in str(error) for expected in EXPECTED_ENDS):
+                raise Violation(f"an end that no fault explains: {error}") from error
+        self.world.forget()
+        self.disk.restart()
+        if end == "power cut":
+            self.disk.power_cut()
+
+    def _strike(self) -> None:
+        self.world.say("killed")
+        raise Killed
+
+    def _nature(self) -> Nature:
+        def chance(most: float) -> float:
+            return self.rng.choice((0.0, 0.0, self.rng.uniform(0, most)))
+
+        gone = self.rng.choice((float("inf"),) * 5 + (self.rng.uniform(0, 10),))
+        return Nature(
+            pace=self.rng.choice((0.05, 0.1, 0.1, 1.0)),
+            lost=chance(0.3),
+            doubled=chance(0.5),
+            late=chance(0.2),
+            short=chance(0.2),
+            stumbles=chance(0.2),
+            gone_after=self.world.now + gone,
+        )
+
+    def _live(self, natures: list[Nature]) -> set[str]:
+        """What `pipeline/sweep.py` does with a driver and a log. Returns what was set aside."""
+        arrivals = SimulatedArrivals(self.world)
+        workers = [
+            SimulatedWorker(
+                f"w{n}", self.world, self.rng, arrivals, nature, self.poison, self.killers
+            )
+            for n, nature in enumerate(natures)
+        ]
+        done: set[str] = set()
+        aside: set[str] = set()
+        with Log(FOLDER, 1, self.disk, self.world.clock) as log:
+            missing = [task for task in self.tasks if task.match not in log.outcomes]
+
+            def finished(result: Finished) -> None:
+                self._once(result.task, done, aside)
+                done.add(result.task.match)
+                assert result.record is not None
+                cell: Any = SimpleNamespace(stem=result.task.cell)
+                log.append(cell, result.record)
+
+            def set_aside(task: Task, error: str) -> None:
+                self._once(task, done, aside)
+                log.append_line("set_aside", {"match": task.match, "error": error})
+                aside.add(task.match)
+                self.told_aside.add(task.match)
+                self.world.say(f"set aside: {task.match}")
+
+            def tick() -> None:
+                log.sync()
+                if done - self.safe:
+                    self.world.say(f"safe: {' '.join(sorted(done - self.safe))}")
+                self.safe.update(done)
+
+            lease = self.rng.randint(1, 4)
+            Driver(workers, lease, finished, set_aside, tick, arrivals, self.world.clock).run(
+                iter(missing)
+            )
+        return aside
+
+    def _once(self, task: Task, done: set[str], aside: set[str]) -> None:
+        if task.match in done | aside:
+            raise Violation(f"{task.match} was told of twice")
+
+    def _check_log(self) -> None:
+        """What any reader may count on, now: nothing safe is lost, nothing doubled or changed."""
+        found: Counter[str] = Counter()
+        for cell, content in self.disk.content(FOLDER / "records", ".jsonl").items():
+            lines = [line for line in map(_whole, content.splitlines(keepends=True)) if line]
+            statics = {name: text for line in lines for name, text in line["statics"].items()}
+            for line in lines:
+                found[line["match"]] += 1
+                _check_line(cell, line, statics)
+        if doubled := [match for match, times in found.items() if times > 1]:
+            raise Violation(f"{doubled} are in the log twice")
+        if lost := self.safe - found.keys():
+            raise Violation(f"{sorted(lost)} were told of as safe and are lost")
+        written = self.disk.content(FOLDER, ".jsonl").get("set_aside", b"")
+        there = {line["match"] for line in map(_whole, written.splitlines(keepends=True)) if line}
+        if lost := self.told_aside - there:
+            raise Violation(f"{sorted(lost)} were set aside and are forgotten")
+        self.found = set(found)
+
+    def _check_end(self, aside: set[str]) -> None:
+        bad = self.poison | self.killers
+        if counted := bad & self.found:
+            raise Violation(f"{sorted(counted)} cannot be played and are counted")
+        if missing := {task.match for task in self.tasks} - self.found - bad:
+            raise Violation(f"{sorted(missing)} are missing at the end")
+        if aside != bad:
+            raise Violation(f"set aside at the end: {sorted(aside)}, not {sorted(bad)}")
+
+
+def _whole(line: bytes) -> dict[str, Any] | None:
+    """A line as any reader would take it: JSON and a line break, or nothing."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        data = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return data if isinstance(data, dict) and "match" in data else None
+
+
+def _check_line(cell: str, line: Mapping[str, Any], statics: Mapping[str, str]) -> None:
+    expected = record(Task(line["cell"], line["deal"], 0, line["match"]))
+    expected = orjson.loads(orjson.dumps(expected))
+    used = expected.pop("statics")
+    got = {key: value for key, value in line.items() if key not in ("statics", "seconds")}
+    if got != expected or cell != line["cell"]:
+        raise Violation(f"{line['match']} has changed: {got}, not {expected}")
+    if any(statics.get(name, text) != text for name, text in used.items()):
+        raise Violation(f"the texts of {line['match']} have changed")
+
+
+def simulate(seed: int) -> tuple[Schedule, Violation | None]:
+    """Lives through the seed's schedule. Returns it with the rule that it broke, if any."""
+    schedule = Schedule(seed)
+    try:
+        schedule.run()
+    except Violation as violation:
+        return schedule, violation
+    return schedule, None

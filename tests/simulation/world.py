@@ -1,0 +1,200 @@
+"""A clock that jumps from event to event, and workers that live by it."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import itertools
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.drive import Arrivals, WorkerLost
+from pipeline.plan import Task
+from pipeline.scheduler import Finished
+
+HANGS_AFTER = 50_000.0
+"""Simulated seconds in which any of the schedules ends many times over."""
+
+
+class Violation(AssertionError):
+    """A rule that every schedule must keep was broken."""
+
+
+class World:
+    """The time, what is yet to happen, and a line for everything that has."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.history: list[str] = []
+        self._coming: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()
+
+    def say(self, line: str) -> None:
+        self.history.append(f"{self.now:9.2f}  {line}")
+
+    def clock(self) -> float:
+        return self.now
+
+    def after(self, seconds: float, happens: Callable[[], None]) -> None:
+        heapq.heappush(self._coming, (self.now + seconds, next(self._numbers), happens))
+
+    def step(self, until: float) -> bool:
+        """The next event, if there is one until then; else it is then."""
+        if self.now > HANGS_AFTER:
+            raise Violation("the sweep never ends")
+        if not self._coming or self._coming[0][0] > until:
+            self.now = until
+            return False
+        self.now, _, happens = heapq.heappop(self._coming)
+        happens()
+        return True
+
+    def forget(self) -> None:
+        """Nothing comes any more: whoever was to bring it is gone."""
+        self._coming.clear()
+
+
+class SimulatedArrivals(Arrivals):
+    """Waiting lets the world go on."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._found: list[Future[list[Finished]]] = []
+
+    def put(self, future: Future[list[Finished]]) -> None:
+        self._found.append(future)
+
+    def wait(self, seconds: float) -> list[Future[list[Finished]]]:
+        until = self._world.now + seconds
+        while not self._found and self._world.step(until):
+            pass
+        found, self._found = self._found, []
+        return found
+
+
+@dataclass(frozen=True)
+class Nature:
+    """What a worker is like.
+
+    pace: seconds a match; the other numbers are the chances that a lease ends so.
+    lost: it dies with all that it holds, and what it had played comes later, unasked for.
+    doubled: its reply comes twice, now and later. late: it takes thirty times as long.
+    short: its reply lacks a match. stumbles: a match fails once, by no fault of its own.
+    gone_after: simulated seconds after which it loses all leases at once, for good.
+    """
+
+    pace: float = 0.1
+    lost: float = 0.0
+    doubled: float = 0.0
+    late: float = 0.0
+    short: float = 0.0
+    stumbles: float = 0.0
+    gone_after: float = float("inf")
+
+
+def record(task: Task) -> dict[str, Any]:
+    """What playing the task comes to: a function of nothing but the match."""
+    number = int(hashlib.sha256(task.match.encode()).hexdigest()[:8], 16)
+    name = f"static{number % 3}"
+    decision = {
+        "seat": 0,
+        "forced": number % 5 == 0,
+        "fallback": False,
+        "tokens": number % 1000,
+        "asked": [{"static": name, "shared": "x" * (number % 40)}],
+    }
+    return {
+        "match": task.match,
+        "cell": task.cell,
+        "deal": task.deal,
+        "rotation": task.rotation,
+        "subject": 0,
+        "measured": 0,
+        "returns": [1.0 if number % 2 else -1.0, 0.0],
+        "plies": number % 90,
+        "decisions": [decision],
+        "statics": {name: f"The rules, number {number % 3}.\n"},
+    }
+
+
+@dataclass
+class SimulatedWorker:
+    """Plays what it is leased, one lease after the other, as its nature is.
+
+    poison: matches that always fail. killers: matches that always take the worker down.
+    """
+
+    name: str
+    world: World
+    rng: random.Random
+    arrivals: SimulatedArrivals
+    nature: Nature
+    poison: frozenset[str]
+    killers: frozenset[str]
+    leases: list[list[str]] = field(default_factory=list)
+    _held: dict[Future[list[Finished]], Sequence[Task]] = field(default_factory=dict)
+    _stale: list[Finished] = field(default_factory=list)
+    _free_at: float = 0.0
+
+    def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
+        future: Future[list[Finished]] = Future()
+        self.leases.append([task.match for task in lease])
+        self._held[future] = lease
+        seconds = self.nature.pace * len(lease) * self.rng.uniform(0.5, 1.5)
+        if self.rng.random() < self.nature.late:
+            self.world.say(f"{self.name} is late with {_named(lease)}")
+            seconds *= 30
+        self._free_at = max(self._free_at, self.world.now) + seconds
+        delay = 0.01 if self._is_gone() else self._free_at - self.world.now
+        self.world.after(delay, lambda: self._end(future))
+        return future
+
+    def _is_gone(self) -> bool:
+        return self.world.now >= self.nature.gone_after
+
+    def _end(self, future: Future[list[Finished]]) -> None:
+        lease = self._held.get(future)
+        if lease is None:
+            return  # it died with another lease
+        dies = any(task.match in self.killers for task in lease) or self._is_gone()
+        if dies or self.rng.random() < self.nature.lost:
+            self._die()
+            return
+        del self._held[future]
+        results = [self._played(task) for task in lease]
+        if self.rng.random() < self.nature.short:
+            gone = results.pop(self.rng.randrange(len(results)))
+            self.world.say(f"{self.name} forgets {gone.task.match} in its reply")
+        if self.rng.random() < self.nature.doubled:
+            self.world.say(f"{self.name} replies twice with {_named(lease)}")
+            self._stale += results
+            self.world.after(self.rng.uniform(0, 2), lambda: self.arrivals.put(future))
+        future.set_result(results + self._late_results())
+
+    def _late_results(self) -> list[Finished]:
+        stale, self._stale = self._stale, []
+        return stale
+
+    def _die(self) -> None:
+        """Loses all leases; of the first, the results are only on a long way."""
+        held, self._held = self._held, {}
+        self._free_at = self.world.now
+        for number, (future, lease) in enumerate(held.items()):
+            self.world.say(f"{self.name} dies with {_named(lease)}")
+            if number == 0 and not any(task.match in self.killers for task in lease):
+                self._stale += [self._played(task) for task in lease]
+            future.set_exception(WorkerLost("worker lost: simulated"))
+
+    def _played(self, task: Task) -> Finished:
+        if task.match in self.poison:
+            return Finished(task, None, "Traceback\nValueError: bad card")
+        if self.rng.random() < self.nature.stumbles:
+            return Finished(task, None, "Traceback\nOSError: stumbled")
+        return Finished(task, {**record(task), "seconds": round(self.rng.random(), 6)})
+
+
+def _named(lease: Sequence[Task]) -> str:
+    return " ".join(task.match for task in lease)

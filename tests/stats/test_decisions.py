@@ -1,0 +1,212 @@
+"""Decision metrics against hand cases and closed forms."""
+
+from __future__ import annotations
+
+from math import isnan, nan, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm, pearsonr, rankdata
+
+from stats.decisions import (
+    Decisions,
+    critical,
+    pearson,
+    ranks,
+    scaled_change,
+    score,
+    won_together,
+)
+
+shares = arrays(
+    np.int64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.integers(0, 9)
+)
+
+
+def decided(values: list[list[float]], chosen: list[int], playouts: int = 10**8) -> Decisions:
+    """Decisions whose values are known as good as exactly, each in a game of its own."""
+    p = np.array(values)
+    both = p[:, :, None] * p[:, None, :]
+    at = np.arange(p.shape[1])
+    both[:, at, at] = p
+    together = np.rint(both * playouts).astype(np.int64)
+    return Decisions(together, np.array(chosen), np.arange(len(chosen)), playouts)
+
+
+@pytest.mark.parametrize(
+    ("values", "chosen", "tie", "expected"),
+    [
+        ([0.5, 0.4, 0.3], 0, "min", 1),
+        ([0.5, 0.4, 0.3], 2, "min", 3),
+        ([0.5, 0.5, 0.3], 1, "min", 1),
+        ([0.5, 0.5, 0.3], 1, "average", 1.5),
+        ([0.5, 0.5, 0.3], 1, "strict_index", 2),
+        ([0.5, 0.5, 0.3], 0, "strict_index", 1),
+        ([0.5, 0.3, 0.3, 0.3], 2, "min", 2),
+        ([0.5, 0.3, 0.3, 0.3], 2, "average", 3),
+        ([0.5, 0.3, 0.3, 0.3], 2, "strict_index", 3),
+    ],
+)
+def test_the_rank_of_the_option_taken(
+    values: list[float], chosen: int, tie: str, expected: float
+) -> None:
+    assert ranks(values, chosen, tie) == expected  # type: ignore[arg-type]
+
+
+@given(shares)
+def test_ranks_are_those_of_scipy(values: np.ndarray) -> None:
+    for tie, method in (("min", "min"), ("average", "average"), ("strict_index", "ordinal")):
+        theirs = rankdata(-values, method=method, axis=1)
+        for option in range(values.shape[1]):
+            mine = ranks(values / 10, np.full(len(values), option), tie)  # type: ignore[arg-type]
+            assert (mine == theirs[:, option]).all()
+
+
+def test_an_unknown_way_with_ties_is_refused() -> None:
+    with pytest.raises(ValueError, match="min, average, strict_index, got 'max'"):
+        ranks([0.1, 0.2], 0, "max")  # type: ignore[arg-type]
+
+
+def test_a_decision_is_critical_from_the_threshold_on() -> None:
+    values = np.array([[650, 500, 600], [649, 500, 600], [500, 500, 500]]) / 1000
+    assert critical(values, 0.15).tolist() == [True, False, False]
+    assert critical(values, 0.0).all()
+
+
+def test_hit_rate_and_mean_rank_of_a_hand_case() -> None:
+    """Ranks 1, 2, 3 and one of an uncritical decision, 1."""
+    values = [[0.6, 0.4, 0.2], [0.6, 0.4, 0.2], [0.6, 0.4, 0.2], [0.5, 0.45, 0.45]]
+    played = decided(values, [0, 1, 2, 0])
+    every, few = score(played, 0.0), score(played, 0.15)
+    assert (every.decisions, every.hit_rate.estimate, every.mean_rank.estimate) == (4, 0.5, 1.75)
+    assert (few.decisions, few.hit_rate.estimate, few.mean_rank.estimate) == (3, 1 / 3, 2.0)
+    assert every.hit_rate.low <= 0.5 <= every.hit_rate.high
+    assert every.hit_rate.denoised == pytest.approx(0.5)
+
+
+@given(shares, st.randoms(use_true_random=False))
+def test_of_two_options_one_figure_tells_the_other(values: np.ndarray, luck: object) -> None:
+    """ADR@2 = 2 - ODHR@2, ties at their best rank."""
+    chosen = [luck.randrange(2) for _ in values]  # type: ignore[attr-defined]
+    found = score(decided((values[:, :2] / 10).tolist(), chosen), 0.0, draws=2)
+    assert found.mean_rank.estimate == pytest.approx(2 - found.hit_rate.estimate)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_blind_choice_hits_one_in_k(k: int) -> None:
+    """Over every choice once: 1/K, and the mean of the ranks 1 to K."""
+    values = [[(option + 1) / 10 for option in range(k)]] * k
+    found = score(decided(values, list(range(k))), 0.0)
+    assert found.hit_rate.estimate == pytest.approx(1 / k)
+    assert found.mean_rank.estimate == pytest.approx((k + 1) / 2)
+
+
+def test_no_decisions_tell_nothing() -> None:
+    found = score(decided([[0.5, 0.45]], [0]), 0.15)
+    assert found.decisions == 0
+    assert isnan(found.hit_rate.estimate)
+    assert isnan(found.mean_rank.high)
+
+
+def test_one_game_has_no_interval() -> None:
+    found = score(decided([[0.6, 0.2]], [0]), 0.0)
+    assert found.hit_rate.estimate == 1
+    assert isnan(found.hit_rate.low)
+
+
+def test_playouts_won_together_are_counted() -> None:
+    won = np.array([[1, 1, 0, 1], [0, 1, 0, 1], [0, 0, 1, 0]], bool)
+    assert won_together(won).tolist() == [[3, 2, 0], [2, 2, 0], [0, 0, 1]]
+
+
+def playouts(rng: np.random.Generator, values: np.ndarray, n: int, alike: float) -> Decisions:
+    """Playouts of options with these true values; a share `alike` of each playout is common."""
+    d, k = values.shape
+    common = rng.random((d, 1, n))
+    own = np.where(rng.random((d, k, n)) < alike, common, rng.random((d, k, n)))
+    together = np.stack([won_together(won) for won in own < values[:, :, None]])
+    return Decisions(together, rng.integers(k, size=d), np.arange(d) // 5, n)
+
+
+def test_the_noise_is_that_of_the_playouts() -> None:
+    """Of two options, the second comes out ahead in a redraw by the normal law. Six deciders in
+    ten take the first; what they hit less often when noise is added, by the square root of two
+    less one, they would hit more often without any."""
+    n, p, q, both = 400, 0.52, 0.50, 0.40
+    together = np.rint(n * np.array([[p, both], [both, q]])).astype(np.int64)
+    chosen = (np.arange(4000) % 10 >= 6).astype(int)
+    many = Decisions(np.tile(together, (4000, 1, 1)), chosen, np.arange(4000), n)
+    found = score(many, 0.0).hit_rate
+    error = sqrt((p + q - 2 * both - (p - q) ** 2) / n)
+    noisy = 0.4 + 0.2 * norm.cdf((p - q) / error)
+    assert found.estimate == 0.6
+    assert found.denoised == pytest.approx(0.6 + (0.6 - noisy) / (sqrt(2) - 1), abs=0.005)
+    assert found.low < 0.6 < found.denoised < found.high
+
+
+def test_options_that_always_win_together_stay_tied() -> None:
+    together = np.full((10, 3, 3), 70)
+    tied = Decisions(together, np.full(10, 2), np.arange(10), 200)
+    found = score(tied, 0.0)
+    assert found.hit_rate.estimate == found.hit_rate.low == found.hit_rate.high == 1
+    assert score(tied, 0.0, "strict_index").mean_rank.estimate == 3
+
+
+@pytest.mark.parametrize(("n", "alike"), [(1000, 0.0), (1000, 0.6)])
+def test_the_interval_covers_the_truth(n: int, alike: float) -> None:
+    """A decider that takes the best of three in 40% of its decisions and else chooses blindly: its
+    true hit rate, whatever the noise, lies in nearly all 95% intervals."""
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(60):
+        values = np.clip(0.5 + 0.03 * rng.standard_normal((200, 3)), 0, 1)
+        played = playouts(rng, values, n, alike)
+        best = rng.random(200) < 0.4
+        chosen = np.where(best, values.argmax(1), played.chosen)
+        played = Decisions(played.together, chosen, played.games, n)
+        found = score(played, 0.0, draws=50)
+        covered += found.hit_rate.low <= 0.4 + 0.6 / 3 <= found.hit_rate.high
+    assert covered >= 52, covered
+
+
+def test_fewer_playouts_make_a_wider_interval() -> None:
+    rng = np.random.default_rng(3)
+    values = np.clip(0.5 + 0.05 * rng.standard_normal((300, 3)), 0, 1)
+    widths = []
+    for n in (50, 5000):
+        found = score(playouts(np.random.default_rng(1), values, n, 0.0), 0.0)
+        widths.append(found.mean_rank.high - found.mean_rank.low)
+    assert widths[0] > widths[1]
+
+
+def test_changes_in_percent_of_the_span() -> None:
+    """Table 5 of UNO Arena: from 2.3482 to 2.3824 with K = 4 is +1.14%."""
+    assert scaled_change(2.3824, 2.3482, 4) == pytest.approx(1.14, abs=0.005)
+    assert scaled_change([1.4567], [1.4636], 2) == pytest.approx([-0.69])
+
+
+def test_correlations_are_those_of_scipy() -> None:
+    x, y = [55.8, 63.2, 53.8, nan, 53.6], [57.3, 61.5, 53.9, 50.0, 53.7]
+    known = [0, 1, 2, 4]
+    expected = pearsonr([x[i] for i in known], [y[i] for i in known]).statistic
+    assert pearson(x, y) == (pytest.approx(expected), 4)
+    assert isnan(pearson([1, 2], [3, 3])[0])
+    assert isnan(pearson([1], [3])[0])
+
+
+@pytest.mark.parametrize(
+    ("together", "chosen", "games", "told"),
+    [
+        (np.zeros((2, 3, 3), int), [0, 3], [0, 1], "0 to 2, got 3"),
+        (np.zeros((2, 3, 2), int), [0, 1], [0, 1], "2 decisions need"),
+        (np.zeros((2, 2, 2), int), [0, 1], [0], "2 decisions need"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    together: np.ndarray, chosen: list[int], games: list[int], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        Decisions(together, np.array(chosen), np.array(games), 10)
