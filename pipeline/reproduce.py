@@ -18,7 +18,7 @@ import yaml
 from rich.table import Table
 
 from models.base import ModelError, ModelSource
-from pipeline import audit, llm_uno, table
+from pipeline import audit, audit_llm_uno, audit_uno_arena, llm_uno, table
 from pipeline.errors import UserError, nearest
 from pipeline.figures import save_png
 from pipeline.leaves import build
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = table.console()
     try:
         if given.paper == "audit":
-            found = audit.findings()
+            found = audit.findings(audit_llm_uno.CHECKS | audit_uno_arena.CHECKS)
             write_atomically(given.out / "audit.csv", found.to_csv(index=False))
             out.print(audit.view(found))
         else:

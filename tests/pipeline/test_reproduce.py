@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import getitem
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import audit, llm_uno, reproduce
+from pipeline import audit, audit_llm_uno, audit_uno_arena, llm_uno, reproduce
 from pipeline.published import frame, paper, proportion
 
 ENTRY = {"id": "x", "value": 0.35, "n": 10_000}
@@ -139,6 +142,39 @@ FOUND = {
     "LU-09": ("fails", ["54.2", "52.10%"]),
     "LU-12": ("holds", ["0.6916 / 0.2645 / 1.5190"]),
     "LU-14": ("fails", ["35.2"]),
+    "UA-01": ("fails", ["not defined: DAR@K, DNQ", "ADR@K, DQN"]),
+    "UA-02": ("fails", ["only with 500", "114 / 121 / 102 / 100 / 78", "103.00%", "15 shared"]),
+    "UA-03": ("fails", ["54.01 - 53.05 = +0.96", "-0.96%"]),
+    "UA-04": ("fails", ["2.3824 - 2.3482 = +0.0342", "+1.14%: worse"]),
+    "UA-05": ("fails", ["7 of 7"]),
+    "UA-06": (
+        "fails",
+        [
+            "Table 2: ODHR@2 0.956, ADR@2 -0.958, ODHR@3 0.705, ADR@3 -0.924, ODHR@4 0.807, "
+            "ADR@4 -0.907",
+            "Table 3: ODHR@2 0.632, ADR@2 -0.638, ODHR@3 0.851, ADR@3 -0.866, ODHR@4 0.810, "
+            "ADR@4 -0.707",
+            "fits Table 3",
+        ],
+    ),
+    "UA-07": ("fails", ["ODHR@4 DQN 37.74", "ODHR@2 GPT-3.5 57.34", "ADR@2 GPT-3.5 1.427"]),
+    "UA-08": (
+        "fails",
+        [
+            "ODHR@2 Gemini 49.88",
+            "ADR@2 Gemini 1.501",
+            "ADR@4 Gemini 2.516",
+            "ODHR@4 Llama 2 24.9",
+            "worst in WR, ODHR@3, ADR@3",
+        ],
+    ),
+    # of 21 brackets, the two misprints of UA-03 and UA-04 do not follow the convention
+    "UA-11": ("holds", ["19 of 21", "GPT-3.5 ADR@2 (UA-03), without strategy ADR@4 (UA-04)"]),
+    "UA-12": ("fails", ["24 of 24"]),
+    "UA-13": ("fails", ["p=0.24;", "p=0.389", "p=0.033", "p=0.129", "1 of 5", "0 have p < 0.01"]),
+    "UA-14": ("fails", ["z=0.80", "z=0.60", "+0.69, +0.95"]),
+    "UA-15": ("fails", ["Gemini z=1.699", "p=0.0446", "p=0.0537", "not significant: Llama 2."]),
+    "UA-16": ("holds", ["GPT-3.5 1, GPT-4 0, Gemini 1, Llama 2 2, ChatGLM3 2"]),
 }
 
 
@@ -155,5 +191,50 @@ def test_every_finding_is_recomputed_and_comes_out_as_known(tmp_path: Path) -> N
 
 def test_tests_from_printed_rates_find_what_is_there() -> None:
     assert audit.z_and_p(0.3596, 0.35, 7000)[1] == pytest.approx(0.0461, abs=5e-5)
-    assert audit.p_of_two(0.40, 7000, 0.35, 10_000) < 1e-9
-    assert audit.p_of_two(0.35, 7000, 0.35, 10_000) == pytest.approx(0.5)
+    assert audit.z_and_p_of_two(0.40, 7000, 0.35, 10_000)[1] < 1e-9
+    assert audit.z_and_p_of_two(0.35, 7000, 0.35, 10_000) == pytest.approx((0.0, 0.5))
+
+
+Steps = tuple[str | int, ...]
+CHANGES: list[tuple[str, list[tuple[Steps, Any]]]] = [
+    # a finding, and what print would have to say for it to come out the other way
+    ("UA-01", [(("names", "tables"), ["WR", "ADR@K"])]),
+    ("UA-02", [(("table3", "games"), 500)]),
+    (
+        "UA-03",
+        [(("table4", "changes", "GPT-3.5", 1), 0.96), (("table4", "changes", "GPT-3.5", 2), -0.96)],
+    ),
+    ("UA-04", [(("table5", "changes", "without strategy", 6), 1.14)]),
+    ("UA-05", [(("table5", "threshold"), 0.0)]),
+    ("UA-06", [(("correlations", "table"), "table3")]),
+    (
+        "UA-07",
+        [
+            (("table2", "rows", "GPT-4", 5), 38.0),
+            (("table2", "rows", "DQN", 1), 58.0),
+            (("table2", "rows", "DQN", 2), 1.42),
+        ],
+    ),
+    ("UA-08", [(("table3", "worst", "columns"), ["WR", "ODHR@3", "ADR@3"])]),
+    ("UA-11", [(("table4", "changes", "GPT-4", 2), -0.66)]),
+    ("UA-12", [(("table3", "rows", "ChatGLM3", 2), 1.4)]),
+    ("UA-13", [(("table4", "games"), 20_000)]),
+    ("UA-14", [(("table5", "games"), 2000)]),
+    ("UA-15", [(("table2", "rows", "Llama 2", 0), 53.8)]),
+    ("UA-16", [(("table4", "rows", "GPT-4 TUTRI", 0), 50.0)]),
+    ("LU-01", [(("cells", 6, "value"), 0.5170)]),
+]
+
+
+@pytest.mark.parametrize(("name", "edits"), CHANGES)
+def test_another_number_in_print_changes_the_verdict(
+    name: str, edits: list[tuple[Steps, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = audit_llm_uno if name.startswith("LU") else audit_uno_arena
+    data = paper(module.__name__.partition("audit_")[2])
+    before = module.CHECKS[name]()[2]
+    for (*steps, last), value in edits:
+        where: Any = reduce(getitem, steps, data)
+        where[last] = value
+    monkeypatch.setattr(module, "paper", lambda _: data)
+    assert module.CHECKS[name]()[2] != before
