@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.pipeline.logs import finished, matches
+from tests.pipeline.test_kill import ancestors
 
 pytestmark = pytest.mark.cluster
 
@@ -45,17 +46,6 @@ def ranks(driver: int) -> Iterator[int]:
                     yield pid
         except OSError:
             continue
-
-
-def ancestors(pid: int) -> list[int]:
-    found = []
-    while pid > 1:
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            break
-        found.append(pid)
-    return found
 
 
 def without_floats(record: Any) -> Any:

@@ -39,7 +39,7 @@ GOLDEN = """\
 #SBATCH --account=lab
 #SBATCH --mem=64G
 
-cd /home/me/gauntlet || exit
+cd /shared/gauntlet || exit
 exec PYTHON -m pipeline.allocation /data/out/slurm --requeues=5 --seconds=300 -- -m \
 model=llama70b,mistral24b output_dir=/data/out launch=ray launch.address=auto launch.nodes=2
 """
@@ -47,7 +47,7 @@ model=llama70b,mistral24b output_dir=/data/out launch=ray launch.address=auto la
 
 def written(arguments: list[str], **changes: Any) -> str:
     launch = {**LAUNCH, **changes}
-    folder, cwd = Path("/data/out/slurm"), Path("/home/me/gauntlet")
+    folder, cwd = Path("/data/out/slurm"), Path("/shared/gauntlet")
     return script(read_job(launch), folder, cwd, inside(arguments, launch))
 
 
