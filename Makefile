@@ -16,7 +16,7 @@ help: ## list the commands
 run: $(READY) ## play the main job: two prompting methods of a small language model in UNO
 	$(PY) -m pipeline.run
 
-reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|audit MODELS=pocket,...
+reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|audit MODELS=pocket
 	$(PY) -m pipeline.reproduce $(PAPER) --models $(MODELS) --deals $(DEALS)
 
 test: $(READY) ## run the tests

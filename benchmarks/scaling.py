@@ -31,14 +31,16 @@ from games.base import Game
 from games.tic_tac_toe import TicTacToe
 from models.base import Model, Prompt, Reply, Request, Score, Scores
 from pipeline.drive import Arrivals, Driver
+from pipeline.log.records import Log
 from pipeline.plan import Cell, Player, Task
-from pipeline.records import Log
 from pipeline.scheduler import Finished, Scheduler
 
 Figures = dict[str, float]
 
 DEALS = 300
 WORKERS, MATCHES, LEASE = 1_000, 1_000_000, 8
+SHOWN = (10_000, 250_000, 500_000, MATCHES)
+"""After so many matches the driver's memory is read."""
 DECIDED = 2_000
 """Matches of tic-tac-toe that the scheduler plays."""
 
@@ -215,8 +217,7 @@ def simulation() -> Figures:
     with tempfile.TemporaryDirectory() as folder, Log(Path(folder), 1) as log:
         cell: Any = SimpleNamespace(stem="cell")
         done, started, before = 0, time.perf_counter(), memory_mb()
-        shown_mb: list[float] = []
-        shown = {MATCHES * share // 100: share for share in (10, 50, 100)}
+        shown_mb: dict[int, float] = {}
 
         def finished(result: Finished) -> None:
             nonlocal done
@@ -224,10 +225,10 @@ def simulation() -> Figures:
                 raise SystemExit(f"{result.task.match} failed")
             log.append(cell, result.record)
             done += 1
-            if done in shown:
+            if done in SHOWN:
                 rate = done / (time.perf_counter() - started)
-                shown_mb.append(memory_mb())
-                print(f"{shown[done]:3d}%: {shown_mb[-1]:.0f} MB, {rate:,.0f} matches/s")
+                shown_mb[done] = memory_mb()
+                print(f"{done:9,} matches: {shown_mb[done]:.0f} MB, {rate:,.0f} matches/s")
 
         arrivals = FakeArrivals()
         workers = [FakeWorker(arrivals) for _ in range(WORKERS)]
@@ -238,7 +239,7 @@ def simulation() -> Figures:
         took = time.perf_counter() - started
     if done != MATCHES:
         raise SystemExit(f"{done:,} of {MATCHES:,} matches ended")
-    kept = 2**20 * (shown_mb[-1] - shown_mb[0]) / (0.9 * MATCHES)
+    kept = 2**20 * (shown_mb[MATCHES] - shown_mb[SHOWN[0]]) / (MATCHES - SHOWN[0])
     print(
         f"started with {before:.0f} MB; {MATCHES:,} matches in {took:.1f} s; what grows is the "
         f"log's outcome of every match, {kept:.0f} bytes each"
@@ -250,6 +251,7 @@ def simulation() -> Figures:
     return {
         "simulated_workers": WORKERS,
         "simulated_matches_per_s": MATCHES / took,
+        **{f"driver_mb_at_{done // 1000}k": mb for done, mb in shown_mb.items()},
         "driver_bytes_per_match": kept,
         "driver_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

@@ -226,3 +226,57 @@ class Advised(Protocol):
     def advice(self, observation: Observation) -> tuple[str, ...]:
         """How to play well for a win at such a decision, a sentence each; never which option."""
         ...
+
+
+@runtime_checkable
+class Encoded(Protocol):
+    """A game whose decisions can be told in numbers, for players that learn."""
+
+    num_codes: ClassVar[int]
+    """Codes, from 0, are what a learner tells apart among the options of all decisions."""
+
+    @property
+    def encoding(self) -> str:
+        """The name of this way to tell decisions, fit for a file: what was learnt under it fits
+        any game that gives the same name."""
+        ...
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """What the observing seat knows, float32 of a shape that is the same for all decisions."""
+        ...
+
+    def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
+        """The codes of each option, one or more: an option is worth what its best code is."""
+        ...
+
+
+class Practice(Protocol):
+    """One game after another of a seat that learns, against players that choose at random."""
+
+    features: np.ndarray
+    """The decision at hand as `Encoded.encode` tells it. Overwritten by the next."""
+    legal: np.ndarray
+    """Which codes it has, bool of shape (num_codes,). Overwritten by the next."""
+
+    def begin(self, game: int) -> bool:
+        """Deals the game of this number and plays on to the seat's first choice between codes;
+        False where the game ended without one."""
+        ...
+
+    def take(self, code: int) -> bool:
+        """Plays the code and goes on to the seat's next choice; False where the game is over."""
+        ...
+
+    @property
+    def result(self) -> float:
+        """What the game that is over brought the seat, as `Game.returns` gives it."""
+        ...
+
+
+@runtime_checkable
+class Practised(Protocol):
+    """An encoded game that plays a learner's games faster than its Game protocol would."""
+
+    def practice(self, seat: int, seed: int) -> Practice:
+        """Games of `seat`, all chance in them settled by `seed` and their numbers."""
+        ...

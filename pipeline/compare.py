@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from pipeline import table
 from pipeline.errors import UserError
-from pipeline.records import write_atomically
+from pipeline.log.records import write_atomically
 from pipeline.report import results_of
-from pipeline.summary import CellResults, paired
+from pipeline.tables import table
+from pipeline.tables.summary import CellResults, paired
 
 
 def compare(first: Path, second: Path) -> pd.DataFrame:
@@ -40,7 +41,7 @@ def compare(first: Path, second: Path) -> pd.DataFrame:
         for b in theirs
         if a.about.cards == b.about.cards
         and a.about.key != b.about.key
-        and a.by_deal().keys() & b.by_deal().keys()
+        and np.intersect1d(a.win_rates()[0], b.win_rates()[0]).size
     )
     if pairs.empty:
         raise UserError(

@@ -1,11 +1,13 @@
 """The driver's loop: leases matches to workers in deal order and takes in what they finish.
 
-It knows workers only as things that play a lease and answer with a future; `pipeline/cluster.py`
-has two kinds. A lease that a worker takes with it when it dies goes to another one. A match that
-fails three times the same way is set aside: it neither stops the others nor counts as a loss.
+It knows workers only as things that play a lease and answer with a future;
+`pipeline/launch/cluster.py` has two kinds. A lease that a worker takes with it when it dies goes
+to another one. A match that fails three times the same way is set aside: it neither stops the
+others nor counts as a loss.
 
 When all is leased, idle workers also play what others still hold, so that nobody waits for a slow
-or hanging one. Whoever is first counts; a match's further replies are dropped.
+or hanging one. Whoever is first counts; a match's further replies are dropped. A worker that holds
+leases and says nothing for longer than `patience` is restarted, and has then lost them.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipeline.errors import Halted, UserError
-from pipeline.events import event
+from pipeline.log.events import event
 from pipeline.plan import Task
 from pipeline.scheduler import Finished
 
@@ -41,6 +43,10 @@ class Worker(Protocol):
     """Something that plays leases. Its futures end with the results or with WorkerLost."""
 
     def play(self, lease: Sequence[Task]) -> Future[list[Finished]]: ...
+
+    def restart(self) -> None:
+        """Ends all that it does: its leases end with WorkerLost. It may be given new ones."""
+        ...
 
 
 class Arrivals:
@@ -65,12 +71,14 @@ class Arrivals:
 
 @dataclass(eq=False)
 class _Hand:
-    """A worker, what it holds, and how many leases it has lost since it last kept one."""
+    """A worker, what it holds, how many leases it has lost since it last kept one, and when it
+    was last heard of."""
 
     worker: Worker
     held: int = 0
     alone: bool = False
     lost: int = 0
+    heard: float = 0.0
 
     @property
     def room(self) -> bool:
@@ -102,6 +110,7 @@ class Driver:
     lease: how many matches a worker is given at a time.
     finished, set_aside: told of every task's end, once; tick: called every TICK_SECONDS, and when
         all has ended.
+    patience: seconds that a worker with leases may be silent; None: for ever.
     """
 
     workers: Sequence[Worker]
@@ -111,6 +120,7 @@ class Driver:
     tick: Callable[[], None]
     arrivals: Arrivals = field(default_factory=Arrivals)
     clock: Callable[[], float] = time.monotonic
+    patience: float | None = None
 
     def __post_init__(self) -> None:
         self._hands = [_Hand(worker) for worker in self.workers]
@@ -143,8 +153,20 @@ class Driver:
             if self._halted is not None:
                 raise self._halted
             if self.clock() - ticked >= TICK_SECONDS:
+                self._rouse()
                 self.tick()
                 ticked = self.clock()
+
+    def _rouse(self) -> None:
+        """Restarts the workers that have been silent for too long."""
+        if self.patience is None:
+            return
+        for hand in {lease.hand: None for lease in self._held.values()}:
+            silent = self.clock() - hand.heard
+            if silent > self.patience:
+                event("worker restarted", logging.WARNING, silent_seconds=round(silent))
+                hand.heard = self.clock()
+                hand.worker.restart()
 
     def _supply(self, tasks: Iterator[Task]) -> None:
         """Gives each worker with room one lease after the other, while there is what to give."""
@@ -203,6 +225,8 @@ class Driver:
         its worker: if it takes that down once more, it takes no other match along."""
         for task in tasks:
             self._open[task.match].holders += 1
+        if not hand.held:
+            hand.heard = self.clock()
         hand.held += 1
         hand.alone = alone
         future = hand.worker.play(tasks)
@@ -225,6 +249,7 @@ class Driver:
         hand = lease.hand
         hand.held -= 1
         hand.alone = False
+        hand.heard = self.clock()
         self._hungry[hand] = None
         try:
             results = {result.task.match: result for result in future.result()}

@@ -5,10 +5,13 @@ Reads the log of any game with playouts and writes, in DIR/metrics:
     metrics.csv      a row a player, source of values, threshold and number of options: ODHR and ADR
     decisions.jsonl  every judged decision: its options, their values, the option taken, its rank
     traces.csv       after every ply of the first deals, each seat's chance to be among the winners
+    traces.png       the same, drawn
+    heat_map.png     with three players or more: what of ODHR and ADR goes with winning
 
 `true` values are played on from the cards as they lay, as UNO Arena has it; `seen` values know no
 more than the deciding seat did. Decisions that a fallback took are left out, and counted in rows
-of their own. Only the gap-free deals of a cell count, as in every table.
+of their own. Only the gap-free deals of a cell count, as in every table. The matches are judged on
+the threads of this process, or by Ray with --launch; the files are the same to the byte.
 """
 
 from __future__ import annotations
@@ -17,33 +20,45 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
 import orjson
 import pandas as pd
+from matplotlib.figure import Figure
+from rich.console import Console
 
 from games.base import Game, RolledOut
+from pipeline.config import Leaf
 from pipeline.errors import UserError
-from pipeline.judge import Judged, Stand, Work, judge
-from pipeline.records import read_records, write_atomically
+from pipeline.judging.judge import Judged, Stand, Work, judge
+from pipeline.judging.metric_figures import by_player, heat_map, traces
+from pipeline.judging.metric_rows import (
+    OPTIONS,
+    Cell,
+    Reading,
+    decision_lines,
+    metric_rows,
+    trace_rows,
+)
+from pipeline.launch.fan_out import Map, hands, read_launch
+from pipeline.log.progress import Bar
+from pipeline.log.records import read_records, write_atomically
 from pipeline.replay import player_name, recorded_cell, recorded_game
 from pipeline.report import results_of
-from pipeline.summary import CellResults
-from pipeline.table import Sheet, console, number, percent, sheet_view
-from stats.decisions import Decisions, Tie, ranks, score
-from stats.proportions import wilson
+from pipeline.tables.figures import save_png
+from pipeline.tables.summary import CellResults
+from pipeline.tables.table import Sheet, console, number, percent, sheet_view
+from pipeline.track import STORE, add_metrics, tracking_uri
+from stats.decisions import Tie
 
 PLAYOUTS = 10_000
-OPTIONS = (2, 3, 4)
 THRESHOLDS = (0.0, 0.15)
-SOURCES = ("true", "seen")
-PLACE = ("match", "deal", "ply", "seat", "player", "options", "chosen", "fallback")
+LEAST_PLAYERS = 3
+"""Fewer points always lie on a line."""
 
 
 @dataclass(frozen=True)
@@ -56,66 +71,91 @@ class Asked:
     everybody: bool = False
     traces: int = 4
     threads: int = os.cpu_count() or 1
+    launch: Leaf | None = None
 
     def __post_init__(self) -> None:
         if min(self.playouts, self.threads) < 1 or self.traces < 0:
             raise UserError("playouts and threads are 1 or more, traces 0 or more")
 
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell's matches and what they were found to be worth; `players` by number."""
-
-    name: str
-    players: tuple[str, ...]
-    records: tuple[Mapping[str, Any], ...]
-    judged: tuple[Judged, ...]
-    trace: tuple[Stand, ...]
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.playouts, self.thresholds, self.tie)
 
 
-def measure(folder: Path, asked: Asked) -> pd.DataFrame:
-    """Judges every cell of an output_dir and writes the three files. Returns metrics.csv.
+def measure(folder: Path, asked: Asked, out: Console | None = None) -> pd.DataFrame:
+    """Judges every cell of an output_dir and writes the files. Returns metrics.csv.
 
-    Raises UserError where there is no log, or a cell's game has no playouts.
+    out: where progress is shown; nowhere by default. Raises UserError where there is no log, or
+    a cell's game has no playouts.
     """
     results = results_of(folder)
     seed = json.loads((folder / "sweep.json").read_text())["seed"]
-    cells = [judge_cell(folder, result, seed, asked) for result in results]
-    rows = [row for cell in cells for row in metric_rows(cell, asked)]
-    table = pd.DataFrame(rows)
-    out = folder / "metrics"
-    out.mkdir(exist_ok=True)
-    lines = (orjson.dumps(line) for cell in cells for line in decision_lines(cell, asked))
-    write_atomically(out / "decisions.jsonl", b"".join(line + b"\n" for line in lines))
+    matches = sum(len(result.outcomes) for result in results)
+    with (
+        hands(asked.threads, asked.launch) as spread,
+        Bar(out or console(), matches, quiet=out is None, doing="judging", done="judged") as bar,
+    ):
+        cells = [judge_cell(folder, result, seed, asked, spread, bar) for result in results]
+    return write(folder / "metrics", cells, asked)
+
+
+def write(out: Path, cells: Sequence[Cell], asked: Asked) -> pd.DataFrame:
+    table = pd.DataFrame([row for cell in cells for row in metric_rows(cell, asked.reading)])
     stands = pd.DataFrame([row for cell in cells for row in trace_rows(cell)])
+    lines = (orjson.dumps(line) for cell in cells for line in decision_lines(cell, asked.reading))
+    out.mkdir(exist_ok=True)
+    write_atomically(out / "decisions.jsonl", b"".join(line + b"\n" for line in lines))
     write_atomically(out / "traces.csv", stands.to_csv(index=False))
     write_atomically(out / "metrics.csv", table.to_csv(index=False))
+    for old in out.glob("*.png"):
+        old.unlink()
+    save_png(drawings(table, stands, asked), out)
     return table
 
 
-def judge_cell(folder: Path, result: CellResults, seed: int, asked: Asked) -> Cell:
-    """Judges a cell's matches, on as many threads as asked for: playouts do not hold Python up."""
+def drawings(table: pd.DataFrame, stands: pd.DataFrame, asked: Asked) -> dict[str, Figure]:
+    """The figures that the tables can fill; the correlations at the first threshold."""
+    drawn = {} if stands.empty else {"traces": traces(stands)}
+    threshold = asked.thresholds[0]
+    players = by_player(table, threshold) if len(table) else table
+    if len(players) >= LEAST_PLAYERS:
+        told = f"decisions worth {percent(threshold, 0)} or more, from the true cards"
+        drawn["heat_map"] = heat_map(players, told)
+    return drawn
+
+
+def judge_cell(
+    folder: Path, result: CellResults, seed: int, asked: Asked, spread: Map, bar: Bar
+) -> Cell:
+    """Judges a cell's matches, by whatever hands there are: playouts do not hold Python up."""
     about = result.about
-    described = recorded_cell(folder, about.key)["identity"]
-    game = recorded_game(described["game"])
+    described = recorded_cell(folder, about.key)
+    game = recorded_game(described["identity"]["game"])
     if not isinstance(game, RolledOut):
         raise UserError(f"{about.name}: {about.labels['game']} has no playouts to judge by")
     wanted = {outcome.match for outcome in result.outcomes}
     records = {
         r["match"]: slim(r) for r in read_records(folder, about.stem) if r["match"] in wanted
     }
-    names = tuple(player_name(player) for player in described["players"])
-    players = frozenset(range(len(names))) if asked.everybody else subjects(game, records.values())
+    everybody = frozenset(range(game.num_seats))
+    players = everybody if asked.everybody else subjects(game, records.values())
     work = Work(seed, asked.playouts, players, asked.traces)
-    with ThreadPoolExecutor(asked.threads) as pool:
-        found = list(pool.map(lambda record: judge(game, record, work), records.values()))
+    judged: list[Judged] = []
+    trace: list[Stand] = []
+    for own, stands in spread(partial(judge, game, work), list(records.values())):
+        judged += own
+        trace += stands
+        bar.advance()
+    judges = tuple(sorted(players))
     return Cell(
-        about.name,
-        names,
-        tuple(records.values()),
-        tuple(one for judged, _ in found for one in judged),
-        tuple(one for _, trace in found for one in trace),
+        about.name, names(described), judges, tuple(records.values()), tuple(judged), tuple(trace)
     )
+
+
+def names(described: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the cell calls its players; in older logs, which do not tell, their classes."""
+    told = described.get("players")
+    return tuple(told or map(player_name, described["identity"]["players"]))
 
 
 def slim(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,105 +165,8 @@ def slim(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**{k: v for k, v in record.items() if k != "statics"}, "decisions": decisions}
 
 
-def subjects(game: Game[Any], records: Any) -> frozenset[int]:
+def subjects(game: Game[Any], records: Iterable[Mapping[str, Any]]) -> frozenset[int]:
     return frozenset((r["subject"] - r["rotation"]) % game.num_seats for r in records)
-
-
-def metric_rows(cell: Cell, asked: Asked) -> Iterator[dict[str, Any]]:
-    """metrics.csv: for each judged player its wins, and ODHR@K and ADR@K in every reading."""
-    for player in sorted({one.player for one in cell.judged}):
-        own = [one for one in cell.judged if one.player == player]
-        won = wins(cell, player)
-        for k, source in product(OPTIONS, SOURCES):
-            those = [one for one in own if len(one.options) == k]
-            for threshold, fallbacks in product(asked.thresholds, ("left_out", "counted")):
-                kept = [one for one in those if fallbacks == "counted" or not one.fallback]
-                yield {
-                    "cell": cell.name,
-                    "player": player,
-                    "name": cell.players[player],
-                    **won,
-                    "values": source,
-                    "threshold": threshold,
-                    "fallbacks": fallbacks,
-                    "options": k,
-                    **figures(kept, k, source, threshold, asked),
-                    "playouts": asked.playouts,
-                    "tie": asked.tie,
-                }
-
-
-def wins(cell: Cell, player: int) -> dict[str, Any]:
-    """A shared win is a full one; solo and shared ones are told apart."""
-    solo = shared = 0
-    for record in cell.records:
-        returns = record["returns"]
-        if returns[(player + record["rotation"]) % len(returns)] > 0:
-            alone = sum(worth > 0 for worth in returns) == 1
-            solo, shared = solo + alone, shared + (not alone)
-    games = len(cell.records)
-    interval = wilson(solo + shared, games)
-    return {
-        "games": games,
-        "wins": solo + shared,
-        "solo_wins": solo,
-        "shared_wins": shared,
-        "win_rate": float(interval.estimate),
-        "win_low": float(interval.low),
-        "win_high": float(interval.high),
-    }
-
-
-def figures(
-    judged: Sequence[Judged], k: int, source: str, threshold: float, asked: Asked
-) -> dict[str, Any]:
-    """ODHR (0 to 1) and ADR with their intervals, nan where no decision is critical."""
-    found = score(decisions(judged, k, source, asked.playouts), threshold, asked.tie)
-    row: dict[str, Any] = {"decisions": found.decisions}
-    for name, one in (("odhr", found.hit_rate), ("adr", found.mean_rank)):
-        row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
-        row[f"{name}_denoised"] = one.denoised
-    return row
-
-
-def decisions(judged: Sequence[Judged], k: int, source: str, playouts: int) -> Decisions:
-    """Decisions between `k` options as the formulas take them; matches of one deal go together."""
-    tables = np.array([getattr(one, source) for one in judged], np.int64).reshape(-1, k, k)
-    chosen, deals = (
-        np.array([getattr(one, name) for one in judged], np.int64) for name in ("chosen", "deal")
-    )
-    return Decisions(tables, chosen, deals, playouts)
-
-
-def decision_lines(cell: Cell, asked: Asked) -> Iterator[dict[str, Any]]:
-    """decisions.jsonl. values: by option. criticality: best value less worst. rank: 1 the best."""
-    for one in cell.judged:
-        line = {"cell": cell.name, **{name: getattr(one, name) for name in PLACE}}
-        for source in SOURCES:
-            values = np.diagonal(getattr(one, source)) / asked.playouts
-            line[source] = {
-                "values": values.tolist(),
-                "criticality": float(np.ptp(values)),
-                "rank": float(ranks(values, one.chosen, asked.tie)),
-            }
-        yield line
-
-
-def trace_rows(cell: Cell) -> Iterator[dict[str, Any]]:
-    """traces.csv: `seen` stands in the rows of the seat that moved."""
-    for stand in cell.trace:
-        for seat, value in enumerate(stand.true):
-            yield {
-                "cell": cell.name,
-                "match": stand.match,
-                "deal": stand.deal,
-                "ply": stand.ply,
-                "moved": stand.seat,
-                "move": stand.move,
-                "seat": seat,
-                "true": value,
-                "seen": stand.seen if seat == stand.seat else np.nan,
-            }
 
 
 def sheets(table: pd.DataFrame) -> Iterator[Sheet]:
@@ -250,17 +193,23 @@ def _shown(own: pd.DataFrame) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
-    folder = given.__dict__.pop("folder")
+    folder, words, store = (given.__dict__.pop(name) for name in ("folder", "launch", "store"))
+    out = console()
     try:
-        table = measure(folder, Asked(**vars(given)))
+        launch = read_launch(words) if words else None
+        table = measure(folder, Asked(**vars(given), launch=launch), out)
     except (UserError, ValueError) as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    out = console()
     for sheet in sheets(table) if len(table) else ():
         out.print(sheet_view(sheet))
         out.print()
     out.print(f"tables   {folder / 'metrics'}", soft_wrap=True)
+    try:
+        if add_metrics(folder, store):
+            out.print(f"MLflow   {tracking_uri(store)} (make ui)", soft_wrap=True)
+    except UserError as error:
+        out.print(f"warning: {error}", soft_wrap=True)
     return 0
 
 
@@ -277,6 +226,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--everybody", action="store_true", help="judge all players, not the subject alone")
     add("--traces", type=int, default=4, help="how many deals to trace (default %(default)s)")
     add("--threads", type=int, default=os.cpu_count() or 1, help="default: one a core")
+    add("--launch", nargs="+", metavar=("NAME", "KEY=VALUE"),
+        help="judge by Ray: `local` starts one here, `ray address=HOST:PORT` joins a cluster; "
+        "settings as in conf/launch")  # fmt: skip
+    add("--store", default=str(STORE),
+        help="the MLflow store that the sweep was tracked in (default %(default)s)")  # fmt: skip
     return parser
 
 

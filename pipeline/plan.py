@@ -5,7 +5,7 @@ id adds the seed, the deal and the rotation. Neither seeds anything: see `pipeli
 
     python -m pipeline.plan model=llama70b --hardware 8xH100
 
-sizes a sweep before it runs: see `pipeline/planner.py`.
+sizes a sweep before it runs: see `pipeline/sizing/planner.py`.
 """
 
 from __future__ import annotations
@@ -276,6 +276,6 @@ def _unused_as_dash(subject: Player) -> dict[str, str]:
 if __name__ == "__main__":
     import sys
 
-    from pipeline.planner import main
+    from pipeline.sizing.planner import main
 
     sys.exit(main())

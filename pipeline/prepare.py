@@ -27,13 +27,12 @@ class Ready:
     cell: Cell
     exchanges: list[dict[str, Any]] = field(default_factory=list)
     statics: dict[str, str] = field(default_factory=dict)
-    _told: bool = False
 
     def told(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The record; the first one that this is asked about, with the preparation in it."""
-        if self._told or not self.exchanges:
+        """The record with the preparation in it. Every record brings it, as any may be lost on
+        its way; the log keeps the first."""
+        if not self.exchanges:
             return record
-        self._told = True
         statics = {**self.statics, **record["statics"]}
         return {**record, "preparation": self.exchanges, "statics": statics}
 

@@ -22,9 +22,9 @@ from rich.table import Table
 from games.base import Game
 from pipeline.errors import UserError
 from pipeline.leaves import build
+from pipeline.log.records import read_records, write_atomically
 from pipeline.match import DEAL, stream
-from pipeline.records import read_records, write_atomically
-from pipeline.table import console, visible
+from pipeline.tables.table import console, visible
 from pipeline.trace import Trace, trace
 
 

@@ -13,12 +13,14 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from pipeline import figures, labels, luck, stopping, table
-from pipeline.answers import Answer, answers
+from pipeline import stopping
 from pipeline.errors import UserError
-from pipeline.records import read_lines, read_outcomes, write_atomically
-from pipeline.summary import CellResults, collect, pairs_table, read_abouts, summary_table
-from pipeline.table import Sheet
+from pipeline.judging import luck
+from pipeline.log.records import read_lines, read_outcomes, write_atomically
+from pipeline.tables import figures, labels, table
+from pipeline.tables.answers import Answer, answers
+from pipeline.tables.summary import CellResults, collect, pairs_table, read_abouts, summary_table
+from pipeline.tables.table import Sheet
 
 
 def write_views(
@@ -33,8 +35,8 @@ def write_views(
     drawn = figures.all_figures(summary, pairs, results)
     figures.save_png(drawn, folder / "figures")
     stopped = stopping.sheets(folder, table.short_names(summary), results)
-    spent = table.cost_sheets(summary)
-    sheets = [*stopped, *adjusted, *_study(folder, results, summary), *spent]
+    wrong, spent = table.reply_sheets(summary), table.cost_sheets(summary)
+    sheets = [*stopped, *adjusted, *_study(folder, results, summary), *wrong, *spent]
     drawings = {name: figures.svg(figure) for name, figure in drawn.items()}
     said = answers(results, summary, pairs)
     write_atomically(folder / "report.html", _page(folder, summary, pairs, drawings, sheets, said))

@@ -26,7 +26,7 @@ def act(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
     if _acts:
         return _acts[-1](cells, sweep)
     if sweep.launch["kind"] == "slurm":
-        from pipeline import slurm
+        from pipeline.launch import slurm
 
         return slurm.hand_over(cells, sweep, sys.argv[1:])
     from pipeline import sweep as playing

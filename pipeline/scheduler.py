@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.base import Model, ModelSource, Reply, Request, Stopped
-from pipeline.cost import devices, shared_out
+from pipeline.log.cost import devices, shared_out
 from pipeline.match import Ask, Playing, play
 from pipeline.plan import Cell, Task
 from pipeline.prepare import Ready, prepare
@@ -118,7 +118,7 @@ class Scheduler:
             self._active = [*hand, *asking]
 
     def _play(self, task: Task) -> Playing:
-        """The match, its cell prepared; the cell's first record tells of that too."""
+        """The match, its cell prepared; the record tells of that too."""
         ready = self._prepared(task.cell)
         record = yield from play(ready.cell, task, self._seed)
         return ready.told(record)

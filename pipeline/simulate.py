@@ -16,13 +16,14 @@ from rich.console import Console
 from rich.table import Table
 
 from games.base import Scripted
-from pipeline import table
 from pipeline.baseline import Baseline, measure, scripted
 from pipeline.config import SweepConfig
 from pipeline.errors import UserError
+from pipeline.log.outcomes import Outcomes
+from pipeline.log.records import write_atomically
 from pipeline.plan import Cell, digest
-from pipeline.records import write_atomically
-from pipeline.summary import About, CellResults, rates, tabulated
+from pipeline.tables import table
+from pipeline.tables.summary import About, CellResults, rates, tabulated
 from stats.proportions import wilson
 
 SEAT_COLUMNS = [
@@ -129,7 +130,7 @@ def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> 
         "deals": games,
         "matches": games,
         "wins": wins,
-        **rates(CellResults(about, (), games, 0), wins, games),
+        **rates(CellResults(about, Outcomes(about.key), games, 0), wins, games),
         "complete_deals": games,
         "set_aside": 0,
         "decisions": np.nan,

@@ -23,12 +23,12 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.errors import UserError
-from pipeline.events import read_events
-from pipeline.live import Running, read_status
-from pipeline.records import Outcome, outcome_of, read_lines
+from pipeline.log.events import read_events
+from pipeline.log.live import Running, read_status
+from pipeline.log.records import Outcome, outcome_of, read_lines
 from pipeline.stopping import read as read_stops
-from pipeline.summary import About, read_abouts
-from pipeline.table import console, number, percent, short, short_names
+from pipeline.tables.summary import About, read_abouts
+from pipeline.tables.table import console, number, percent, short, short_names
 
 SILENT_SECONDS = 30.0
 """A run that says it plays but has not written for so long is probably gone."""

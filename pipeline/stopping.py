@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from pipeline import luck
 from pipeline.config import SweepConfig
 from pipeline.errors import UserError
+from pipeline.judging import luck
+from pipeline.log.records import Log, read_lines, write_atomically
 from pipeline.plan import Cell, Plan
-from pipeline.records import Log, read_lines, write_atomically
-from pipeline.summary import About, CellResults, collect
-from pipeline.table import Sheet
+from pipeline.tables.summary import About, CellResults, collect
+from pipeline.tables.table import Sheet
 from stats.sequential import Stop, precision, sprt
 
 SOON = 10
@@ -52,18 +52,17 @@ def decide(
     folder: Path, cell: Cell, result: CellResults, sweep: SweepConfig, cells: int
 ) -> Stop | None:
     """Where the rule stops the cell, in deals from the first one on; None where it does not."""
-    deals = sorted(result.by_deal())
+    deals, wins = result.win_rates()
     if sweep.stop == "sprt":
         assert result.about.baseline is not None
-        wins = [result.by_deal()[deal][0] for deal in deals]
         expect, rate = sweep.expect, result.about.baseline.rate
-        stop = sprt(wins, rate, expect.win_rate, expect.alpha / cells, 1 - expect.power)
+        stop = sprt(wins.tolist(), rate, expect.win_rate, expect.alpha / cells, 1 - expect.power)
     elif sweep.stop == "precision":
         values, null = judged(folder, cell, result, sweep.seed)
         stop = precision(values, null, sweep.expect.half_width, sweep.expect.alpha)
     else:
         return None
-    return stop and replace(stop, deals=deals[stop.deals - 1] + 1)
+    return stop and replace(stop, deals=int(deals[stop.deals - 1]) + 1)
 
 
 def judged(folder: Path, cell: Cell, result: CellResults, seed: int) -> tuple[list[float], float]:
@@ -73,8 +72,7 @@ def judged(folder: Path, cell: Cell, result: CellResults, seed: int) -> tuple[li
     luck.adjust(folder, [cell], [result], seed)
     kept = luck.read(folder, result.about)
     if kept is None or kept.reason or base is None:
-        wins = result.by_deal()
-        return [float(np.mean(wins[deal])) for deal in sorted(wins)], null
+        return result.win_rates()[1].tolist(), null
     values: dict[int, list[float]] = {}
     for outcome in result.outcomes:
         value = base.rate + kept.advantages[outcome.match]
@@ -110,8 +108,7 @@ class Watch:
         at = next(at for at, cell in enumerate(self.plan.cells) if cell.key == key)
         self.log.sync()
         aside = read_lines(self.log.folder, "set_aside")
-        outcomes = (o for o in self.log.outcomes.values() if o.cell == key)
-        (result,) = collect([self.abouts[at]], outcomes, aside, self.plan.deals)
+        (result,) = collect([self.abouts[at]], self.log.outcomes, aside, self.plan.deals)
         cells = len(self.plan.cells)
         if decide(self.log.folder, self.plan.cells[at], result, self.sweep, cells):
             self.stopped.add(key)
@@ -153,7 +150,7 @@ def cut(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
 def _cut(result: CellResults, stop: Mapping[str, Any] | None) -> CellResults:
     if stop is None or stop["deals"] >= result.complete_deals:
         return result
-    kept = tuple(outcome for outcome in result.outcomes if outcome.deal < stop["deals"])
+    kept = result.outcomes.first(stop["deals"])
     places = stop["deals"] * result.about.rotations
     return replace(
         result, outcomes=kept, complete_deals=stop["deals"], set_aside=places - len(kept)

@@ -11,9 +11,10 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +22,24 @@ from rich.console import Console
 
 from models.base import Paid
 from models.human import Terminal
-from pipeline import luck, simulate, stopping, table
+from pipeline import simulate, stopping
 from pipeline.baseline import Baseline, measure
-from pipeline.cluster import workers
 from pipeline.config import CellConfig, Expect, SweepConfig
 from pipeline.drive import Driver
 from pipeline.errors import Halted, UserError
-from pipeline.events import event, logged, redact
-from pipeline.live import Live
+from pipeline.follow import following
+from pipeline.judging import luck
+from pipeline.launch.cluster import patience, workers
+from pipeline.log.events import event, logged, redact
+from pipeline.log.live import Live
+from pipeline.log.progress import Bar
+from pipeline.log.records import Log, read_lines
 from pipeline.plan import Plan, Task, build_cells
-from pipeline.progress import Bar
-from pipeline.records import Log, read_lines
 from pipeline.report import write_views
 from pipeline.scheduler import Finished
-from pipeline.summary import About, CellResults, collect
-from pipeline.track import following, track, tracking_uri
+from pipeline.tables import table
+from pipeline.tables.summary import About, CellResults, collect
+from pipeline.track import track, tracking_uri
 from stats import power
 
 INTERRUPTED = 130
@@ -54,11 +58,12 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         sweep = replace(sweep, launch={"kind": "inline", "workers": 1}, width=1)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
     stopping.check(sweep, abouts)
+    patience(sweep.launch)
     halted: Halted | None = None
     with (
         Log(sweep.output_dir, sweep.seed) as log,
         logged(log.folder),
-        Live(log.folder, plan, log.outcomes.values()) as live,
+        Live(log.folder, plan, chain.from_iterable(log.outcomes.values())) as live,
     ):
         for note in log.notes:
             out.print(note)
@@ -74,7 +79,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         log.sync()
         live.judge()
         aside = read_lines(log.folder, "set_aside")
-        results = collect(abouts, log.outcomes.values(), aside, plan.deals)
+        results = collect(abouts, log.outcomes, aside, plan.deals)
         results = stopping.settle(log.folder, cells, results, sweep)
         luck.adjust(log.folder, cells, results, sweep.seed, out.print)
         show(out, sweep, results)
@@ -84,9 +89,8 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
                 event("paid", account=source.account())
         live.state = "interrupted" if interrupted else "finished"
         if interrupted:
-            missing = sum(task.match not in log.outcomes for task in plan.tasks())
             out.print(
-                f"\ninterrupted: {missing:,} matches are left, all others are safe in "
+                f"\ninterrupted: {missing(plan, log):,} matches are left, all others are safe in "
                 f"{log.folder}; the same command again goes on"
             )
     if halted is not None:
@@ -126,15 +130,24 @@ def announce(
     log: Log,
 ) -> None:
     """Says what will be played and what it can show."""
-    tasks = list(plan.tasks())
-    done = sum(task.match in log.outcomes for task in tasks)
+    matches = plan.deals * sum(len(cell.rotations) for cell in plan.cells)
+    done = matches - missing(plan, log)
     there = f", {done:,} of them already in the log" if done else ""
     out.print(
         f"{plan.cells[0].experiment}: {len(plan.cells)} cell(s), {plan.deals:,} deals each, "
-        f"{len(tasks):,} matches{there}; seed {plan.seed}"
+        f"{matches:,} matches{there}; seed {plan.seed}"
     )
     for baseline in sorted({b for b in baselines.values() if b}, key=lambda b: b.rate):
         out.print(power_line(plan, baseline, sweep.expect))
+
+
+def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
+    """How many matches the log lacks of the cells whose keys are not in `stopped`."""
+    return sum(
+        plan.deals * len(cell.rotations) - len(log.outcomes_of(cell.key).first(plan.deals))
+        for cell in plan.cells
+        if cell.key not in stopped
+    )
 
 
 def power_line(plan: Plan, baseline: Baseline, expect: Expect) -> str:
@@ -161,16 +174,14 @@ def play_missing(
     """Plays what the log lacks. Returns whether it was interrupted."""
     for cell in plan.cells:
         watch.look(cell.key)
-    left = (task for task in plan.tasks() if task.match not in log.outcomes)
-    missing = [task for task in left if task.cell not in watch.stopped]
-    if not missing:
+    left = missing(plan, log, watch.stopped)
+    if not left:
         return False
     cells = {cell.key: cell for cell in plan.cells}
 
     def finished(result: Finished) -> None:
         assert result.record is not None
-        log.append(cells[result.task.cell], result.record)
-        live.finished(log.outcomes[result.task.match])
+        live.finished(log.append(cells[result.task.cell], result.record))
         watch.note(result.task.cell)
         bar.advance()
 
@@ -196,27 +207,32 @@ def play_missing(
         if stop.is_set():
             raise KeyboardInterrupt
 
-    log.append_line("runs", about_this_run(plan, len(missing)))
-    event("start", matches=len(missing), launch=sweep.launch, **live.about())
+    log.append_line("runs", about_this_run(plan, left))
+    event("start", matches=left, launch=sweep.launch, **live.about())
     try:
         with (
             workers(sweep.launch, plan, sweep.width) as hands,
             stop_asked() as stop,
             following(sweep.tracking, log.folder, plan.cells) as follower,
-            Bar(out, len(missing), quiet=asks_a_person(plan)) as bar,
+            Bar(out, left, quiet=asks_a_person(plan)) as bar,
         ):
             live.play(len(hands))
-            lease = lease_size(sweep, missing, hands)
-            wanted = filter(lambda task: task.cell not in watch.stopped, missing)
-            Driver(hands, lease, finished, set_aside, tick).run(wanted)
+            lease = lease_size(sweep, left, hands)
+            wanted = (
+                task
+                for task in plan.tasks()
+                if task.cell not in watch.stopped and not log.has(task)
+            )
+            limit = patience(sweep.launch)
+            Driver(hands, lease, finished, set_aside, tick, patience=limit).run(wanted)
     except KeyboardInterrupt:
         return True
     return False
 
 
-def lease_size(sweep: SweepConfig, missing: Sequence[Task], hands: Sequence[Any]) -> int:
+def lease_size(sweep: SweepConfig, matches: int, hands: Sequence[Any]) -> int:
     """Half a worker's width, so that two leases fill it; less where matches are few."""
-    return max(1, min(sweep.width // 2, len(missing) // (4 * len(hands))))
+    return max(1, min(sweep.width // 2, matches // (4 * len(hands))))
 
 
 def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan, sqrt
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -165,17 +165,35 @@ def scaled_change(new: ArrayLike, old: ArrayLike, options: int) -> Floats:
     return change
 
 
-def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
-    """Pearson's correlation over the pairs that are both known, and how many these are.
+class Correlation(NamedTuple):
+    """Pearson's correlation over `n` pairs, with its confidence limits, all in [-1, 1]; nan where
+    it cannot be said."""
 
-    nan with fewer than two pairs or where one side does not vary.
+    estimate: float
+    n: int
+    low: float
+    high: float
+
+
+def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
+    """Pearson's correlation over the pairs that are both known (not nan).
+
+    The limits are R. A. Fisher's (1921), by the normal law of atanh(r) with standard error
+    1 / sqrt(n - 3), so they need four pairs. All is nan with fewer than two pairs or where one
+    side does not vary. Raises ValueError for a level outside (0, 1).
     """
+    from scipy.stats import pearsonr
+
+    checks.inside(level, "level")
     a, b = np.asarray(x, float), np.asarray(y, float)
     known = np.isfinite(a) & np.isfinite(b)
     a, b = a[known], b[known]
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return nan, len(a)
-    return float(np.corrcoef(a, b)[0, 1]), len(a)
+    n = len(a)
+    if n < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return Correlation(nan, n, nan, nan)
+    found = pearsonr(a, b)
+    low, high = found.confidence_interval(level) if n > 3 else (nan, nan)
+    return Correlation(float(found.statistic), n, float(low), float(high))
 
 
 def _figures(values: Floats, chosen: NDArray[np.int64], threshold: float, tie: Tie) -> Floats:

@@ -1,19 +1,34 @@
-"""A server of our own for tests of the API: the pocket model, with faults on demand."""
+"""A server of our own for tests of the API: the pocket model, with faults on demand.
+
+A plugin of pytest: its fixtures are there for all tests.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
+from agents.base import Goal, Turn
+from agents.prompting.cloze import Cloze
+from agents.prompting.counterfactual import Counterfactual
+from games.uno.game import Uno
+from models.base import Score
+from models.openai import OpenAI, Remote
 from models.serve import POCKET, Handler, Server
 from models.served import Served
 
+KEY = "sk-test-4f7c1b9d8e2a6053"
 RETRY_AFTER = 0.4
 """Seconds that a 429 of this server asks for."""
 FAULTS = ("429", "500", "timeout", "truncated", "cut")
@@ -121,3 +136,65 @@ def serving(model: Served, script: Script) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Counting]:
+    model = Counting()
+    yield model
+    model.close()
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The key in the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return KEY
+
+
+@pytest.fixture
+def script(served: Counting, key: str) -> Script:
+    served.billed.clear()
+    return Script()
+
+
+@pytest.fixture
+def url(served: Counting, script: Script) -> Iterator[str]:
+    with serving(served, script) as address:
+        yield address
+
+
+Opened = Callable[..., AbstractContextManager[Remote]]
+
+
+@pytest.fixture
+def opened(url: str, tmp_path: Path) -> Opened:
+    """The model over the server, closed on leaving; keywords change its settings."""
+
+    @contextmanager
+    def loaded(**settings: object) -> Iterator[Remote]:
+        usual = {"base_url": url, "cache": str(tmp_path / "replies.sqlite"), "timeout": 20.0}
+        model = OpenAI("pocket", **{**usual, **settings}).load()
+        try:
+            yield model
+        finally:
+            model.close()
+
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def uno_scores() -> list[Score]:
+    """What cloze and counterfactual prompting ask in a game of UNO."""
+    game, rng = Uno(num_seats=2), np.random.default_rng(1)
+    state, asked = game.deal(rng), []
+    methods = itertools.cycle([Cloze(), Counterfactual()])
+    while len(asked) < 6 and game.to_move(state):
+        (seat,) = game.to_move(state)
+        options = game.legal(state, seat)
+        if len(options) > 1:
+            observation = game.observe(state, seat)
+            turn = Turn(game, options, Goal(), lambda seen=observation: seen)
+            asked.append(next(next(methods).ask(turn, rng)))
+        state = game.play(state, [options[0]])
+    return asked

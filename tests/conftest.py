@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
+
+pytest_plugins = ["tests.api"]
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 FIGURES = pytest.StashKey[list[str]]()
 

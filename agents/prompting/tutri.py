@@ -7,7 +7,7 @@ answers again. The last answer that names an option counts. The wording is ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,10 @@ from agents.prompting.vanilla import Vanilla, first_prompt, settled
 from games.base import Advised, Fact
 from models.base import Dialogue, Generate, Generation
 
+NO_CHALLENGE = "draw four cards"
+COLOURS = frozenset(("red", "yellow", "green", "blue"))
+"""What UNO Arena's options are called; the published slip is of this game."""
+
 
 @dataclass(frozen=True)
 class Tutri(Vanilla):
@@ -27,11 +31,15 @@ class Tutri(Vanilla):
     history: whether to reflect on the moves so far, the last `moves` of them.
     strategy: whether to reflect on advice.
     least: with fewer moves made than that, the history counts as unknown.
+    legacy_truthiness: whether to read answers as the published code does, which takes card number 0
+        and the No to a challenge for no answer. They stand in the notes under "dropped", by the
+        number of the reply, from 0.
     """
 
     history: bool = True
     strategy: bool = True
     least: int = 5
+    legacy_truthiness: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,7 +61,7 @@ class Tutri(Vanilla):
             reply = yield Generate(further, self.max_tokens)
             assert isinstance(reply, Generation), reply
             answers.append(named(reply.text, options))
-        return settled(answers)
+        return settled(answers, falsy(options) if self.legacy_truthiness else None)
 
     def _reflections(self, turn: Turn) -> Iterator[str]:
         """What the model is told after its first answer, message by message."""
@@ -65,6 +73,14 @@ class Tutri(Vanilla):
             yield history_message(facts, known)
         if self.strategy:
             yield strategy_message(advised.advice(seen) if advised else ())
+
+
+def falsy(options: Sequence[str]) -> int | None:
+    """The option that the published code takes for no answer, which is a bug of it: not to
+    challenge, and else the first card; none where a colour is to be named, which is text."""
+    if NO_CHALLENGE in options:
+        return options.index(NO_CHALLENGE)
+    return None if COLOURS.issuperset(options) else 0
 
 
 def history_message(facts: tuple[Fact, ...], known: bool) -> str:

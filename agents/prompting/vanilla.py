@@ -54,11 +54,15 @@ def first_prompt(turn: Turn, moves: int) -> Prompt:
     return Prompt(role_and_rules(seen, turn.goal), told + question, CUE)
 
 
-def settled(answers: Sequence[int | Status]) -> Decision | Unusable:
-    """The last answer that names an option. Where none does, what is wrong with the last."""
-    notes = {"answers": tuple(answers)}
-    valid = [answer for answer in answers if isinstance(answer, int)]
+def settled(answers: Sequence[int | Status], no_answer: int | None = None) -> Decision | Unusable:
+    """The last answer that names an option. Where none does, what is wrong with the last.
+
+    no_answer: an option whose naming counts as a missing answer.
+    """
+    dropped = [reply for reply, answer in enumerate(answers) if answer == no_answer]
+    notes = {"answers": tuple(answers), **({"dropped": tuple(dropped)} if dropped else {})}
+    valid = [answer for answer in answers if isinstance(answer, int) and answer != no_answer]
     if valid:
         return Decision(valid[-1], attempts=len(answers), notes=notes)
-    wrong = [answer for answer in answers if not isinstance(answer, int)]
-    return Unusable(wrong[-1], attempts=len(answers), notes=notes)
+    last = answers[-1]
+    return Unusable("malformed" if isinstance(last, int) else last, len(answers), notes)

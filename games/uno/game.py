@@ -10,7 +10,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from games.base import Action, Fact, IllegalAction, Observation
-from games.uno import luck, policies, review, rollouts, rules, words
+from games.uno import encode, luck, policies, review, rollouts, rules, words
+from games.uno.encode import Practice
 from games.uno.guess import known
 from games.uno.rules import DRAW, WILD
 
@@ -80,6 +81,7 @@ class Uno:
     quirks: bool = False
 
     policies: ClassVar[tuple[str, ...]] = ("random", *CODES)
+    num_codes: ClassVar[int] = rules.ACTIONS
 
     def __post_init__(self) -> None:
         if not 2 <= self.num_seats <= 10:
@@ -217,6 +219,19 @@ class Uno:
         actions = distinct(rules.legal(state.array))
         listed = self.legal(state, state.array.item(rules.TO_MOVE))
         return found if listed == actions else found[[actions.index(action) for action in listed]]
+
+    @property
+    def encoding(self) -> str:
+        return f"uno-{self.num_seats}"
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        return encode.told(observation.view)
+
+    def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
+        return tuple((action,) for action in observation.view.options)
+
+    def practice(self, seat: int, seed: int) -> Practice:
+        return Practice(self.num_seats, seat, seed)
 
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
         played = observation.view.played

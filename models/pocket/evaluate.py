@@ -18,9 +18,10 @@ from agents.base import Decision
 from agents.prompting.base import Asking, Method
 from games.base import Game
 from models.base import Score, Scores
-from models.pocket.data import LABELS, Writer, turn_of
+from models.pocket.data import turn_of
 from models.pocket.network import hidden_states, logprobs
 from models.pocket.trees import Tree, collate
+from models.pocket.writing import LABELS, Writer
 
 BATCH = 64
 OPPONENT = 1

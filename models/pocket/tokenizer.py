@@ -20,12 +20,16 @@ COLOURS = "red|green|blue|yellow"
 CUTS = (
     r"\n\n",  # ends the static part of a prompt
     r"\nOptions:",  # ends what the prompts of one decision share
-    r"\n[A-Z]\)",
+    r"\n(?:[A-Z]|\d+)\)",
     r"(?<=Answer:) (?:[A-Z]|good|bad)",
     rf"(?<=[:,)]|played|naming|now|Is) (?:{COLOURS}|wild draw four|wild)(?: naming)?",
     rf"(?<={COLOURS}) (?:\d|skip|reverse|draw two)",
     r"(?<=[:,)]|marked|Is) C\dR\d",
-    r"(?<=holds|Players:) \d+",
+    rf" \d+ (?:{COLOURS})(?! naming)",  # counts, in a look back on the moves
+    r"(?<=holds|Players:|Piles:|from,) \d+",
+    r' \{"(?:thoughts|reflection)": "[^"\n]*", "action": "',  # a reply up to its number
+    r'\d+(?="\})',
+    r'"\}',
 )
 
 

@@ -28,14 +28,23 @@ from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from models.pocket.data import CLOZE, COUNTERFACTUAL, LABELS, Lesson, Writer, lessons, prompts_of
+from models.pocket.data import Lesson, lessons
 from models.pocket.network import build, hidden_states, logprobs
 from models.pocket.teacher import Network, teach
 from models.pocket.tokenizer import train_tokenizer
-from models.pocket.trees import Batch, Tree, collate
+from models.pocket.trees import Tree, collate, wanted
+from models.pocket.writing import (
+    CLOZE,
+    COUNTERFACTUAL,
+    LABELS,
+    TALKS,
+    Writer,
+    conversation,
+    prompts_of,
+)
 
 WEIGHTS = Path(__file__).parent / "weights"
-VOCABULARY = 1600
+VOCABULARY = 2200
 WARMUP = 1 / 80
 """The share of the steps in which the learning rate rises."""
 PARTS = 20
@@ -85,7 +94,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread")
     parser.add_argument("--taught", type=int, default=100_000, help="decisions a teaching round")
-    parser.add_argument("--steps", type=int, default=16000)
+    parser.add_argument("--steps", type=int, default=12000)
     parser.add_argument("--batch", type=int, default=32, help="decisions a step")
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     parser.add_argument("--rotations", type=int, default=3, help="cloze prompts a decision")
@@ -114,17 +123,20 @@ def blank(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> Ll
 def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:
     """A tokenizer trained on the prompts of `count` decisions and the answers to them."""
     rng = np.random.default_rng((seed, 1))
-    texts = [f"Answer: {label}" for label in LABELS] + list(LABELS)
+    texts = [*(f"Answer: {label}" for label in LABELS), *LABELS]
+    texts += [json.dumps({"action": str(number)}) for number in range(100)]
+    texts *= 100  # so that each is seen often enough to become one token
     for lesson in islice(lessons(network, rng), count):
         for method in (CLOZE, COUNTERFACTUAL):
             texts += [prompt.text for prompt in prompts_of(method, lesson.turn, rng)]
+        texts.append("".join(map("".join, conversation(lesson, TALKS[0], rng))))
     return train_tokenizer(texts, VOCABULARY)
 
 
 def batches(
     source: Iterator[Lesson], writer: Writer, options: argparse.Namespace, rng: np.random.Generator
-) -> Iterator[Batch]:
-    """A worker's share of each batch, of trees of about the same length, without end.
+) -> Iterator[list[Tree]]:
+    """A worker's share of each batch, trees of about the same length, without end.
 
     All workers take short and long ones in the same order, so none waits for another's.
     """
@@ -137,7 +149,7 @@ def batches(
         ]
         pool.sort(key=len)
         for number in orders.permutation(POOL):
-            yield collate(pool[number * size : (number + 1) * size], len(LABELS))
+            yield pool[number * size : (number + 1) * size]
 
 
 class Gradients:
@@ -173,17 +185,16 @@ def train(
     source = batches(lessons(network, rng), writer, options, rng)
     optimizers = optimizers_of(model, options.rate)
     schedules = [LambdaLR(each, lambda s: pace(s, options.steps)) for each in optimizers]
-    labels = torch.tensor(writer.labels)
     losses: list[float] = []
     for part in range(PARTS):
         total = 0.0
         steps = options.steps * (part + 1) // PARTS - options.steps * part // PARTS
-        for batch in islice(source, steps):
-            loss = loss_of(model, batch, labels)
+        for trees in islice(source, steps):
+            loss = loss_of(model, trees)
             model.zero_grad()
             torch.autograd.backward(loss)
             gradients.average(worker, list(model.parameters()))
-            clip_grad_norm_(model.parameters(), 1.0)
+            clip_grad_norm_(model.parameters(), 5.0)
             for optimizer, schedule in zip(optimizers, schedules, strict=True):
                 optimizer.step()
                 schedule.step()
@@ -212,12 +223,13 @@ def pace(step: int, steps: int) -> float:
     )
 
 
-def loss_of(model: LlamaForCausalLM, batch: Batch, labels: Tensor) -> Tensor:
-    """Mean divergence of the answers from their targets, in nats."""
+def loss_of(model: LlamaForCausalLM, trees: Sequence[Tree]) -> Tensor:
+    """Divergence of all answers to a tree from their targets, in nats, the mean over the trees."""
+    batch = collate(trees)
     states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked)
-    found = logprobs(model, states[batch.real])[:, labels]
-    targets = batch.targets[batch.real]
-    return functional.kl_div(found, targets, reduction="sum") / len(targets)
+    found = logprobs(model, states[batch.real])
+    targets = wanted(trees, found.shape[-1])
+    return functional.kl_div(found, targets, reduction="sum") / len(trees)
 
 
 def save(

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 
+class Target(NamedTuple):
+    """What may come next at a place: token ids and their chances, both (choices,)."""
+
+    ids: np.ndarray
+    chances: np.ndarray
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """Token ids of prompts that begin alike.
 
-    stem: what the prompts share. branches: how each goes on; each ends where its answer is read.
-    targets: probabilities of shape (branches, labels) that the answers should have; may be None.
+    stem: what the prompts share. branches: how each goes on. places: where answers are read, as
+    indices into the stem and all branches laid end to end. targets: what should come after each
+    place; () where nobody knows.
     """
 
     stem: Sequence[int]
     branches: Sequence[Sequence[int]]
-    targets: np.ndarray | None = None
+    places: Sequence[int]
+    targets: Sequence[Target] = ()
 
     def __len__(self) -> int:
         return len(self.stem) + sum(map(len, self.branches))
@@ -31,9 +41,8 @@ class Batch:
     """Trees as tensors, padded to the longest one.
 
     ids, positions: (trees, length). seen: (trees, length, length), True where a token may look.
-    asked: (trees, answers), the token at which each branch ends (0 where a tree has fewer).
+    asked: (trees, answers), the places (0 where a tree has fewer).
     real: (trees, answers), False where `asked` is padding.
-    targets: (trees, answers, labels), zero where there are none.
     """
 
     ids: Tensor
@@ -41,19 +50,17 @@ class Batch:
     seen: Tensor
     asked: Tensor
     real: Tensor
-    targets: Tensor
 
 
-def collate(trees: Sequence[Tree], labels: int = 1) -> Batch:
+def collate(trees: Sequence[Tree]) -> Batch:
     """One batch of all the trees."""
     count, length = len(trees), max(map(len, trees))
-    answers = max(len(tree.branches) for tree in trees)
+    answers = max(len(tree.places) for tree in trees)
     ids = np.zeros((count, length), np.int64)
     positions = np.zeros((count, length), np.int64)
     branch = np.full((count, length), -1)
     asked = np.zeros((count, answers), np.int64)
     real = np.zeros((count, answers), bool)
-    targets = np.zeros((count, answers, labels), np.float32)
     for row, tree in enumerate(trees):
         stem = end = len(tree.stem)
         ids[row, :stem] = tree.stem
@@ -64,12 +71,18 @@ def collate(trees: Sequence[Tree], labels: int = 1) -> Batch:
             ids[row, start:end] = tokens
             positions[row, start:end] = range(stem, stem + len(tokens))
             branch[row, start:end] = number
-            asked[row, number - 1] = end - 1
-        real[row, : len(tree.branches)] = True
-        if tree.targets is not None:
-            targets[row, : len(tree.branches)] = tree.targets
-    arrays = ids, positions, visible(branch), asked, real, targets
-    return Batch(*map(torch.from_numpy, arrays))
+        asked[row, : len(tree.places)] = tree.places
+        real[row, : len(tree.places)] = True
+    return Batch(*map(torch.from_numpy, (ids, positions, visible(branch), asked, real)))
+
+
+def wanted(trees: Sequence[Tree], vocabulary: int) -> Tensor:
+    """The targets of all trees in order, float32 of shape (targets, vocabulary)."""
+    targets = [target for tree in trees for target in tree.targets]
+    chances = np.zeros((len(targets), vocabulary), np.float32)
+    for row, target in enumerate(targets):
+        chances[row, target.ids] = target.chances
+    return torch.from_numpy(chances)
 
 
 def visible(branch: np.ndarray) -> np.ndarray:

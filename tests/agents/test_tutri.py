@@ -130,6 +130,55 @@ def test_without_any_valid_answer_the_last_one_says_why() -> None:
     assert len(asked) == 3
 
 
+LEGACY = Tutri(legacy_truthiness=True)
+COLOURS, CHALLENGE = ("red", "yellow", "green", "blue"), ("challenge", "draw four cards")
+
+
+@pytest.mark.parametrize(
+    ("options", "numbers", "option", "dropped"),
+    [
+        (OPTIONS, (2, 3, 1), 3, (2,)),
+        (OPTIONS, (2, 1, 1), 2, (1, 2)),
+        (OPTIONS, (1, 1, 3), 3, (0, 1)),
+        (CHALLENGE, (1, 1, 2), 1, (2,)),
+        (CHALLENGE, (2, 2, 1), 1, (0, 1)),
+        (COLOURS, (4, 2, 1), 1, ()),
+    ],
+)
+def test_the_published_code_takes_the_first_card_and_no_for_no_answer(
+    options: tuple[str, ...], numbers: tuple[int, ...], option: int, dropped: tuple[int, ...]
+) -> None:
+    """Its test of truth fails for card number 0 and for False; names of colours are true. Read
+    rightly, the last answer would count in each of these."""
+    turn = turn_with(*options)
+    decision, _ = talk(LEGACY, *map(answer, numbers), turn=turn)
+    assert (decision.option, decision.fallback) == (option - 1, False)
+    assert decision.notes.get("dropped", ()) == dropped
+    assert decision.notes["answers"] == tuple(number - 1 for number in numbers)
+    right, _ = talk(FULL, *map(answer, numbers), turn=turn)
+    assert right.option == numbers[-1] - 1
+    assert "dropped" not in right.notes
+
+
+@pytest.mark.parametrize(("options", "number"), [(OPTIONS, 1), (CHALLENGE, 2)])
+def test_where_the_published_code_drops_all_three_the_choice_is_uniform(
+    options: tuple[str, ...], number: int
+) -> None:
+    turn, chosen = turn_with(*options), set()
+    for seed in range(60):
+        decision, _ = drive(LLM(LEGACY), turn, saying(*[answer(number)] * 3), seed)
+        assert (decision.fallback, decision.status) == (True, "malformed")
+        assert decision.notes["dropped"] == (0, 1, 2)
+        chosen.add(decision.option)
+    assert chosen == set(range(len(options)))
+
+
+def test_a_dropped_answer_is_no_better_than_an_unusable_one() -> None:
+    decision, _ = talk(LEGACY, answer(1), answer(1), BAD["illegal"], turn=turn_with(*OPTIONS))
+    assert (decision.fallback, decision.status) == (True, "illegal")
+    assert decision.notes == {"answers": (0, 0, "illegal"), "dropped": (0, 1)}
+
+
 @given(st.lists(st.text(max_size=30), min_size=3, max_size=3))
 def test_what_the_model_said_is_passed_on_word_by_word(replies: list[str]) -> None:
     decision, asked = talk(FULL, *replies)

@@ -1,9 +1,10 @@
-"""A fake model that a test can slow down while it plays: it waits as long as a file is there."""
+"""A fake model that a test can slow down while it plays: it waits for as long as a file says."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from models.fake import Fake, FakeModel
 
 @dataclass(frozen=True)
 class Braked(Fake):
-    """The fake model, with a second's pause before every batch while the file `brake` exists."""
+    """The fake model, with a pause before every batch of the seconds that stand in the file
+    `brake`, while there is one."""
 
     brake: str = ""
 
@@ -26,6 +28,6 @@ class BrakedModel(FakeModel):
     source: Braked
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        if Path(self.source.brake).exists():
-            time.sleep(1)
+        with suppress(FileNotFoundError):
+            time.sleep(float(Path(self.source.brake).read_text()))
         return super().answer(requests)

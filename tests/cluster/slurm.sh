@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
-# A real SLURM of two nodes on one machine, in a folder: slurm.sh up FOLDER, slurm.sh down FOLDER.
+# A real SLURM of two nodes on one machine, in a folder: slurm.sh up FOLDER, slurm.sh down FOLDER;
+# slurm.sh crash FOLDER NODE ends a node with all that runs on it, slurm.sh node FOLDER NODE brings
+# it back.
 #
 # Each node has its own address, host name and processes (network, UTS and PID namespaces); files
-# are shared, as on a cluster. Needs root and the Debian packages slurm-wlm and munge. What `up`
-# starts, and nothing else, `down` ends: the process ids are in FOLDER/pids.
+# are shared, as on a cluster. Needs root. What `up` starts, and nothing else, `down` ends: the
+# process ids are in FOLDER/pids. `slurm.sh install` first puts in what Debian packages it lacks.
 set -euo pipefail
 
-folder=$(realpath -m "$2")
+folder=$(realpath -m "${2:-.}")
 bridge=gauntlet0
 net=10.77.0
+
+install() {
+  type slurmctld slurmd sbatch munged ip nsenter unshare > /dev/null 2>&1 && return
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+    slurm-wlm munge iproute2 util-linux
+}
 
 up() {
   mkdir -p "$folder"/{state,log}
@@ -20,11 +29,8 @@ up() {
     --pid-file="$folder/munged.pid" --log-file="$folder/log/munged" --seed-file="$folder/seed"
   until [ -S "$folder/munge.socket" ]; do sleep 0.1; done
   keep slurmctld -D -i -f "$folder/slurm.conf"
-  for node in n1 n2; do
-    mkdir -p "$folder/spool.$node"
-    keep nsenter --net="/run/netns/gauntlet-$node" unshare --pid --uts --fork --kill-child \
-      --mount-proc bash -c "hostname $node; slurmd -D -f $folder/slurm.conf -N $node; exit"
-  done
+  node n1
+  node n2
   for _ in $(seq 300); do
     [ "$(idle)" = 2 ] && return
     sleep 0.2
@@ -32,6 +38,15 @@ up() {
   echo "the nodes did not come up; see $folder/log" >&2
   exit 1
 }
+
+node() {
+  mkdir -p "$folder/spool.$1"
+  keep nsenter --net="/run/netns/gauntlet-$1" unshare --pid --uts --fork --kill-child \
+    --mount-proc bash -c "hostname $1; slurmd -D -f $folder/slurm.conf -N $1; exit"
+  tail -n 1 "$folder/pids" > "$folder/pid.$1"
+}
+
+crash() { kill -9 "$(cat "$folder/pid.$1")"; }
 
 idle() { SLURM_CONF="$folder/slurm.conf" sinfo -h -N -p main -t idle 2> /dev/null | wc -l; }
 
@@ -93,8 +108,11 @@ END
 
 down() {
   [ -f "$folder/pids" ] && xargs -r kill -9 < "$folder/pids" 2> /dev/null || true
-  for number in 1 2; do ip netns del gauntlet-n$number 2> /dev/null || true; done
+  for number in 1 2; do
+    ip netns del gauntlet-n$number 2> /dev/null || true
+    ip link del gauntlet-v$number 2> /dev/null || true  # a killed node's network may outlive it
+  done
   ip link del $bridge 2> /dev/null || true
 }
 
-"$1"
+"$1" "${@:3}"

@@ -31,7 +31,10 @@ pytestmark = [
 ]
 
 DEALS = 40
-COMMAND = ("model=pocket", f"deals={DEALS}", "baseline=null", "width=8")
+COMMAND = (
+    *("model=fake", "packages=[tests]", "model._target_=tests.cluster.brake.Braked"),
+    *(f"deals={DEALS}", "baseline=null", "width=8"),
+)
 PATIENCE = 600
 LOG_BYTES = 300_000
 """What the log's disk holds when it is to be full: some of the matches, not all."""
@@ -46,19 +49,20 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     return matches(folder)
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Two nodes of one core each, on loopback, for one test: it may leave them broken."""
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes of one core each, on loopback."""
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    try:
-        cluster.add_node(num_cpus=1)
-        cluster.wait_for_nodes()
-        yield cluster
-    finally:
-        cluster.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        try:
+            cluster.add_node(num_cpus=1)
+            cluster.wait_for_nodes()
+            yield cluster
+        finally:
+            cluster.shutdown()
 
 
 def joined(cluster: Any) -> tuple[str, ...]:
@@ -69,8 +73,9 @@ def start(
     folder: Path, *overrides: str, tracking: str = "none", limited: bool = False
 ) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "pipeline.run", *COMMAND, f"tracking={tracking}"]
+    command += [f"output_dir={folder}", f"+model.brake={brake(folder)}"]
     return subprocess.Popen(
-        [*command, f"output_dir={folder}", *overrides],
+        [*command, *overrides],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -78,9 +83,19 @@ def start(
     )
 
 
+def brake(folder: Path) -> Path:
+    """The file that slows the sweep of this folder down for as long as it is there."""
+    return folder.with_name(f"{folder.name}.brake")
+
+
 def limit_files() -> None:
     """No file of this process may grow beyond LOG_BYTES: its writes fail as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (LOG_BYTES, LOG_BYTES))
+
+
+def start_slowly(folder: Path, *overrides: str, **how: Any) -> subprocess.Popen[str]:
+    brake(folder).write_text("0.1")
+    return start(folder, *overrides, **how)
 
 
 def in_the_middle(run: subprocess.Popen[str], folder: Path, whole: dict[str, Any]) -> int:
@@ -92,6 +107,11 @@ def in_the_middle(run: subprocess.Popen[str], folder: Path, whole: dict[str, Any
         time.sleep(0.02)
     assert done < len(whole), "the sweep ended before the fault"
     return done
+
+
+def go_on(folder: Path) -> None:
+    """The fault has happened: full speed from here."""
+    brake(folder).unlink()
 
 
 def end(run: subprocess.Popen[str]) -> tuple[int, str]:
@@ -115,41 +135,26 @@ def players() -> list[int]:
 def test_a_killed_worker(
     cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    run = start(tmp_path, *joined(cluster))
+    run = start_slowly(tmp_path, *joined(cluster))
     done = in_the_middle(run, tmp_path, calm)
     victims = players()
     assert len(victims) == 2
     os.kill(random.Random(3).choice(victims), signal.SIGKILL)
+    go_on(tmp_path)
     status, said = end(run)
     assert status == 0, said
     assert matches(tmp_path) == calm
     figure(f"fault: worker killed after {done} of {len(calm)} matches; same records")
 
 
-def test_a_killed_node(
-    cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
-) -> None:
-    """Its worker finds no other place: the one that is left plays everything. Where Ray had tied
-    the driver to that node, the driver falls with it, and goes on when it is started again."""
-    run = start(tmp_path, *joined(cluster))
-    done = in_the_middle(run, tmp_path, calm)
-    (node,) = cluster.worker_nodes
-    cluster.remove_node(node, allow_graceful=False)
-    status, said = end(run)
-    if status:
-        status, said = end(start(tmp_path, *joined(cluster)))
-    assert status == 0, said
-    assert matches(tmp_path) == calm
-    figure(f"fault: node killed after {done} of {len(calm)} matches; same records")
-
-
 def test_a_killed_driver(
     cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    run = start(tmp_path, *joined(cluster))
+    run = start_slowly(tmp_path, *joined(cluster))
     in_the_middle(run, tmp_path, calm)
     run.kill()
     run.communicate()
+    go_on(tmp_path)
     done = finished(tmp_path)
     assert done < len(calm)
     status, said = end(start(tmp_path, *joined(cluster)))
@@ -161,7 +166,8 @@ def test_a_killed_driver(
 def test_a_full_disk(
     cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    status, said = end(start(tmp_path, *joined(cluster), limited=True))
+    status, said = end(start_slowly(tmp_path, *joined(cluster), limited=True))
+    go_on(tmp_path)
     assert status == 2, said
     assert "cannot be written: File too large" in said
     assert "Traceback" not in said
@@ -180,13 +186,34 @@ def test_a_broken_mlflow_store(
 ) -> None:
     """The store is a view: the run says that it failed, and the log is whole."""
     store = tmp_path / "mlflow"
-    run = start(tmp_path / "out", *joined(cluster), f"tracking.store={store}", tracking="mlflow")
+    mlflow = f"tracking.store={store}"
+    run = start_slowly(tmp_path / "out", *joined(cluster), mlflow, tracking="mlflow")
     done = in_the_middle(run, tmp_path / "out", calm)
     store.mkdir(exist_ok=True)
     (store / "mlflow.db").write_bytes(b"not a database" * 1000)
+    go_on(tmp_path / "out")
     status, said = end(run)
     assert status == 0, said
     assert "warning" in said
     assert "Traceback" not in said
     assert matches(tmp_path / "out") == calm
     figure(f"fault: MLflow store broken after {done} of {len(calm)} matches; same records")
+
+
+def test_a_killed_node(
+    cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    """The last test here: the cluster has one node from now on. The lost one's worker finds no
+    other place; the one that is left plays everything. Where Ray had tied the driver to that node,
+    the driver falls with it, and goes on when it is started again."""
+    run = start_slowly(tmp_path, *joined(cluster))
+    done = in_the_middle(run, tmp_path, calm)
+    (node,) = cluster.worker_nodes
+    cluster.remove_node(node, allow_graceful=False)
+    go_on(tmp_path)
+    status, said = end(run)
+    if status:
+        status, said = end(start(tmp_path, *joined(cluster)))
+    assert status == 0, said
+    assert matches(tmp_path) == calm
+    figure(f"fault: node killed after {done} of {len(calm)} matches; same records")

@@ -12,14 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.session import new_token, starting
+from pipeline.launch.session import new_token, starting
 from tests.pipeline.logs import matches
 
 pytestmark = pytest.mark.cluster
 
 ALONE = """
 import sys, ray
-from pipeline.session import session
+from pipeline.launch.session import session
 with session({"workers": 2}):
     ray.get(ray.remote(lambda: 1).remote())
     print("up", flush=True)

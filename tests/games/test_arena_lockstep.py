@@ -10,9 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +19,8 @@ from games.uno import rules as cards
 from games.uno.arena import rules, words
 from games.uno.words import CARD_NAMES, COLOURS
 from tests.games.arena_referee import Referee
+from tests.games.slips import slipped
 
-F = TypeVar("F")
 ASKED = ("card", "colour", "challenge")
 
 
@@ -245,22 +243,6 @@ SLIPS = {
 }  # fmt: skip
 
 
-def slipped(old: str, new: str) -> ModuleType:
-    """The rules, as plain Python, with a piece of their text replaced."""
-    text = Path(str(rules.__file__)).read_text()
-    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the rules"
-    imported = "from games.uno.compiled import compiled, inlined"
-    assert imported in text
-    module = ModuleType("slipped")
-    vars(module).update(compiled=as_it_is, inlined=as_it_is)
-    exec(text.replace(old, new).replace(imported, ""), vars(module))
-    return module
-
-
-def as_it_is(function: F) -> F:
-    return function
-
-
 def first_difference(engine: Any, games: int) -> str:
     tally = Tally()
     for seed in range(games):
@@ -276,8 +258,8 @@ def first_difference(engine: Any, games: int) -> str:
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_planted_slip_is_caught(slip: str) -> None:
-    assert first_difference(slipped(*SLIPS[slip]), games=100)
+    assert first_difference(slipped(rules, *SLIPS[slip]), games=100)
 
 
 def test_the_rules_as_plain_python_are_not_taken_for_a_slip() -> None:
-    assert not first_difference(slipped("HAND = 7", "HAND = 7"), games=10)
+    assert not first_difference(slipped(rules, "HAND = 7", "HAND = 7"), games=10)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +21,7 @@ from rlcard.games.uno.utils import ACTION_LIST, ACTION_SPACE
 
 from games.uno import chance, rules
 from games.uno.game import hand, listed
-
-F = TypeVar("F")
+from tests.games.slips import slipped
 
 
 class Chance:
@@ -165,21 +163,11 @@ SLIPS = {
 }
 
 
-def slipped(old: str, new: str) -> ModuleType:
-    """The rules, as plain Python, with a piece of their text replaced."""
-    text = Path(str(rules.__file__)).read_text()
-    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the rules"
-    imported = "from games.uno.compiled import allocating, compiled, inlined"
-    assert imported in text
-    module = ModuleType("slipped")
-    vars(module).update(allocating=as_it_is, compiled=as_it_is, inlined=as_it_is)
-    exec(text.replace(old, new).replace(imported, ""), vars(module))
+def planted(old: str, new: str) -> ModuleType:
+    """The slipped rules, whose random numbers are made in plain Python too."""
+    module = slipped(rules, old, new)
     vars(module).update(derive=lambda *event: np.uint64(chance.derive(*event)))
     return module
-
-
-def as_it_is(function: F) -> F:
-    return function
 
 
 def first_difference(engine: Any, games: int) -> str:
@@ -194,8 +182,8 @@ def first_difference(engine: Any, games: int) -> str:
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_planted_slip_is_caught(slip: str) -> None:
-    assert first_difference(slipped(*SLIPS[slip]), games=300)
+    assert first_difference(planted(*SLIPS[slip]), games=300)
 
 
 def test_the_rules_as_plain_python_are_not_taken_for_a_slip() -> None:
-    assert not first_difference(slipped("PLY_CAP = 5000", "PLY_CAP = 5000"), games=20)
+    assert not first_difference(planted("PLY_CAP = 5000", "PLY_CAP = 5000"), games=20)

@@ -2,101 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from email.utils import formatdate
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from agents.base import Goal, Turn
-from agents.prompting.cloze import Cloze
-from agents.prompting.counterfactual import Counterfactual
-from games.uno.game import Uno
-from models.asking import retry_after
 from models.base import Generate, ModelError, Prompt, Score, Stopped
 from models.checkpoint import Checkpoint
-from models.ledger import Ledger, Prices, Tokens
-from models.openai import OpenAI, Remote
+from models.openai import OpenAI
 from models.replay import Replay
 from models.serve import POCKET
 from models.wire import Wire, reported
 from pipeline.match import exchange
-from tests.api import FAULTS, RETRY_AFTER, Counting, Script, serving
+from tests.api import KEY, Counting, Opened, Script
 
-KEY = "sk-test-4f7c1b9d8e2a6053"
+pytestmark = pytest.mark.usefixtures("key")
+
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Counting]:
-    model = Counting()
-    yield model
-    model.close()
-
-
-@pytest.fixture
-def script(served: Counting) -> Script:
-    served.billed.clear()
-    return Script()
-
-
-@pytest.fixture
-def url(served: Counting, script: Script) -> Iterator[str]:
-    with serving(served, script) as address:
-        yield address
-
-
-Opened = Callable[..., contextmanager]
-
-
-@pytest.fixture
-def opened(url: str, tmp_path: Path) -> Opened:
-    """The model over the server, closed on leaving; keywords change its settings."""
-
-    @contextmanager
-    def loaded(**settings: object) -> Iterator[Remote]:
-        usual = {"base_url": url, "cache": str(tmp_path / "replies.sqlite"), "timeout": 20.0}
-        model = OpenAI("pocket", **{**usual, **settings}).load()
-        try:
-            yield model
-        finally:
-            model.close()
-
-    return loaded
-
-
-@pytest.fixture(scope="module")
-def decisions() -> list[Score]:
-    """What cloze and counterfactual prompting ask in a game of UNO."""
-    game, rng = Uno(num_seats=2), np.random.default_rng(1)
-    state, asked = game.deal(rng), []
-    methods = itertools.cycle([Cloze(), Counterfactual()])
-    while len(asked) < 6 and game.to_move(state):
-        (seat,) = game.to_move(state)
-        options = game.legal(state, seat)
-        if len(options) > 1:
-            observation = game.observe(state, seat)
-            turn = Turn(game, options, Goal(), lambda seen=observation: seen)
-            asked.append(next(next(methods).ask(turn, rng)))
-        state = game.play(state, [options[0]])
-    return asked
 
 
 # What it answers.
@@ -104,11 +28,11 @@ def decisions() -> list[Score]:
 
 @pytest.mark.parametrize("endpoint", ["chat", "completions"])
 def test_scores_equal_those_of_the_model_itself(
-    opened: Opened, decisions: list[Score], endpoint: str
+    opened: Opened, uno_scores: list[Score], endpoint: str
 ) -> None:
-    local = Checkpoint(POCKET).load().answer(decisions)
+    local = Checkpoint(POCKET).load().answer(uno_scores)
     with opened(endpoint=endpoint) as model:
-        replies = model.answer(decisions)
+        replies = model.answer(uno_scores)
     for mine, wanted in zip(replies, local, strict=True):
         assert mine.tokens == wanted.tokens
         for row, true in zip(mine.logprobs, wanted.logprobs, strict=True):
@@ -119,11 +43,11 @@ def test_scores_equal_those_of_the_model_itself(
 
 
 def test_a_letter_that_is_not_reported_has_no_score_and_a_ceiling(
-    opened: Opened, decisions: list[Score]
+    opened: Opened, uno_scores: list[Score]
 ) -> None:
-    local = Checkpoint(POCKET).load().answer(decisions)
+    local = Checkpoint(POCKET).load().answer(uno_scores)
     with opened(top=2) as model:
-        replies = model.answer(decisions)
+        replies = model.answer(uno_scores)
     missing = 0
     for mine, wanted in zip(replies, local, strict=True):
         for number, true in enumerate(wanted.logprobs):
@@ -137,18 +61,18 @@ def test_a_letter_that_is_not_reported_has_no_score_and_a_ceiling(
 
 
 def test_the_log_keeps_what_was_not_reported(
-    opened: Opened, decisions: list[Score], tmp_path: Path
+    opened: Opened, uno_scores: list[Score], tmp_path: Path
 ) -> None:
     import orjson
 
     with opened(top=2) as model:
-        (reply,) = model.answer(decisions[:1])
+        (reply,) = model.answer(uno_scores[:1])
     statics: dict[str, str] = {}
-    asked = exchange(decisions[0], reply, statics)
+    asked = exchange(uno_scores[0], reply, statics)
     assert asked["unreported"] == sum(row.count(-math.inf) for row in reply.logprobs) > 0
     record = {"statics": statics, "decisions": [{"asked": [asked]}]}
     (tmp_path / "cell.jsonl").write_bytes(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-    assert Replay(str(tmp_path / "cell.jsonl")).load().answer(decisions[:1]) == [reply]
+    assert Replay(str(tmp_path / "cell.jsonl")).load().answer(uno_scores[:1]) == [reply]
 
 
 def test_a_drawn_token_beside_the_likeliest_says_nothing_of_those_left_out() -> None:
@@ -180,9 +104,9 @@ def test_what_a_request_says_goes_over_the_wire() -> None:
 
 
 def test_without_log_probabilities_drawn_answers_are_counted(
-    opened: Opened, decisions: list[Score]
+    opened: Opened, uno_scores: list[Score]
 ) -> None:
-    asked = [Score(decisions[0].prompts[:2], decisions[0].choices)]
+    asked = [Score(uno_scores[0].prompts[:2], uno_scores[0].choices)]
     local = Checkpoint(POCKET).load().answer(asked)
     with opened(scores="sampled", samples=200) as model:
         replies = model.answer(asked)
@@ -204,141 +128,6 @@ def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
     assert reply.logprobs[0][0] in {math.log(n / 4) if n else -math.inf for n in range(5)}
     seeds = [json.loads(body)["seed"] for body in served.billed]
     assert sorted(seeds) == [0, 0, 1, 2, 3]  # the first is the question whether it answers
-
-
-# What it pays.
-
-
-def test_nothing_is_asked_twice(opened: Opened, served: Counting, decisions: list[Score]) -> None:
-    with opened() as model:
-        first = model.answer([*decisions, WRITE, *decisions])
-        assert model.answer([WRITE]) == [first[len(decisions)]]
-    before = served.billed.copy()
-    assert set(before.values()) == {1}
-    with opened() as model:
-        assert model.answer([*decisions, WRITE, *decisions]) == first
-    assert served.billed == before
-
-
-def test_every_fault_ends_in_the_right_reply_paid_once(
-    opened: Opened, served: Counting, script: Script, decisions: list[Score]
-) -> None:
-    with serving(served, Script()) as calm, opened(base_url=calm) as model:
-        right = model.answer(decisions)
-    served.billed.clear()
-    script.faults = FAULTS
-    with opened(timeout=4.0) as model:
-        assert model.answer(decisions) == right
-        spending = model.spending()
-    assert set(script.kinds.values()) >= set(FAULTS)
-    assert set(served.billed.values()) == {1}
-    assert spending.replies == len(served.billed)
-    for key, times in script.arrivals.items():
-        if script.kinds[key] in FAULTS:
-            assert len(times) > 1
-        if script.kinds[key] == "429":
-            assert times[1] - times[0] >= RETRY_AFTER
-    assert spending.unsure.prompt > 0, "replies that were lost may have been billed"
-
-
-def test_a_server_that_asks_to_wait_too_long_ends_the_run(opened: Opened, script: Script) -> None:
-    with opened(patience=0.1) as model:
-        script.faults = ("429",)
-        with pytest.raises(Stopped, match=r"\(429: slower, and asks to wait 0\.4 s.*is kept"):
-            model.answer([WRITE])
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"retry-after": "7"}, 7),
-        ({"retry-after": "300"}, 300),
-        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
-        ({"retry-after": "soon"}, None),
-        ({}, None),
-    ],
-)
-def test_a_server_says_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == seconds
-
-
-def test_a_server_says_until_when_to_wait() -> None:
-    wait = retry_after({"retry-after": formatdate(time.time() + 3600, usegmt=True)})
-    assert wait is not None
-    assert 3000 < wait <= 3600
-
-
-def test_the_cap_is_never_passed_and_what_was_answered_is_free(
-    opened: Opened, served: Counting
-) -> None:
-    asks = [replace(WRITE, seed=seed) for seed in range(40)]
-    prices = {"price_in": 1e6, "price_out": 1e6, "in_flight": 4}  # a token costs 1
-    with opened(**prices, cap=450.0) as model:
-        with pytest.raises(Stopped, match=r"pocket at http.*the spending cap of 450 is reached"):
-            model.answer(asks)
-        with pytest.raises(Stopped):
-            model.answer(asks)
-        spending = model.spending()
-    assert 0 < spending.paid.prompt + spending.paid.written <= 450
-    assert spending.unsure == Tokens(0, 0)
-    before = served.billed.copy()
-    assert 5 < spending.replies == len(before) < 40
-    with opened(**prices, cap=1e6) as model:
-        replies = model.answer(asks)
-    assert replies == Checkpoint(POCKET).load().answer(asks)
-    assert set(served.billed.values()) == {1}
-    assert len(served.billed) == 41  # and the question whether it answers
-
-
-KILLED = """
-import os, sys
-from pathlib import Path
-from models.ledger import Ledger, Prices, Tokens
-ledger = Ledger(Path(sys.argv[1]), "m", Prices(1e6, 1e6, 100.0), 1000.0)
-assert ledger.claim(b"kept", Tokens(3, 4))
-ledger.keep(b"kept", "reply", Tokens(1, 2))
-assert ledger.claim(b"sent", Tokens(5, 6))
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-
-def test_a_kill_loses_no_reply_and_forgets_no_request(tmp_path: Path) -> None:
-    path = tmp_path / "ledger"
-    command = [sys.executable, "-c", KILLED, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"ready\n"
-        ledger = Ledger(path, "m", Prices(1e6, 1e6, 25.0), timeout=1000.0)
-        assert ledger.find(b"kept") == "reply"
-        assert not ledger.claim(b"kept", Tokens(3, 4)), "it is answered"
-        assert not ledger.claim(b"sent", Tokens(5, 6)), "another process asks it"
-        other.send_signal(signal.SIGKILL)
-    assert ledger.spending().paid == Tokens(1, 2)
-    assert ledger.spending().unsure == Tokens(5, 6)
-    assert ledger.claim(b"sent", Tokens(5, 6)), "nobody asks it any more"
-    assert not ledger.claim(b"next", Tokens(0, 1)), "no room if what is under way takes its most"
-    with pytest.raises(Stopped, match="cap of 25 is reached"):
-        ledger.claim(b"next", Tokens(20, 3))
-    ledger.keep(b"sent", "late", Tokens(1, 1))
-    assert ledger.spending().unsure == Tokens(5, 6), "the first may have been billed too"
-    ledger.close()
-
-
-def test_a_reply_is_on_the_disk_before_it_is_used(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger", "m", Prices(0, 0), 1.0)
-    said: list[str] = []
-    ledger._base.set_trace_callback(said.append)
-    ledger.claim(b"k", Tokens(1, 1))
-    ledger.keep(b"k", "reply", Tokens(1, 1))
-    ledger.close()
-    written = next(n for n, line in enumerate(said) if "INTO replies" in line)
-    levels = [line for line in said[:written] if "synchronous" in line]
-    assert levels[-1] == "PRAGMA synchronous = FULL"
-    assert said[-1] == "COMMIT"
-    with sqlite3.connect(tmp_path / "ledger") as base:
-        assert base.execute("SELECT reply FROM replies").fetchall() == [("reply",)]
-    base.close()
 
 
 # What goes wrong.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipeline.records import read_records
+from pipeline.log.records import read_records
 
 
 def matches(folder: Path) -> dict[str, dict[str, Any]]:

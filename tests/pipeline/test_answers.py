@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.answers import answers
 from pipeline.baseline import Baseline
-from pipeline.records import Outcome
-from pipeline.summary import About, CellResults, pairs_table, summary_table
+from pipeline.log.outcomes import Outcome, Outcomes
+from pipeline.tables.answers import answers
+from pipeline.tables.summary import About, CellResults, pairs_table, summary_table
 from tests.pipeline.conftest import Sweep
 
 DEALS = 1200
@@ -25,11 +25,11 @@ def cell(model: str, prompt: str, rate: float, helping: bool = False) -> CellRes
     key = sum(map(ord, model + prompt))
     order = np.random.default_rng(key).permutation(DEALS)
     won = np.arange(DEALS)[np.argsort(order)] < round(rate * DEALS)
-    outcomes = tuple(
-        Outcome(f"{about.key}{deal}", about.key, deal, 0, 1.0 if w else -1.0, 9, 5, 4, 0, 99, 0.1)
+    outcomes = (
+        Outcome(f"match{deal}", about.key, deal, 0, 1.0 if w else -1.0, 9, 5, 4, 0, 99, 0.1)
         for deal, w in enumerate(won)
     )
-    return CellResults(about, outcomes, DEALS, 0)
+    return CellResults(about, Outcomes.of(about.key, outcomes), DEALS, 0)
 
 
 def said(*cells: CellResults) -> dict[str, str]:
@@ -103,7 +103,7 @@ def test_without_a_baseline_the_win_rate_is_told_alone() -> None:
 
 
 def test_a_cell_without_a_deal_is_not_passed_over() -> None:
-    waiting = replace(cell("b", "cloze", 0.5), outcomes=())
+    waiting = replace(cell("b", "cloze", 0.5), outcomes=Outcomes("b-cloze"))
     assert said(waiting) == {"Do they beat the baseline?": "b cloze: no deal is finished yet."}
     beats = said(cell("a", "cloze", 0.6), waiting)["Do they beat the baseline?"]
     assert beats.startswith("1 of 1 cells win more than their baseline")

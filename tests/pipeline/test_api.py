@@ -4,42 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.api import Counting, Script, serving
+from tests.api import KEY, Counting, Script
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
-KEY = "sk-test-0c5d7e1f2a3b4968"
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Counting]:
-    model = Counting()
-    yield model
-    model.close()
-
 
 @pytest.fixture
-def script(served: Counting) -> Script:
-    served.billed.clear()
-    return Script()
-
-
-@pytest.fixture
-def api(
-    served: Counting, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, ...]]:
+def api(url: str) -> tuple[str, ...]:
     """The overrides that make the subject ask the server."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serving(served, script) as url:
-        yield (
-            *("model=openai", "model.name=pocket", f"model.base_url={url}", "prompt=cloze"),
-            *("game=tic_tac_toe", "deals=2", "model.endpoint=completions"),
-        )
+    return (
+        *("model=openai", "model.name=pocket", f"model.base_url={url}", "prompt=cloze"),
+        *("game=tic_tac_toe", "deals=2", "model.endpoint=completions"),
+    )
 
 
 def test_a_match_over_the_api_is_the_match_of_the_model_itself(

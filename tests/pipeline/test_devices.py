@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from models.checkpoint import Checkpoint
 from models.fake import Fake
-from pipeline.devices import fit
 from pipeline.errors import UserError
+from pipeline.launch.devices import fit
 
 
 def in_shards(*shards: int) -> list[Checkpoint]:

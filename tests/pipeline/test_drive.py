@@ -36,6 +36,9 @@ class Flaky:
             done.set_result([self._played(task) for task in lease])
         return done
 
+    def restart(self) -> None:
+        raise AssertionError("it was never silent")
+
     def _played(self, task: Task) -> Finished:
         if task.match in self.poison:
             return Finished(task, None, "Traceback\nValueError: bad card")
@@ -167,6 +170,58 @@ def test_where_all_workers_are_lost_the_run_ends_and_sets_nothing_aside() -> Non
     with pytest.raises(UserError, match="every worker was lost"):
         driver.run(iter(TASKS))
     assert not told
+
+
+@dataclass
+class Stuck(Flaky):
+    """Answers no more once it is leased one of `poison`, until it is restarted."""
+
+    held: list[Future[list[Finished]]] = field(default_factory=list)
+    restarts: int = 0
+
+    def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
+        if not self.held and not self.poison & {task.match for task in lease}:
+            return super().play(lease)
+        self.leases.append([task.match for task in lease])
+        self.held.append(Future())
+        return self.held[-1]
+
+    def restart(self) -> None:
+        self.restarts += 1
+        held, self.held = self.held, []
+        for future in held:
+            future.set_exception(WorkerLost("worker lost"))
+
+
+def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_set_aside() -> None:
+    """At last it is alone with the match, so nobody else may play it meanwhile."""
+    now = 0.0
+
+    class Passing(Arrivals):
+        def wait(self, seconds: float) -> list[Future[list[Finished]]]:
+            nonlocal now
+            now += seconds
+            assert now < 10_000, "the sweep never ends"
+            return super().wait(0)
+
+    worker = Stuck(random.Random(0), poison=frozenset({"match13"}))
+    played, aside = Counter[str](), Counter[str]()
+    driver = Driver(
+        [worker],
+        8,
+        finished=lambda result: played.update([result.task.match]),
+        set_aside=lambda task, error: aside.update([task.match]),
+        tick=lambda: None,
+        arrivals=Passing(),
+        clock=lambda: now,
+        patience=60,
+    )
+    driver.run(iter(TASKS))
+    assert aside == Counter(["match13"])
+    assert played == Counter(task.match for task in TASKS if task.match != "match13")
+    assert worker.leases.count(["match13"]) == 1
+    assert worker.restarts == 3
+    assert 180 < now < 200
 
 
 @dataclass

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import events
 from pipeline.errors import UserError
-from pipeline.events import event, logged, read_events, redact
-from pipeline.records import Log
+from pipeline.log import events
+from pipeline.log.events import event, logged, read_events, redact
+from pipeline.log.records import Log
 from tests.pipeline.conftest import Sweep
 
 SECRET = "Zx81-correct-horse"

@@ -10,9 +10,10 @@ import orjson
 import pandas as pd
 import pytest
 
-from pipeline import labels, report
-from pipeline.records import read_records
+from pipeline import report
+from pipeline.log.records import read_records
 from pipeline.report import results_of
+from pipeline.tables import labels
 from stats.proportions import wilson
 from tests.pipeline.conftest import Sweep
 

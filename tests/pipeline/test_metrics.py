@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import pandas as pd
 import pytest
 
 from pipeline import metrics
+from pipeline.judging.metric_rows import Cell, wins
 from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
 
 
 def measured(folder: Path, *options: str) -> pd.DataFrame:
@@ -56,13 +60,109 @@ def test_wins_alone_and_shared_ones_are_told_apart() -> None:
     """Three matches, the last with the players' seats exchanged."""
     returns = ((1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))
     records = [
-        {"returns": worth, "rotation": rotation}
-        for worth, rotation in zip(returns, (0, 0, 1), strict=True)
+        {"returns": worth, "rotation": rotation, "deal": deal}
+        for deal, (worth, rotation) in enumerate(zip(returns, (0, 0, 1), strict=True))
     ]
-    cell = metrics.Cell("cell", ("a", "b"), tuple(records), (), ())
+    cell = Cell("cell", ("a", "b"), (0, 1), tuple(records), (), ())
     counts = ("games", "wins", "solo_wins", "shared_wins")
-    assert [metrics.wins(cell, 0)[name] for name in counts] == [3, 3, 2, 1]
-    assert [metrics.wins(cell, 1)[name] for name in counts] == [3, 1, 0, 1]
+    assert [wins(cell, 0)[name] for name in counts] == [3, 3, 2, 1]
+    assert [wins(cell, 1)[name] for name in counts] == [3, 1, 0, 1]
+
+
+FIVE = [f"+seats.{seat}={{agent: llm, model: fake, prompt: cloze}}" for seat in (2, 3, 4)]
+FIVE += [f"seats.0={{agent: llm, model: fake, prompt: {prompt}}}" for prompt in ("counterfactual",)]
+
+
+@pytest.mark.parametrize("rotate", ["false", "true"])
+def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path, rotate: str) -> None:
+    """Wins are counted here from the returns, seat by seat."""
+    table = ("game=uno_arena", "agent=llm", "prompt=cloze", *FIVE)
+    assert sweep(*table, "deals=4", f"rotate={rotate}") == 0
+    found = measured(folder, "--everybody", "--playouts", "10", "--traces", "1")
+    records = list(matches(folder).values())
+    readings = found.groupby(["options", "values", "threshold", "fallbacks"])
+    assert len(readings) == 3 * 2 * 2 * 2
+    assert all(list(rows["player"]) == [0, 1, 2, 3, 4] for _, rows in readings)
+    players = found.drop_duplicates("player").set_index("player")
+    assert players.loc[0, "name"] == "llm.fake.counterfactual"
+    assert players.loc[4, "name"] == "llm.fake.cloze"
+    for player, row in players.iterrows():
+        own = [r["returns"][(player + r["rotation"]) % 5] > 0 for r in records]
+        alone = [sum(worth > 0 for worth in r["returns"]) == 1 for r in records]
+        assert row["games"] == len(records)
+        assert row["solo_wins"] == sum(map(all, zip(own, alone, strict=True)))
+        assert row["shared_wins"] == sum(own) - row["solo_wins"]
+        assert row["win_rate"] == sum(own) / len(own)
+    (cell,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    subject = players.loc[1]
+    assert subject["win_low"] == pytest.approx(cell["ci_low"])
+    assert subject["win_high"] == pytest.approx(cell["ci_high"])
+    decided = {line["player"] for line in lines(folder)}
+    assert decided == {0, 1, 2, 3, 4}
+    trace = pd.read_csv(folder / "metrics" / "traces.csv")
+    turns = trace.merge(pd.DataFrame(records)[["match", "rotation"]], on="match")
+    assert (turns["player"] == (turns["seat"] - turns["rotation"]) % 5).all()
+    drawn = {path.name for path in (folder / "metrics").glob("*.png")}
+    assert drawn == {"heat_map.png", "traces.png"}
+
+
+def test_one_player_has_no_correlations(sweep: Sweep, folder: Path) -> None:
+    """And a figure of an earlier call does not stay."""
+    assert sweep("game=uno_arena", "agent=random", "deals=2") == 0
+    (folder / "metrics").mkdir()
+    (folder / "metrics" / "heat_map.png").write_bytes(b"old")
+    measured(folder, "--traces", "0")
+    assert not list((folder / "metrics").glob("*.png"))
+
+
+def test_a_log_that_does_not_name_its_players_gives_their_classes(
+    sweep: Sweep, folder: Path
+) -> None:
+    assert sweep("game=uno_arena", "agent=rule", "deals=1") == 0
+    (path,) = (folder / "cells").glob("*.json")
+    cell = json.loads(path.read_text())
+    assert cell.pop("players") == ["random", "rule"]
+    path.write_text(json.dumps(cell))
+    assert set(measured(folder, "--everybody")["name"]) == {"Random", "Rule rule"}
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "metrics").iterdir()}
+
+
+@pytest.mark.slow
+def test_by_ray_the_files_are_the_same_to_the_byte(sweep: Sweep, folder: Path) -> None:
+    """Of more matches than travel together, in a process of its own."""
+    assert sweep("game=uno_arena", "agent=random,rule", "deals=20") == 0
+    measured(folder, "--everybody")
+    here = outputs(folder)
+    command = [sys.executable, "-m", "pipeline.metrics", str(folder), "--playouts", "40"]
+    command += ["--everybody", "--launch", "local", "workers=2"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert "judged 40 of 40 matches" in run.stdout
+    assert outputs(folder) == here
+    assert set(here) == {
+        "metrics.csv",
+        "decisions.jsonl",
+        "traces.csv",
+        "traces.png",
+        "heat_map.png",
+    }
+
+
+@pytest.mark.slow
+def test_what_a_worker_of_ray_refuses_is_one_line(sweep: Sweep, folder: Path) -> None:
+    assert sweep("game=uno_arena", "agent=random", "deals=1") == 0
+    (path,) = (folder / "records").glob("*.jsonl")
+    record = json.loads(path.read_text())
+    record["returns"] = [-1.0 * worth for worth in record["returns"]]
+    path.write_text(json.dumps(record) + "\n")
+    command = [sys.executable, "-m", "pipeline.metrics", str(folder), "--launch", "local"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 2
+    assert "gauntlet: the record does not fit the game as it is now" in run.stderr
+    assert "Traceback" not in run.stderr
 
 
 def test_the_same_log_gives_the_same_tables(sweep: Sweep, folder: Path) -> None:
@@ -92,6 +192,11 @@ def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, fo
         (["game=tic_tac_toe"], [], "tic_tac_toe has no playouts"),
         (["game=uno_arena"], ["--playouts", "0"], "playouts and threads are 1 or more"),
         (["game=uno_arena"], ["--thresholds", "2"], "threshold"),
+        (["game=uno_arena"], ["--launch", "lokal"], "did you mean 'local'"),
+        (["game=uno_arena"], ["--launch", "slurm"], "(known: local, ray)"),
+        (["game=uno_arena"], ["--launch", "local", "worker=2"], "did you mean 'workers'"),
+        (["game=uno_arena"], ["--launch", "local", "workers=0"], "launch.workers is 0"),
+        (["game=uno_arena"], ["--launch", "ray"], "launch.address=HOST:PORT"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(

@@ -10,11 +10,11 @@ import pytest
 
 from models.base import Prompt, Score
 from models.checkpoint import Checkpoint
-from pipeline import planner
 from pipeline.errors import UserError
-from pipeline.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
-from pipeline.planner import Fit, Load, fit, hours
-from pipeline.workload import Work, tokens
+from pipeline.sizing import planner
+from pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
+from pipeline.sizing.planner import Fit, Load, fit, hours
+from pipeline.sizing.workload import Work, tokens
 from tests.leaves import ROOT
 
 NAMED = {
@@ -168,8 +168,8 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.workload.SAMPLE", 3)
-    monkeypatch.setattr("pipeline.planner.SAMPLE", 3)
+    monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 3)
+    monkeypatch.setattr("pipeline.sizing.planner.SAMPLE", 3)
     given = ["model=llama8b,llama70b", "prompt=cloze", "deals=100", "--hardware", "8xH100"]
     assert planner.main(given) == 0
     said = capsys.readouterr().out
@@ -199,7 +199,7 @@ def test_mistakes_are_one_line(
     line: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.workload.SAMPLE", 1)
+    monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 1)
     assert planner.main([*given, "deals=10", "prompt=cloze"]) == 2
     said = capsys.readouterr().err
     assert line in said

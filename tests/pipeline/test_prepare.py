@@ -20,8 +20,8 @@ from agents.random import Random
 from games.uno import Uno
 from models.base import ModelError, Reply, Request
 from models.fake import Fake, FakeModel
+from pipeline.log.records import read_records
 from pipeline.plan import Cell, Player, Task
-from pipeline.records import read_records
 from pipeline.scheduler import Scheduler
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches, preparations

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import records
 from pipeline.errors import UserError
-from pipeline.records import Log
+from pipeline.log import records
+from pipeline.log.records import Log
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import audit, audit_llm_uno, audit_uno_arena, llm_uno, reproduce
-from pipeline.published import frame, paper, proportion
+from pipeline import reproduce
+from pipeline.papers import audit, audit_llm_uno, audit_uno_arena, llm_uno, orders
+from pipeline.papers.published import frame, paper, proportion
 
 ENTRY = {"id": "x", "value": 0.35, "n": 10_000}
 
@@ -27,7 +28,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reproduce")
     arguments = ["llm_uno", "--models", "fake,nowhere", "--deals", "20", "--out", str(out)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reproduce, "available", lambda model: model == "fake")
+        patch.setattr(llm_uno, "available", lambda models: ["fake"])
         patch.chdir(out)
         assert reproduce.main([*arguments, "launch=inline", "tracking=none"]) == 0
     return out
@@ -126,7 +127,7 @@ def test_a_model_without_weights_here_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert not reproduce.available("llama70b")
+    assert orders.available(["llama70b"]) == []
     assert capsys.readouterr().out.startswith("not run: llama70b: ")
 
 

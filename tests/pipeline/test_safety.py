@@ -16,7 +16,7 @@ from pipeline.errors import UserError
 from pipeline.leaves import build
 from pipeline.replay import Match, Ply, Turn, page, show
 from pipeline.run import refuse_calls
-from pipeline.table import console
+from pipeline.tables.table import console
 from pipeline.trace import Answer, Asked, Trace
 from tests.leaves import ROOT
 from tests.pipeline.conftest import Sweep
@@ -32,7 +32,7 @@ EVIL = "<script>alert(1)</script>"
         ("os.system", "it must lie in games, agents, models"),
         ("builtins.eval", "it must lie in"),
         ("subprocess.Popen", "it must lie in"),
-        ("pipeline.records.Log", "it must lie in"),
+        ("pipeline.log.records.Log", "it must lie in"),
         ("modelsx.fake.Fake", "it must lie in"),
         ("eval", "it must lie in"),
         (None, "it must lie in"),

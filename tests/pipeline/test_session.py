@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import UserError
-from pipeline.session import authentication, new_token, session
+from pipeline.launch.session import authentication, new_token, session
 
 JOIN: dict[str, Any] = {
     "kind": "ray", "address": "10.0.0.1:6379", "nodes": 1, "workers": None, "auth": "token",

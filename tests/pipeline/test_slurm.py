@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import allocation
 from pipeline.errors import UserError
-from pipeline.slurm import inside, read_job, script, seconds
+from pipeline.launch import allocation
+from pipeline.launch.slurm import inside, read_job, script, seconds
 from tests.pipeline.conftest import Sweep
 
 LAUNCH: dict[str, Any] = {
     "kind": "slurm", "nodes": 2, "partition": "gpu", "account": "lab", "time": "12:00:00",
-    "gpus_per_node": 4, "cpus_per_task": 16, "workers": None, "extra": ["--mem=64G"],
-    "signal": 300, "requeues": 5, "dry_run": False,
+    "gpus_per_node": 4, "cpus_per_task": 16, "workers": None, "patience": 14400,
+    "extra": ["--mem=64G"], "signal": 300, "requeues": 5, "dry_run": False,
 }  # fmt: skip
 
 GOLDEN = """\
@@ -32,6 +32,7 @@ GOLDEN = """\
 #SBATCH --time=12:00:00
 #SBATCH --signal=B:USR1@300
 #SBATCH --requeue
+#SBATCH --no-kill
 #SBATCH --open-mode=append
 #SBATCH --output=/data/out/slurm/%j.log
 #SBATCH --gpus-per-node=4
@@ -40,7 +41,7 @@ GOLDEN = """\
 #SBATCH --mem=64G
 
 cd /shared/gauntlet || exit
-exec PYTHON -m pipeline.allocation /data/out/slurm --requeues=5 --seconds=300 -- -m \
+exec PYTHON -m pipeline.launch.allocation /data/out/slurm --requeues=5 --seconds=300 -- -m \
 model=llama70b,mistral24b output_dir=/data/out launch=ray launch.address=auto launch.nodes=2
 """
 
@@ -69,6 +70,59 @@ def test_a_dry_run_prints_the_script_and_submits_nothing(
     assert not folder.exists()
 
 
+LLAMA = ("model=llama70b", "model.shards=4", "prompt=cloze,counterfactual", "deals=10000")
+
+
+def test_the_weights_need_not_be_where_the_job_is_submitted(
+    sweep: Sweep,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """The nodes have them. Neither a copy nor the hub is asked for."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "no cache"))
+    monkeypatch.setattr("models.hub._ask", lambda *_: pytest.fail("the hub was asked"))
+    dry = ("launch=slurm", "launch.dry_run=true")
+    assert sweep(*LLAMA, *dry) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("#!/bin/bash\n")
+    assert "model=llama70b model.shards=4 prompt=cloze,counterfactual" in told.out
+    (said,) = told.err.splitlines()
+    assert said.startswith("gauntlet: model meta-llama/Llama-3.3-70B-Instruct is not on this mach")
+    assert sweep("model=hf", "model.path=/shared/llama70b", *dry) == 0
+    assert "model /shared/llama70b is not on this machine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ("model.shards=0", "shards 0 of model"),
+        ("model.dtype=int3", "allowed: float32, bfloat16, float16"),
+        ("+model.nonsense=1", "model.nonsense is not a setting"),
+        ("prompt=nonsense", "prompt=nonsense does not exist"),
+        ("seats.0.agent=nobody", "nobody"),
+    ],
+)
+def test_everything_but_the_weights_is_checked_before_a_job_is_made(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str], mistake: str, message: str
+) -> None:
+    given = [item for item in LLAMA if item.partition("=")[0] != mistake.partition("=")[0]]
+    assert sweep(*given, mistake, "launch=slurm", "launch.dry_run=true") != 0
+    told = capsys.readouterr()
+    assert message in " ".join(told.err.split())
+    assert "#!/bin/bash" not in told.out
+    assert "Traceback" not in told.err
+
+
+def test_a_checkpoint_that_is_here_is_looked_at(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "half").mkdir()
+    broken = ("model=hf", f"model.path={tmp_path / 'half'}")
+    assert sweep(*broken, "launch=slurm", "launch.dry_run=true") == 2
+    assert "config.json" in capsys.readouterr().err
+
+
 def test_without_sbatch_the_message_says_so(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,7 +147,8 @@ def test_times_mean_what_sbatch_says_they_mean(time: str, expected: int) -> None
         ("time", "soon"), ("time", "0"), ("time", "1:00\n#SBATCH --nodes=9"), ("time", ""),
         ("partition", "gpu --nodes=9"), ("partition", "gpu\n"), ("account", "$(id)"),
         ("gpus_per_node", -4), ("cpus_per_task", 0), ("signal", 0), ("signal", 43200),
-        ("requeues", -1), ("extra", "--mem=64G"), ("extra", ["--mem=64G\nreboot"]),
+        ("requeues", -1), ("patience", 0), ("patience", "long"),
+        ("extra", "--mem=64G"), ("extra", ["--mem=64G\nreboot"]),
         ("extra", ["reboot"]), ("extra", ["--output=/etc/passwd"]), ("extra", [7]),
     ],
 )  # fmt: skip

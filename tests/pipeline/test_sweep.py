@@ -165,3 +165,13 @@ def test_a_helper_is_told_whom_to_help(sweep: Sweep, folder: Path) -> None:
 def test_another_game_is_one_word(sweep: Sweep, folder: Path) -> None:
     assert sweep("game=tic_tac_toe") == 0
     assert list(summary(folder)["game"]) == ["tic_tac_toe", "tic_tac_toe"]
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon", "true"])
+def test_a_patience_that_cannot_be_meant_is_refused(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    assert sweep("launch=local", f"launch.patience={value}") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "launch.patience is" in line
+    assert line.endswith("it must be seconds, more than 0, or null")

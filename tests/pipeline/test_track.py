@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from pipeline import live, track
+from pipeline import follow, metrics, track
 from pipeline import sweep as sweeping
-from pipeline.events import read_events
+from pipeline.log import live
+from pipeline.log.events import read_events
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -49,6 +51,39 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     assert len(runs(store)) == 3, "tracking again must replace, not add"
 
 
+def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mlflow.tracking import MlflowClient
+
+    store = tmp_path / "store"
+    assert sweep("tracking=mlflow", f"tracking.store={store}", "agent=rule", "deals=3") == 0
+    judging = [str(folder), "--playouts", "20", "--threads", "1", "--everybody", "--store"]
+    assert metrics.main([*judging, str(tmp_path / "elsewhere")]) == 0
+    assert "MLflow" not in capsys.readouterr().out.split("decisions worth")[-1]
+    assert not (tmp_path / "elsewhere").exists()
+    client = MlflowClient(track.tracking_uri(store))
+    for again in (
+        lambda: metrics.main([*judging, str(store)]),
+        lambda: metrics.main([*judging, str(store)]),
+        lambda: track.main([str(folder), "--store", str(store)]),
+    ):
+        assert again() == 0
+        found = {run.info.run_name: run for run in runs(store)}  # type: ignore[attr-defined]
+        assert found.keys() == {"out", "uno-solo-rule"}
+        listed = client.list_artifacts(found["out"].info.run_id, "metrics")
+        names = {Path(item.path).name for item in listed}
+        assert names == {"metrics.csv", "traces.csv", "traces.png"}
+        logged = found["uno-solo-rule"].data.metrics
+        table = pd.read_csv(folder / "metrics" / "metrics.csv")
+        row = table[(table["player"] == 0) & (table["options"] == 2) & (table["threshold"] == 0.15)]
+        row = row[(row["fallbacks"] == "left_out") & (row["values"] == "seen")].iloc[0]
+        assert logged["judged_2/player_0/seen/0.15"] == row["decisions"]
+        assert logged["win_rate/player_0"] == row["win_rate"]
+        known = {name for name in logged if name.startswith("odhr_2/player_0/seen")}
+        assert ("odhr_2/player_0/seen/0.15" in known) == (row["decisions"] > 0)
+
+
 def test_a_store_that_cannot_be_used_costs_nothing_but_a_warning(
     sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,8 +99,8 @@ def test_a_store_that_cannot_be_used_costs_nothing_but_a_warning(
 def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are offered whenever the driver looks, and waited for in the end."""
     monkeypatch.setattr(live, "WRITE_SECONDS", 0.0)
-    monkeypatch.setattr(track, "OFFER_SECONDS", 0.0)
-    monkeypatch.setattr(track, "CLOSE_SECONDS", 300.0)
+    monkeypatch.setattr(follow, "OFFER_SECONDS", 0.0)
+    monkeypatch.setattr(follow, "CLOSE_SECONDS", 300.0)
 
 
 def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-from pipeline import disk, records
-from pipeline.disk import Disk
 from pipeline.drive import Driver
+from pipeline.log import disk, records
+from pipeline.log.disk import Disk
+from pipeline.prepare import Ready
 from pipeline.scheduler import Finished
 from tests.simulation.disk import SimulatedDisk
 
@@ -40,9 +42,8 @@ def doubled_reply_accepted() -> Iterator[None]:
 
 @contextmanager
 def torn_line_kept() -> Iterator[None]:
-    def mend(disk_: Disk, path: Path) -> bytes:
-        raw = disk_.read(path)
-        return raw[: raw.rfind(b"\n") + 1]
+    def mend(disk_: Disk, path: Path) -> Iterator[bytes]:
+        return (line for line in disk_.lines(path) if line.endswith(b"\n"))
 
     with patch.object(records, "mend", mend):
         yield
@@ -67,6 +68,26 @@ def lost_lease_forgotten() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def preparation_told_once() -> Iterator[None]:
+    right, told = Ready.told, "told"
+
+    def first_only(self: Ready, record: dict[str, Any]) -> dict[str, Any]:
+        if told in self.statics:
+            return record
+        self.statics[told] = ""
+        return right(self, record)
+
+    with patch.object(Ready, "told", first_only):
+        yield
+
+
+@contextmanager
+def hanging_worker_left_alone() -> Iterator[None]:
+    with patch.object(Driver, "_rouse", lambda self: None):
+        yield
+
+
 BUGS: dict[str, Callable[[], AbstractContextManager[None]]] = {
     bug.__name__: bug
     for bug in (
@@ -75,5 +96,7 @@ BUGS: dict[str, Callable[[], AbstractContextManager[None]]] = {
         torn_line_kept,
         new_name_not_synced,
         lost_lease_forgotten,
+        preparation_told_once,
+        hanging_worker_left_alone,
     )
 }

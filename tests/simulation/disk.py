@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.disk import Disk
+from pipeline.log.disk import Disk
 
 
 class Killed(BaseException):
@@ -94,6 +94,9 @@ class SimulatedDisk(Disk):
 
     def read(self, path: Path) -> bytes:
         return self._names[path].now
+
+    def lines(self, path: Path) -> Iterator[bytes]:
+        return iter(self.read(path).splitlines(keepends=True))
 
     def open(self, path: Path) -> int:
         if path not in self._names:

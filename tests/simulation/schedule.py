@@ -17,11 +17,12 @@ import orjson
 
 from pipeline.drive import Driver
 from pipeline.errors import UserError
+from pipeline.log.records import Log
 from pipeline.plan import Task
-from pipeline.records import Log
 from pipeline.scheduler import Finished
 from tests.simulation.disk import Killed, SimulatedDisk
 from tests.simulation.world import (
+    PREPARATION,
     Nature,
     SimulatedArrivals,
     SimulatedWorker,
@@ -32,6 +33,7 @@ from tests.simulation.world import (
 
 FOLDER = Path("/simulated")
 CALM = Nature()
+PATIENCE = 20.0
 EXPECTED_ENDS = ("cannot be written", "every worker was lost")
 
 
@@ -104,6 +106,7 @@ class Schedule:
             lost=chance(0.3),
             doubled=chance(0.5),
             late=chance(0.2),
+            hangs=chance(0.1),
             short=chance(0.2),
             stumbles=chance(0.2),
             gone_after=self.world.now + gone,
@@ -121,7 +124,7 @@ class Schedule:
         done: set[str] = set()
         aside: set[str] = set()
         with Log(FOLDER, 1, self.disk, self.world.clock) as log:
-            missing = [task for task in self.tasks if task.match not in log.outcomes]
+            missing = [task for task in self.tasks if not log.has(task)]
 
             def finished(result: Finished) -> None:
                 self._once(result.task, done, aside)
@@ -144,9 +147,9 @@ class Schedule:
                 self.safe.update(done)
 
             lease = self.rng.randint(1, 4)
-            Driver(workers, lease, finished, set_aside, tick, arrivals, self.world.clock).run(
-                iter(missing)
-            )
+            Driver(
+                workers, lease, finished, set_aside, tick, arrivals, self.world.clock, PATIENCE
+            ).run(iter(missing))
         return aside
 
     def _once(self, task: Task, done: set[str], aside: set[str]) -> None:
@@ -155,13 +158,16 @@ class Schedule:
 
     def _check_log(self) -> None:
         """What any reader may count on, now: nothing safe is lost, nothing doubled or changed."""
-        found: Counter[str] = Counter()
+        found, prepared = Counter[str](), Counter[str]()
         for cell, content in self.disk.content(FOLDER / "records", ".jsonl").items():
             lines = [line for line in map(_whole, content.splitlines(keepends=True)) if line]
             statics = {name: text for line in lines for name, text in line["statics"].items()}
             for line in lines:
                 found[line["match"]] += 1
                 _check_line(cell, line, statics)
+            prepared[cell] = sum("preparation" in line for line in lines)
+            if prepared[cell] > 1:
+                raise Violation(f"the log holds the preparation of {cell} twice")
         if doubled := [match for match, times in found.items() if times > 1]:
             raise Violation(f"{doubled} are in the log twice")
         if lost := self.safe - found.keys():
@@ -170,7 +176,7 @@ class Schedule:
         there = {line["match"] for line in map(_whole, written.splitlines(keepends=True)) if line}
         if lost := self.told_aside - there:
             raise Violation(f"{sorted(lost)} were set aside and are forgotten")
-        self.found = set(found)
+        self.found, self.prepared = set(found), +prepared
 
     def _check_end(self, aside: set[str]) -> None:
         bad = self.poison | self.killers
@@ -178,6 +184,9 @@ class Schedule:
             raise Violation(f"{sorted(counted)} cannot be played and are counted")
         if missing := {task.match for task in self.tasks} - self.found - bad:
             raise Violation(f"{sorted(missing)} are missing at the end")
+        played = {task.cell for task in self.tasks if task.match in self.found}
+        if played != self.prepared.keys():
+            raise Violation(f"prepared in the log: {set(self.prepared)}, played: {played}")
         if aside != bad:
             raise Violation(f"set aside at the end: {sorted(aside)}, not {sorted(bad)}")
 
@@ -197,7 +206,10 @@ def _check_line(cell: str, line: Mapping[str, Any], statics: Mapping[str, str]) 
     expected = record(Task(line["cell"], line["deal"], 0, line["match"]))
     expected = orjson.loads(orjson.dumps(expected))
     used = expected.pop("statics")
-    got = {key: value for key, value in line.items() if key not in ("statics", "seconds")}
+    varies = ("statics", "seconds", "preparation")
+    got = {key: value for key, value in line.items() if key not in varies}
+    if line.get("preparation", PREPARATION) != PREPARATION:
+        raise Violation(f"the preparation of {cell} has changed")
     if got != expected or cell != line["cell"]:
         raise Violation(f"{line['match']} has changed: {got}, not {expected}")
     if any(statics.get(name, text) != text for name, text in used.items()):

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.drive import Arrivals, WorkerLost
 from pipeline.plan import Task
+from pipeline.prepare import Ready
 from pipeline.scheduler import Finished
 
 HANGS_AFTER = 50_000.0
@@ -82,6 +83,7 @@ class Nature:
     pace: seconds a match; the other numbers are the chances that a lease ends so.
     lost: it dies with all that it holds, and what it had played comes later, unasked for.
     doubled: its reply comes twice, now and later. late: it takes thirty times as long.
+    hangs: it answers no more, to this and all that it holds, until it is restarted.
     short: its reply lacks a match. stumbles: a match fails once, by no fault of its own.
     gone_after: simulated seconds after which it loses all leases at once, for good.
     """
@@ -90,6 +92,7 @@ class Nature:
     lost: float = 0.0
     doubled: float = 0.0
     late: float = 0.0
+    hangs: float = 0.0
     short: float = 0.0
     stumbles: float = 0.0
     gone_after: float = float("inf")
@@ -103,6 +106,7 @@ def record(task: Task) -> dict[str, Any]:
         "seat": 0,
         "forced": number % 5 == 0,
         "fallback": False,
+        "status": "ok",
         "tokens": number % 1000,
         "asked": [{"static": name, "shared": "x" * (number % 40)}],
     }
@@ -120,9 +124,19 @@ def record(task: Task) -> dict[str, Any]:
     }
 
 
+PREPARATION = [{"player": 0, "asked": [{"static": "prepared"}]}]
+
+
+def ready(cell: str) -> Ready:
+    """What preparing the cell comes to; nothing in it is looked at but what was asked."""
+    any_cell: Any = cell
+    return Ready(any_cell, PREPARATION, {"prepared": "Before the first match."})
+
+
 @dataclass
 class SimulatedWorker:
-    """Plays what it is leased, one lease after the other, as its nature is.
+    """Plays what it is leased, one lease after the other, as its nature is. Its cells are
+    prepared, each once, as the scheduler does it.
 
     poison: matches that always fail. killers: matches that always take the worker down.
     """
@@ -138,12 +152,17 @@ class SimulatedWorker:
     _held: dict[Future[list[Finished]], Sequence[Task]] = field(default_factory=dict)
     _stale: list[Finished] = field(default_factory=list)
     _free_at: float = 0.0
+    _hangs: bool = False
+    _ready: dict[str, Ready] = field(default_factory=dict)
 
     def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
         future: Future[list[Finished]] = Future()
         self.leases.append([task.match for task in lease])
         self._held[future] = lease
         seconds = self.nature.pace * len(lease) * self.rng.uniform(0.5, 1.5)
+        if self.rng.random() < self.nature.hangs:
+            self.world.say(f"{self.name} hangs with {_named(lease)}")
+            self._hangs = True
         if self.rng.random() < self.nature.late:
             self.world.say(f"{self.name} is late with {_named(lease)}")
             seconds *= 30
@@ -152,13 +171,17 @@ class SimulatedWorker:
         self.world.after(delay, lambda: self._end(future))
         return future
 
+    def restart(self) -> None:
+        self.world.say(f"{self.name} is restarted")
+        self.world.after(self.rng.uniform(0, 2), self._die)
+
     def _is_gone(self) -> bool:
         return self.world.now >= self.nature.gone_after
 
     def _end(self, future: Future[list[Finished]]) -> None:
         lease = self._held.get(future)
-        if lease is None:
-            return  # it died with another lease
+        if lease is None or self._hangs:
+            return  # it died with another lease, or lives no more
         dies = any(task.match in self.killers for task in lease) or self._is_gone()
         if dies or self.rng.random() < self.nature.lost:
             self._die()
@@ -180,7 +203,7 @@ class SimulatedWorker:
 
     def _die(self) -> None:
         """Loses all leases; of the first, the results are only on a long way."""
-        held, self._held = self._held, {}
+        held, self._held, self._hangs = self._held, {}, False
         self._free_at = self.world.now
         for number, (future, lease) in enumerate(held.items()):
             self.world.say(f"{self.name} dies with {_named(lease)}")
@@ -193,7 +216,8 @@ class SimulatedWorker:
             return Finished(task, None, "Traceback\nValueError: bad card")
         if self.rng.random() < self.nature.stumbles:
             return Finished(task, None, "Traceback\nOSError: stumbled")
-        return Finished(task, {**record(task), "seconds": round(self.rng.random(), 6)})
+        told = self._ready.setdefault(task.cell, ready(task.cell)).told(record(task))
+        return Finished(task, {**told, "seconds": round(self.rng.random(), 6)})
 
 
 def _named(lease: Sequence[Task]) -> str:

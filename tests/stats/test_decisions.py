@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import isnan, nan, sqrt
+from math import atanh, isnan, nan, sqrt, tanh
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import norm, pearsonr, rankdata
+from scipy.stats import norm, rankdata
 
 from stats.decisions import (
     Decisions,
@@ -182,19 +182,60 @@ def test_fewer_playouts_make_a_wider_interval() -> None:
     assert widths[0] > widths[1]
 
 
+def test_more_of_the_same_within_a_game_makes_no_interval_narrower() -> None:
+    """Games are drawn again, not decisions: forty games tell what forty games can."""
+    values, chosen = [[0.6, 0.2]] * 40, [0] * 26 + [1] * 14
+    once = decided(values, chosen)
+    nine = np.repeat(np.arange(40), 9)
+    often = Decisions(once.together[nine], once.chosen[nine], once.games[nine], once.playouts)
+    few, many = score(once, 0.0).hit_rate, score(often, 0.0).hit_rate
+    assert (many.low, many.high) == pytest.approx((few.low, few.high), abs=0.03)
+    half = norm.ppf(0.975) * sqrt(0.65 * 0.35 / 40)
+    assert (few.low, few.high) == pytest.approx((0.65 - half, 0.65 + half), abs=0.03)
+
+
 def test_changes_in_percent_of_the_span() -> None:
     """Table 5 of UNO Arena: from 2.3482 to 2.3824 with K = 4 is +1.14%."""
     assert scaled_change(2.3824, 2.3482, 4) == pytest.approx(1.14, abs=0.005)
     assert scaled_change([1.4567], [1.4636], 2) == pytest.approx([-0.69])
 
 
-def test_correlations_are_those_of_scipy() -> None:
+def test_a_correlation_is_the_cosine_of_the_centred_columns() -> None:
+    """A pair of which one side is unknown does not count."""
     x, y = [55.8, 63.2, 53.8, nan, 53.6], [57.3, 61.5, 53.9, 50.0, 53.7]
-    known = [0, 1, 2, 4]
-    expected = pearsonr([x[i] for i in known], [y[i] for i in known]).statistic
-    assert pearson(x, y) == (pytest.approx(expected), 4)
-    assert isnan(pearson([1, 2], [3, 3])[0])
-    assert isnan(pearson([1], [3])[0])
+    a, b = (np.array([side[i] for i in (0, 1, 2, 4)]) for side in (x, y))
+    a, b = a - a.mean(), b - b.mean()
+    found = pearson(x, y)
+    assert found.estimate == pytest.approx(a @ b / sqrt((a @ a) * (b @ b)))
+    assert found.n == 4
+    assert found.estimate == pytest.approx(
+        np.corrcoef([55.8, 63.2, 53.8, 53.6], y[:3] + y[4:])[0, 1]
+    )
+
+
+def test_the_limits_of_a_correlation_are_fishers() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal(20)
+    y = x + rng.standard_normal(20)
+    found = pearson(x, y)
+    middle, error = atanh(found.estimate), 1 / sqrt(17)
+    assert found.low == pytest.approx(tanh(middle - norm.ppf(0.975) * error))
+    assert found.high == pytest.approx(tanh(middle + norm.ppf(0.975) * error))
+    assert pearson(x, y, 0.5).low > found.low
+
+
+def test_three_points_have_a_correlation_and_no_limits() -> None:
+    found = pearson([1, 2, 3], [1, 3, 2])
+    assert found.estimate == pytest.approx(0.5)
+    assert isnan(found.low)
+    assert isnan(found.high)
+
+
+@pytest.mark.parametrize(("x", "y"), [([1, 2], [3, 3]), ([1], [3]), ([nan, 2], [3, 4]), ([], [])])
+def test_a_correlation_that_cannot_be_said(x: list[float], y: list[float]) -> None:
+    found = pearson(x, y)
+    assert isnan(found.estimate)
+    assert isnan(found.low)
 
 
 @pytest.mark.parametrize(

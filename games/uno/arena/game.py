@@ -11,11 +11,24 @@ import numpy as np
 from games import uno
 from games.base import Action, Fact, IllegalAction, Observation
 from games.uno import guess, review
-from games.uno.arena import rollouts, rules, words
+from games.uno.arena import encode, rollouts, rules, words
+from games.uno.arena.encode import Practice
 from games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS
 from games.uno.game import State, card_order, count, distinct, hand
 from games.uno.rollouts import redeal
-from games.uno.rules import DIRECTION, PILE, PLAYED, PLY, SEED, TO_MOVE, TOP, TOP_BY, blank, hand_of
+from games.uno.rules import (
+    DIRECTION,
+    PILE,
+    PLAYED,
+    PLY,
+    SEED,
+    TO_MOVE,
+    TOP,
+    TOP_BY,
+    WILD,
+    blank,
+    hand_of,
+)
 from games.uno.words import hand as hand_words
 from games.uno.words import holdings
 
@@ -28,13 +41,15 @@ class View(NamedTuple):
 
     table: hand, sizes, played cards, top card and options, as in UNO. phase: what is to be
     decided (`games.uno.arena.rules`). before: the colour in force before the top card. by: who
-    played the top card, -1 if it was turned up.
+    played the top card, -1 if it was turned up. under: the kind of the card under the top card, all
+    wilds counted as in `table`; -1 if there is none.
     """
 
     table: uno.View
     phase: int
     before: int
     by: int
+    under: int
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,7 @@ class UnoArena:
 
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
     perfect_information: ClassVar[bool] = False
+    num_codes: ClassVar[int] = encode.NUM_CODES
 
     def __post_init__(self) -> None:
         if not 2 <= self.num_seats <= 10:
@@ -101,7 +117,7 @@ class UnoArena:
         labels = tuple(words.option(phase, action) for action in options)
         counts = (count(array, hand_of(seat)), count(array, PLAYED))
         table = uno.View(seat, direction, colour, top % 15, sizes, *counts, options)
-        view = View(table, phase, before, by)
+        view = View(table, phase, before, by, under(array))
         return Observation("UNO", seat, words.RULES, facts, state.history, labels, view)
 
     def returns(self, state: State) -> tuple[float, ...]:
@@ -161,6 +177,22 @@ class UnoArena:
     ) -> np.ndarray:
         return rollouts.winners(state.array, self.codes(policies), playouts, seed, hidden)
 
+    @property
+    def encoding(self) -> str:
+        return f"uno_arena-{self.num_seats}"
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        return encode.told(observation.view)
+
+    def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
+        view: View = observation.view
+        return tuple(
+            encode.codes_of(view.phase, action, view.table.trait) for action in view.table.options
+        )
+
+    def practice(self, seat: int, seed: int) -> Practice:
+        return Practice(self.num_seats, seat, seed)
+
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
         played = observation.view.table.played
         return review.review(observation.history, moves, observation.seat, self.num_seats, played)
@@ -182,8 +214,23 @@ class UnoArena:
         return CODES[policy]
 
 
+def under(array: np.ndarray) -> int:
+    """The kind of the card under the top card, wilds of any colour alike; -1 if there is none."""
+    place = PLAYED + array.item(PLAYED) - 1
+    return plain(array.item(place) & 63) if place > PLAYED else -1
+
+
+def plain(kind: int) -> int:
+    """The kind, but for wilds, whose own colour means nothing, their trait."""
+    return kind % 15 if kind % 15 >= WILD else kind
+
+
 def known(view: View) -> np.ndarray:
     """A state that `view` could be of; what its seat cannot see lies in order of the deck."""
     array = guess.known(view.table)
     array[PHASE], array[BEFORE], array[TOP_BY] = view.phase, view.before, view.by
+    if view.under >= 0:
+        played = array[PLAYED + 1 : PLAYED + 1 + array.item(PLAYED)]
+        place = [plain(card & 63) for card in played.tolist()].index(view.under)
+        played[[place, -2]] = played[[-2, place]]
     return array

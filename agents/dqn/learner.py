@@ -1,0 +1,251 @@
+"""Deep Q-learning of several seeds at once: their networks lie in one stack of tensors.
+
+What is learnt is RLCard 1.2.0's DQN and no more (Mnih et al. 2013, 2015): a replay memory, a
+target network that is copied now and then, epsilon-greedy play, squared error, Adam, tanh between
+the layers, Xavier's first weights and a batch normalisation of the input; that has no gain and
+shift of its own here, which the layer behind it makes redundant. Like RLCard's agent and unlike
+Mnih's, the code whose target value counts is chosen by the online network (double DQN, van Hasselt
+et al. 2016). Only legal codes are chosen, here as there.
+
+A seed's network sees nothing of the others: it comes out as if it were trained alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from agents.dqn.network import Network
+from games.base import Practice
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A step is a decision of the learner. The defaults are RLCard's, but for the layers.
+
+    hidden: units of each hidden layer. replay: how many steps are remembered. warm_up: steps
+    before the first update. explore: steps in which epsilon falls from 1 to `epsilon`.
+    update_every: steps between updates; 4 in Mnih et al. 2015. sync: steps between copies to the
+    target network.
+    """
+
+    hidden: tuple[int, ...] = (64, 64)
+    replay: int = 20_000
+    warm_up: int = 100
+    batch: int = 32
+    rate: float = 5e-5
+    discount: float = 0.99
+    explore: int = 20_000
+    epsilon: float = 0.1
+    update_every: int = 1
+    sync: int = 1000
+
+
+class Batch(NamedTuple):
+    """Steps of every seed, (batch, seeds, ...): what was seen and done, what came of it. `more`
+    is the discount, 0 where the game ended; `legal` are the codes of the next decision."""
+
+    features: Tensor
+    codes: Tensor
+    rewards: Tensor
+    more: Tensor
+    following: Tensor
+    legal: Tensor
+
+
+class Memory:
+    """The last steps of every seed. The decision after a step lies in the slot after it."""
+
+    def __init__(self, seeds: int, features: int, codes: int, settings: Settings) -> None:
+        self.slots = settings.replay + 1
+        self.settings = settings
+        self.features = np.zeros((seeds, self.slots, features), np.float32)
+        self.legal = np.zeros((seeds, self.slots, codes), np.bool_)
+        self.codes = np.zeros((seeds, self.slots), np.int64)
+        self.rewards = np.zeros((seeds, self.slots), np.float32)
+        self.more = np.zeros((seeds, self.slots), np.float32)
+
+    def sample(self, step: int, rngs: Sequence[np.random.Generator]) -> Batch:
+        """Draws from the steps before `step`, whose decision has been noted."""
+        held = min(step, self.slots - 1)
+        back = np.stack([rng.integers(held, size=self.settings.batch) for rng in rngs], axis=1)
+        seeds = np.arange(len(rngs))
+        at, after = (step - 1 - back) % self.slots, (step - back) % self.slots
+        found = (
+            *(self.features[seeds, at], self.codes[seeds, at], self.rewards[seeds, at]),
+            *(self.more[seeds, at], self.features[seeds, after], self.legal[seeds, after]),
+        )
+        return Batch(*map(torch.from_numpy, found))
+
+
+class Stack:
+    """One network a seed. Every tensor leads with the seeds, but for those of the normalisation,
+    which are (seeds x features,): functional.batch_norm then takes all seeds at once."""
+
+    EPSILON, MOMENTUM = 1e-5, 0.1
+
+    def __init__(self, sizes: Sequence[int], seeds: Sequence[int]) -> None:
+        self.seeds = len(seeds)
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self.layers: list[tuple[Tensor, Tensor]] = []
+        for inputs, outputs in pairwise(sizes):
+            xavier, plain = (6 / (inputs + outputs)) ** 0.5, inputs**-0.5
+            weight = [torch.rand((inputs, outputs), generator=own) for own in generators]
+            bias = [torch.rand((1, outputs), generator=own) for own in generators]
+            self.layers.append(
+                ((torch.stack(weight) * 2 - 1) * xavier, (torch.stack(bias) * 2 - 1) * plain)
+            )
+        width = self.seeds * sizes[0]
+        self.mean, self.variance = torch.zeros(width), torch.ones(width)
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        return [part for layer in self.layers for part in layer]
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        return [*self.parameters, self.mean, self.variance]
+
+    def values(self, features: Tensor, training: bool = False) -> Tensor:
+        """features: (batch, seeds, features). Returns (seeds, batch, codes).
+
+        training: normalise by the batch, and follow its mean and variance.
+        """
+        flat = functional.batch_norm(
+            *(features.flatten(1), self.mean, self.variance),
+            training=training,
+            momentum=self.MOMENTUM,
+            eps=self.EPSILON,
+        )
+        hidden = flat.view(features.shape).transpose(0, 1)
+        for number, (weight, bias) in enumerate(self.layers):
+            if number:
+                hidden = hidden.tanh()
+            hidden = torch.baddbmm(bias, hidden, weight)
+        return hidden
+
+    def network(self, seed: int) -> Network:
+        """A seed's network for play, its normalisation folded into the first layer."""
+        scale = (self.variance.view(self.seeds, -1)[seed] + self.EPSILON).rsqrt()
+        offset = -self.mean.view(self.seeds, -1)[seed] * scale
+        weights = [weight[seed].detach() for weight, _ in self.layers]
+        biases = [bias[seed, 0].detach() for _, bias in self.layers]
+        biases[0] = biases[0] + offset @ weights[0]
+        weights[0] = weights[0] * scale[:, None]
+        return Network(
+            tuple(weight.numpy().copy() for weight in weights),
+            tuple(bias.numpy().copy() for bias in biases),
+        )
+
+
+class Learner:
+    """Networks that learn from batches."""
+
+    def __init__(self, features: int, codes: int, seeds: Sequence[int], settings: Settings) -> None:
+        sizes = (features, *settings.hidden, codes)
+        self.online, self.target = Stack(sizes, seeds), Stack(sizes, seeds)
+        for parameter in self.online.parameters:
+            parameter.requires_grad_()
+        self.optimizer = torch.optim.Adam(self.online.parameters, lr=settings.rate, fused=True)
+
+    @torch.no_grad()
+    def values(self, features: np.ndarray) -> np.ndarray:
+        """features: (seeds, features), a decision each. Returns (seeds, codes)."""
+        return self.online.values(torch.from_numpy(features)[None])[:, 0].numpy()
+
+    def learn(self, batch: Batch) -> None:
+        """One update of every seed's network."""
+        goal = self.goal(batch)
+        values = self.online.values(batch.features, training=True)
+        taken = values.gather(2, batch.codes.T[..., None])[..., 0]
+        loss = (taken - goal).square().mean(dim=1).sum()
+        self.optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        self.optimizer.step()
+
+    @torch.no_grad()
+    def synchronise(self) -> None:
+        """Makes the target networks equal to the others."""
+        for mine, theirs in zip(self.target.tensors, self.online.tensors, strict=True):
+            mine.copy_(theirs)
+
+    @torch.no_grad()
+    def goal(self, batch: Batch) -> Tensor:
+        """What the taken codes should have been worth, (seeds, batch)."""
+        online = self.online.values(batch.following)
+        best = online.masked_fill(~batch.legal.transpose(0, 1), -torch.inf).argmax(2, keepdim=True)
+        later = self.target.values(batch.following).gather(2, best)[..., 0]
+        return batch.rewards.T + batch.more.T * later
+
+
+def train(
+    practices: Sequence[Practice],
+    seeds: Sequence[int],
+    episodes: int,
+    every: int,
+    settings: Settings,
+) -> Iterator[tuple[int, int, int, Network]]:
+    """Trains a network a seed, each on its own practice; a step of all seeds at a time.
+
+    Yields (which seed, episodes, steps, network) whenever a seed has played `every` more episodes,
+    until all have played `episodes`. Games that end without a choice are no episodes.
+    """
+    numbers = [count() for _ in seeds]
+    for practice, number in zip(practices, numbers, strict=True):
+        begin(practice, number)
+    features, codes = len(practices[0].features), len(practices[0].legal)
+    learner = Learner(features, codes, seeds, settings)
+    memory = Memory(len(seeds), features, codes, settings)
+    rngs = [np.random.default_rng((seed, 0)) for seed in seeds]
+    played = [0] * len(seeds)
+    for step in count():
+        slot = step % memory.slots
+        for which, practice in enumerate(practices):
+            memory.features[which, slot] = practice.features
+            memory.legal[which, slot] = practice.legal
+        if step >= settings.warm_up and step % settings.update_every == 0:
+            learner.learn(memory.sample(step, rngs))
+        if step % settings.sync == 0:
+            learner.synchronise()
+        values = learner.values(memory.features[:, slot])
+        epsilon = max(settings.epsilon, 1 - (1 - settings.epsilon) * step / settings.explore)
+        for which, practice in enumerate(practices):
+            code = choose(values[which], practice.legal, epsilon, rngs[which])
+            on = practice.take(code)
+            memory.codes[which, slot] = code
+            memory.rewards[which, slot] = 0.0 if on else practice.result
+            memory.more[which, slot] = settings.discount if on else 0.0
+            if on:
+                continue
+            begin(practice, numbers[which])
+            played[which] += 1
+            if played[which] % every == 0 and played[which] <= episodes:
+                yield which, played[which], step + 1, learner.online.network(which)
+        if min(played) >= episodes:
+            return
+
+
+def begin(practice: Practice, numbers: Iterator[int]) -> None:
+    """Begins the next game with a choice in it."""
+    while not practice.begin(next(numbers)):
+        pass
+
+
+def choose(values: np.ndarray, legal: np.ndarray, epsilon: float, rng: np.random.Generator) -> int:
+    """A legal code: at random with the chance `epsilon`, else that of the highest value."""
+    codes = np.flatnonzero(legal)
+    if rng.random() < epsilon:
+        return int(codes[rng.integers(len(codes))])
+    return int(codes[values[codes].argmax()])
+
+
+def one_thread() -> None:
+    """Matrices of this size are multiplied fastest by one thread."""
+    torch.set_num_threads(1)

@@ -1,0 +1,140 @@
+"""UNO Arena for players that learn, in the manner of `games.uno.encode`.
+
+Codes are UNO's, in which a wild names its colour, then ACTIONS + CALL and ACTIONS + YIELD. So the
+choice of a wild and of its colour is one: a wild has four codes when it is to be played; when its
+colour is asked afterwards, each has one, and the decision is told as it stood before the wild.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from games.uno import encode
+from games.uno.arena.rules import (
+    CHALLENGE,
+    COLOUR,
+    PHASE,
+    WINNERS,
+    deal,
+    legal,
+    over,
+    step,
+)
+from games.uno.chance import below, derive
+from games.uno.compiled import compiled, inlined
+from games.uno.policies import nth_action, number_of
+from games.uno.rollouts import DEAL, MOVES
+from games.uno.rules import (
+    ACTIONS,
+    DRAW,
+    PLY,
+    SEATS,
+    TO_MOVE,
+    WILD,
+    WILD_DRAW_FOUR,
+    WILD_DRAW_FOURS,
+    WILDS,
+)
+
+if TYPE_CHECKING:
+    from games import uno
+    from games.uno.arena.game import View
+
+NUM_CODES = ACTIONS + 2
+
+
+def told(view: View) -> np.ndarray:
+    """What a seat sees; where a colour is to be named, what it saw when it chose the wild."""
+    return encode.told(before_wild(view) if view.phase == COLOUR else view.table)
+
+
+def before_wild(view: View) -> uno.View:
+    """The table as it was before the wild was played whose colour is to be named."""
+    table = view.table
+    hand, played, sizes = list(table.hand), list(table.played), list(table.sizes)
+    hand[table.trait] += 1
+    played[table.trait] -= 1
+    sizes[table.seat] += 1
+    return table._replace(
+        trait=view.under % 15, hand=tuple(hand), played=tuple(played), sizes=tuple(sizes)
+    )
+
+
+def codes_of(phase: int, action: int, trait: int) -> tuple[int, ...]:
+    """The codes of an action. trait: of the top card."""
+    if phase == COLOUR:
+        return (15 * action + trait,)
+    if phase == CHALLENGE:
+        return (ACTIONS + action,)
+    if action in (WILD, WILD_DRAW_FOUR):
+        return tuple(15 * colour + action for colour in range(4))
+    return (action,)
+
+
+@inlined
+def legal_codes(state: np.ndarray) -> int:
+    """The codes of the seat to move, as a mask, where a card or a challenge is to be decided."""
+    actions = legal(state)
+    if state[PHASE] == CHALLENGE:
+        return actions << ACTIONS
+    codes = actions & ~(1 << WILD | 1 << WILD_DRAW_FOUR)
+    if actions >> WILD & 1:
+        codes |= WILDS
+    if actions >> WILD_DRAW_FOUR & 1:
+        codes |= WILD_DRAW_FOURS
+    return codes
+
+
+@inlined
+def play_code(state: np.ndarray, code: int) -> None:
+    """Makes the choice that a code stands for, in place; a wild with its colour."""
+    if code > DRAW:
+        step(state, code - ACTIONS)
+    elif code != DRAW and code % 15 >= WILD:
+        step(state, code % 15)
+        if not over(state):
+            step(state, code // 15)
+    else:
+        step(state, code)
+
+
+@compiled
+def open_game(state: np.ndarray, seat: int, seed: int, game: int) -> int:
+    """As `games.uno.encode.open_game`."""
+    deal(state, state[SEATS], int(np.int64(derive(seed, DEAL, game))))
+    return play_on(state, seat, derive(seed, MOVES, game))
+
+
+@compiled
+def go_on(state: np.ndarray, seat: int, seed: int, game: int, code: int) -> int:
+    """As `games.uno.encode.go_on`."""
+    play_code(state, code)
+    return play_on(state, seat, derive(seed, MOVES, game))
+
+
+@compiled
+def play_on(state: np.ndarray, seat: int, key: np.uint64) -> int:
+    """As `games.uno.encode.play_on`; others choose each of a wild's two plies at random."""
+    while not over(state):
+        if state[TO_MOVE] == seat:
+            codes = legal_codes(state)
+            if codes & (codes - 1) != 0:
+                return int(codes)
+        actions = legal(state)
+        forced = actions & (actions - 1) == 0
+        nth = 0 if forced else below(number_of(actions), key, state[PLY])
+        step(state, nth_action(actions, nth))
+    return 0
+
+
+class Practice(encode.Practice):
+    """UNO Arena against random players; a shared win is a win."""
+
+    num_codes: ClassVar[int] = NUM_CODES
+    _open, _go_on = staticmethod(open_game), staticmethod(go_on)
+
+    @property
+    def result(self) -> float:
+        return 1.0 if self.state.item(WINNERS) >> self._seat & 1 else -1.0

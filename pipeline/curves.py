@@ -1,0 +1,118 @@
+"""The learning curves that a trainer left: figures, and MLflow runs, one a seed.
+
+    python -m pipeline.curves agents/dqn/weights
+
+draws `NAME.png` for every curve NAME.csv and logs it in the experiment `dqn`, replacing what an
+earlier call logged of the same name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.errors import UserError
+from pipeline.tables.figures import ACCENT, COLOURS, save_png
+from pipeline.track import STORE, log_points, open_store, tracking_uri
+from stats.proportions import wilson
+
+EXPERIMENT = "dqn"
+TAG = "gauntlet.curve"
+METRICS = ("win_rate", "low", "high", "steps")
+COLUMNS = ("seed", "episodes", "games", "wins", *METRICS)
+
+
+def read(folder: Path) -> dict[str, pd.DataFrame]:
+    """Every curve of a folder by name; a row a seed and point. Raises UserError."""
+    files = sorted(folder.glob("*.csv"))
+    if not files:
+        raise UserError(f"{folder} holds no learning curve (*.csv)")
+    curves = {file.stem: pd.read_csv(file) for file in files}
+    for name, curve in curves.items():
+        missing = set(COLUMNS) - set(curve.columns)
+        if missing:
+            raise UserError(f"{name}.csv in {folder} has no column {', '.join(sorted(missing))}")
+    return curves
+
+
+def drawn(curve: pd.DataFrame) -> Figure:
+    """A line a seed, and their mean with the 95% interval of all their games."""
+    figure = Figure(figsize=(8, 3.6))
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    for (seed, own), colour in zip(curve.groupby("seed"), COLOURS * len(curve), strict=False):
+        axes.plot(
+            own["episodes"], 100 * own["win_rate"], color=colour, lw=0.8, label=f"seed {seed}"
+        )
+    whole = curve.groupby("episodes")[["games", "wins"]].sum()
+    band = wilson(whole["wins"].to_numpy(), whole["games"].to_numpy())
+    axes.plot(whole.index, 100 * band.estimate, color=ACCENT, lw=2.2, label="all")
+    axes.fill_between(whole.index, 100 * band.low, 100 * band.high, color=ACCENT, alpha=0.15, lw=0)
+    axes.set_xlabel("games learnt from")
+    axes.set_ylabel("win rate in test games, %")
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def log(client: Any, experiment: str, name: str, curve: pd.DataFrame, files: Sequence[Path]) -> int:
+    """Logs a run a seed in place of those of this name; their number."""
+    wanted = f"tags.`{TAG}` = '{name}'"
+    for run in client.search_runs([experiment], wanted, max_results=5000):
+        client.delete_run(run.info.run_id)
+    seeds = curve.groupby("seed")
+    for seed, own in seeds:
+        run = client.create_run(experiment, run_name=f"{name} seed {seed}", tags={TAG: name})
+        client.log_param(run.info.run_id, "game", name)
+        client.log_param(run.info.run_id, "seed", seed)
+        for metric in METRICS:
+            steps = zip(own["episodes"], own[metric], strict=True)
+            log_points(client, run.info.run_id, [(metric, *point) for point in steps])
+        for file in files:
+            client.log_artifact(run.info.run_id, str(file))
+        client.set_terminated(run.info.run_id)
+    return len(seeds)
+
+
+def run(folder: Path, out: Path, store: str) -> None:
+    """Draws and logs every curve of the folder. Raises UserError."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    curves = read(folder)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        save_png({name: drawn(curve) for name, curve in curves.items()}, out)
+        client, experiment = open_store(store, EXPERIMENT)
+        for name, curve in curves.items():
+            files = (folder / f"{name}.csv", out / f"{name}.png")
+            runs = log(client, experiment, name, curve, files)
+            print(f"{files[1]}; {runs} runs in {tracking_uri(store)}")
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"the curves cannot be logged in {store}: {reason}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.curves", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("folder", type=Path, help="where the trainer left its curves")
+    parser.add_argument("--out", type=Path, default=Path("outputs/dqn"), help="for the figures")
+    parser.add_argument("--store", default=str(STORE), help="MLflow's folder, or its address")
+    options = parser.parse_args(arguments)
+    try:
+        run(options.folder, options.out, options.store)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

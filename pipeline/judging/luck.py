@@ -1,0 +1,243 @@
+"""Luck-adjusted win rates: the subject's decisions judged by playouts, match by match.
+
+The win rate of a reference policy in the subject's place is known from a million games. What the
+subject's decisions were worth more or less than the reference's is measured in every match, and
+the luck of the deal, of the draws and of the other players' choices drops out of it. The sum is
+an unbiased estimate of the win rate where three conditions hold:
+
+(a) every other player is a scripted policy of the game, which the playouts play exactly;
+(b) the subject chooses by what its seat may know: an agent is shown nothing else;
+(c) the reference is one policy of one game, the baseline, in its win rate and in the playouts.
+
+Where (a) or (c) fails nothing is adjusted, and the reason is told. The reference's own standard
+error enters the interval. Advantages are kept in <output_dir>/luck/<cell>.json and are a view of
+the log: without the file they are found again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from games.base import Adjustable
+from pipeline.baseline import scripted, with_reference
+from pipeline.log.records import Outcome, read_records, write_atomically
+from pipeline.match import DEAL, stream
+from pipeline.plan import Cell
+from pipeline.tables.summary import ADJUSTED, About, CellResults
+from pipeline.tables.table import Sheet, percent, short_names
+from stats.paired import ClusteredMean, clustered_mean
+
+PLAYOUTS = 100
+"""Playouts an option: a few milliseconds a game of UNO, and nearly all that more would bring."""
+
+THREADS = 2
+SAY_EVERY = 10.0
+"""Seconds between lines where adjusting takes long."""
+
+LUCK = 2
+"""What a random stream is for, beside those of `pipeline/match.py`."""
+
+
+@dataclass(frozen=True)
+class Luck:
+    """What a cell's matches are worth without luck.
+
+    reason: why nothing is adjusted, in words; "" where it is.
+    reference, playouts: what the advantages were measured with.
+    advantages: by match id.
+    """
+
+    reason: str
+    reference: str = ""
+    playouts: int = 0
+    advantages: Mapping[str, float] = field(default_factory=dict)
+
+
+def refusal(cell: Cell) -> str:
+    """Why the cell cannot be adjusted, in words; "" where it can."""
+    if not isinstance(cell.game, Adjustable):
+        return f"{cell.labels['game']} has no playouts to judge luck by"
+    if cell.baseline is None:
+        return "there is no baseline to take as reference"
+    for number, policy in enumerate(scripted(cell)):
+        if number != cell.subject and policy is None:
+            return (
+                f"player {number}, {cell.players[number].name}, is no scripted policy of the game, "
+                "so that playouts cannot play it"
+            )
+    return ""
+
+
+def adjust(
+    folder: Path,
+    cells: Sequence[Cell],
+    results: Sequence[CellResults],
+    seed: int,
+    say: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Brings the kept advantages of all cells up to the results. `say` is told if it takes long."""
+    for cell, result in zip(cells, results, strict=True):
+        reason = refusal(cell)
+        if reason:
+            keep(folder, result.about, Luck(reason))
+            continue
+        assert cell.baseline is not None
+        before = read(folder, result.about)
+        fresh = Luck("", cell.baseline, PLAYOUTS)
+        if before and (before.reference, before.playouts) == (fresh.reference, fresh.playouts):
+            fresh = before
+        wanted = {outcome.match for outcome in result.outcomes} - fresh.advantages.keys()
+        if wanted:
+            found = dict(advantages(cell, games_of(folder, result.about, wanted), seed, say))
+            fresh = Luck("", fresh.reference, PLAYOUTS, {**fresh.advantages, **found})
+        keep(folder, result.about, fresh)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What of a record it takes to judge it: which match it is, and the options taken."""
+
+    match: str
+    deal: int
+    rotation: int
+    moves: tuple[str, ...]
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Played:
+        moves = tuple(turn["options"][turn["chosen"]] for turn in record["decisions"])
+        return cls(record["match"], record["deal"], record["rotation"], moves)
+
+
+def games_of(folder: Path, about: About, wanted: set[str]) -> list[Played]:
+    """Each wanted match once, as the log has it."""
+    records = read_records(folder, about.stem)
+    found = {record["match"]: Played.of(record) for record in records if record["match"] in wanted}
+    return list(found.values())
+
+
+def advantages(
+    cell: Cell, games: Sequence[Played], seed: int, say: Callable[[str], None] = lambda text: None
+) -> Iterator[tuple[str, float]]:
+    """Match id and advantage of each match of a cell that `refusal` has nothing against."""
+    said = time.monotonic()
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = pool.map(lambda game: advantage(cell, game, seed), games)
+        for done, (game, value) in enumerate(zip(games, found, strict=True)):
+            if time.monotonic() - said > SAY_EVERY:
+                said = time.monotonic()
+                say(f"luck-adjusting {cell.name}: {done:,} of {len(games):,} matches")
+            yield game.match, value
+
+
+def advantage(cell: Cell, played: Played, seed: int) -> float:
+    """The subject's advantage over the reference in one match."""
+    game, seats, turned = cell.game, len(cell.players), played.rotation
+    assert isinstance(game, Adjustable)
+    policies = with_reference(cell)
+    return game.advantage(
+        game.deal(stream(seed, game, played.deal, DEAL)),
+        played.moves,
+        (cell.subject + turned) % seats,
+        (cell.measured + turned) % seats,
+        [str(policies[(seat - turned) % seats]) for seat in range(seats)],
+        PLAYOUTS,
+        int(stream(seed, game, played.deal, LUCK).integers(2**62)),
+    )
+
+
+def keep(folder: Path, about: About, luck: Luck) -> None:
+    (folder / "luck").mkdir(exist_ok=True)
+    write_atomically(folder / "luck" / f"{about.stem}.json", json.dumps(asdict(luck)))
+
+
+def read(folder: Path, about: About) -> Luck | None:
+    """What is kept of a cell; None where nothing is."""
+    path = folder / "luck" / f"{about.stem}.json"
+    try:
+        return Luck(**json.loads(path.read_text()))
+    except FileNotFoundError:
+        return None
+
+
+def adjusted(result: CellResults, luck: Luck) -> ClusteredMean | None:
+    """The adjusted win rate with its 95% interval, the reference's standard error included;
+    None where a match is not judged yet, or the baseline is not the reference."""
+    base = result.about.baseline
+    known: list[Outcome] = [o for o in result.outcomes if o.match in luck.advantages]
+    if base is None or base.policy != luck.reference or len(known) < len(result.outcomes):
+        return None
+    gained = [luck.advantages[outcome.match] for outcome in known]
+    mean = clustered_mean(gained, [outcome.deal for outcome in known])
+    reach = (mean.high - mean.low) / 2 / mean.error if mean.error > 0 else math.nan
+    error = math.hypot(mean.error, base.error)
+    estimate = base.rate + mean.estimate
+    return ClusteredMean(
+        estimate, estimate - reach * error, estimate + reach * error, error, mean.deals
+    )
+
+
+def into(
+    summary: pd.DataFrame, folder: Path, results: Sequence[CellResults]
+) -> tuple[pd.DataFrame, list[Sheet]]:
+    """The summary with its adjusted columns filled, and the sheet that shows them."""
+    summary = summary.copy()
+    reasons: dict[str, list[str]] = {}
+    rows = []
+    for at, (name, result) in enumerate(zip(short_names(summary), results, strict=True)):
+        luck = read(folder, result.about)
+        if luck is None:
+            continue
+        found = adjusted(result, luck)
+        if luck.reason or found is None:
+            reasons.setdefault(luck.reason or "its matches are not judged yet", []).append(name)
+            continue
+        summary.loc[summary.index[at], list(ADJUSTED)] = found.estimate, found.low, found.high
+        rows.append(shown(name, result, luck, found))
+    return summary, sheets(rows, reasons)
+
+
+def shown(name: str, result: CellResults, luck: Luck, found: ClusteredMean) -> tuple[str, ...]:
+    won = [float(outcome.won) for outcome in result.outcomes]
+    raw = clustered_mean(won, [outcome.deal for outcome in result.outcomes])
+    base = result.about.baseline
+    assert base is not None
+    return (
+        name,
+        percent(found.estimate),
+        span(found),
+        percent(raw.estimate),
+        span(raw),
+        percent(base.rate),
+        f"{raw.error**2 / found.error**2:.1f}" if found.error > 0 else "-",
+    )
+
+
+def span(mean: ClusteredMean) -> str:
+    return f"{percent(mean.low)[:-1]}-{percent(mean.high)}"
+
+
+HEADINGS = ("cell", "adjusted", "95% interval", "raw", "95% interval", "reference", "worth")
+
+
+def sheets(rows: Sequence[tuple[str, ...]], reasons: Mapping[str, Sequence[str]]) -> list[Sheet]:
+    """One sheet, or none where there is nothing to show and nothing was refused."""
+    if not rows and not reasons:
+        return []
+    foot = [f"{', '.join(names)}: not adjusted, as {reason}." for reason, names in reasons.items()]
+    if rows:
+        foot.insert(
+            0,
+            "adjusted: the reference's win rate plus what the subject's decisions were worth over "
+            "the\nreference's, by playouts. worth: as many plain games would be needed for one of "
+            "these.",
+        )
+    return [Sheet("luck-adjusted win rates", HEADINGS if rows else (), rows, "\n".join(foot))]

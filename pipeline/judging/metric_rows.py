@@ -1,0 +1,167 @@
+"""The rows of the files that `pipeline/metrics.py` writes, from judged matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.judging.judge import Judged, Stand
+from stats.decisions import Decisions, Tie, ranks, score
+from stats.paired import clustered_mean
+from stats.proportions import wilson
+
+OPTIONS = (2, 3, 4)
+SOURCES = ("true", "seen")
+WINS = ("win_rate", "win_low", "win_high", "solo_wins", "shared_wins")
+PLACE = ("match", "deal", "ply", "seat", "player", "options", "chosen", "fallback")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How values become figures: playouts an option, thresholds of criticality, and ties."""
+
+    playouts: int
+    thresholds: tuple[float, ...]
+    tie: Tie
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell's matches and what they were found to be worth.
+
+    players: a name for each, by number. judges: the numbers of those whose decisions were judged.
+    """
+
+    name: str
+    players: tuple[str, ...]
+    judges: tuple[int, ...]
+    records: tuple[Mapping[str, Any], ...]
+    judged: tuple[Judged, ...]
+    trace: tuple[Stand, ...]
+
+
+def metric_rows(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
+    """metrics.csv: for each judged player its wins, and ODHR@K and ADR@K in every reading."""
+    for player in cell.judges:
+        own = [one for one in cell.judged if one.player == player]
+        won = wins(cell, player)
+        for k, source in product(OPTIONS, SOURCES):
+            those = [one for one in own if len(one.options) == k]
+            for threshold, fallbacks in product(reading.thresholds, ("left_out", "counted")):
+                kept = [one for one in those if fallbacks == "counted" or not one.fallback]
+                yield {
+                    "cell": cell.name,
+                    "player": player,
+                    "name": cell.players[player],
+                    **won,
+                    "values": source,
+                    "threshold": threshold,
+                    "fallbacks": fallbacks,
+                    "options": k,
+                    **figures(kept, k, source, threshold, reading),
+                    "playouts": reading.playouts,
+                    "tie": reading.tie,
+                }
+
+
+def wins(cell: Cell, player: int) -> dict[str, Any]:
+    """A player's games won, a shared win a full one; solo and shared ones are told apart.
+
+    The interval is Wilson's; where a deal holds several games (rotated seats) it is clustered by
+    deal, as in summary.csv.
+    """
+    won, solo, deals = [], 0, []
+    for record in cell.records:
+        returns = record["returns"]
+        won.append(returns[(player + record["rotation"]) % len(returns)] > 0)
+        solo += won[-1] and sum(worth > 0 for worth in returns) == 1
+        deals.append(record["deal"])
+    games, total = len(won), sum(won)
+    one_a_deal = len(set(deals)) == games
+    interval = (
+        wilson(total, games) if one_a_deal else clustered_mean([float(w) for w in won], deals)
+    )
+    return {
+        "games": games,
+        "wins": total,
+        "solo_wins": solo,
+        "shared_wins": total - solo,
+        "win_rate": float(interval.estimate),
+        "win_low": float(interval.low),
+        "win_high": float(interval.high),
+    }
+
+
+def figures(
+    judged: Sequence[Judged], k: int, source: str, threshold: float, reading: Reading
+) -> dict[str, Any]:
+    """ODHR (0 to 1) and ADR with their intervals, nan where no decision is critical."""
+    found = score(decisions(judged, k, source, reading.playouts), threshold, reading.tie)
+    row: dict[str, Any] = {"decisions": found.decisions}
+    for name, one in (("odhr", found.hit_rate), ("adr", found.mean_rank)):
+        row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+        row[f"{name}_denoised"] = one.denoised
+    return row
+
+
+def decisions(judged: Sequence[Judged], k: int, source: str, playouts: int) -> Decisions:
+    """Decisions between `k` options as the formulas take them; matches of one deal go together."""
+    tables = np.array([getattr(one, source) for one in judged], np.int64).reshape(-1, k, k)
+    chosen, deals = (
+        np.array([getattr(one, name) for one in judged], np.int64) for name in ("chosen", "deal")
+    )
+    return Decisions(tables, chosen, deals, playouts)
+
+
+def decision_lines(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
+    """decisions.jsonl. values: by option. criticality: best value less worst. rank: 1 the best."""
+    for one in cell.judged:
+        line = {"cell": cell.name, **{name: getattr(one, name) for name in PLACE}}
+        for source in SOURCES:
+            values = np.diagonal(getattr(one, source)) / reading.playouts
+            line[source] = {
+                "values": values.tolist(),
+                "criticality": float(np.ptp(values)),
+                "rank": float(ranks(values, one.chosen, reading.tie)),
+            }
+        yield line
+
+
+def trace_rows(cell: Cell) -> Iterator[dict[str, Any]]:
+    """traces.csv: `player` is who sits in `seat`; `seen` stands in the rows of the seat that
+    moved."""
+    rotations = {record["match"]: record["rotation"] for record in cell.records}
+    for stand in cell.trace:
+        for seat, value in enumerate(stand.true):
+            player = (seat - rotations[stand.match]) % len(cell.players)
+            yield {
+                "cell": cell.name,
+                "match": stand.match,
+                "deal": stand.deal,
+                "ply": stand.ply,
+                "moved": stand.seat,
+                "move": stand.move,
+                "seat": seat,
+                "player": player,
+                "name": cell.players[player],
+                "true": value,
+                "seen": stand.seen if seat == stand.seat else np.nan,
+            }
+
+
+def by_cell(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """metrics.csv as named figures, fallbacks left out: for every cell such as "win_rate/player_1"
+    and "odhr_2/player_1/true/0.15"; `judged_2` are the decisions between two options."""
+    found: dict[str, dict[str, float]] = {}
+    for row in table[table["fallbacks"] == "left_out"].to_dict("records"):
+        own, player = found.setdefault(row["cell"], {}), f"player_{row['player']}"
+        own |= {f"{name}/{player}": row[name] for name in WINS}
+        reading = f"{row['options']}/{player}/{row['values']}/{row['threshold']:g}"
+        figures = {"odhr": row["odhr"], "adr": row["adr"], "judged": row["decisions"]}
+        own |= {f"{name}_{reading}": value for name, value in figures.items()}
+    return found

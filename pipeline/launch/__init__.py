@@ -1,0 +1,1 @@
+"""Where a sweep is played: sessions of Ray, workers, shards, SLURM jobs."""

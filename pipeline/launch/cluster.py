@@ -1,0 +1,244 @@
+"""Where matches are played: in this process, or in Ray workers that each own the models.
+
+Ray is known in this room of the pipeline only. A worker is a process with one scheduler and its
+own copy of every model of the sweep, loaded once; the ranks of a model in shards are further
+processes of its own. Ray restarts a worker that dies; the driver leases its matches anew.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from models.base import Awaited, Model, ModelError, ModelSource
+from pipeline.config import Leaf
+from pipeline.drive import AHEAD, Worker, WorkerLost
+from pipeline.errors import UserError
+from pipeline.launch.devices import fit, name_of, shards_of
+from pipeline.launch.session import session
+from pipeline.plan import Plan, Task
+from pipeline.scheduler import Finished, Scheduler
+
+if TYPE_CHECKING:
+    from pipeline.launch.shard_group import Places
+
+RESTART_POLL_SECONDS = 0.2
+END_SECONDS = 20
+"""How long a killed worker's last replies may take to fail."""
+
+Load = Callable[[ModelSource], Model]
+
+
+@contextmanager
+def workers(launch: Leaf, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
+    """The workers that the launch config asks for, ready to play; closed on leaving."""
+    if launch["kind"] == "inline":
+        inline = _Inline(plan, width, _load_whole)
+        try:
+            yield [inline]
+        finally:
+            inline.close()
+    else:
+        with _ray_workers(launch, plan, width) as handles:
+            yield handles
+
+
+def patience(launch: Leaf) -> float | None:
+    """Seconds that a worker with leases may be silent; None: for ever. Raises UserError."""
+    value = launch.get("patience")
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is None or (number and value > 0):
+        return value
+    raise UserError(f"launch.patience is {value!r}; it must be seconds, more than 0, or null")
+
+
+class _Inline:
+    """A worker in this process."""
+
+    def __init__(self, plan: Plan, width: int, load_one: Load) -> None:
+        self._models = load(plan.sources, load_one)
+        self._scheduler = Scheduler(
+            {cell.key: cell for cell in plan.cells}, plan.seed, self._models, width
+        )
+        self._waiting = ThreadPoolExecutor(AHEAD)
+
+    def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
+        matches = self._scheduler.submit(lease)
+        return self._waiting.submit(lambda: [match.result() for match in matches])
+
+    def restart(self) -> None:
+        """Cannot be: it lives in the process that would ask for it."""
+
+    def close(self) -> None:
+        for model in self._models.values():
+            if isinstance(model, Awaited):
+                model.hang_up()
+        self._scheduler.close()
+        self._waiting.shutdown(cancel_futures=True)
+        for model in self._models.values():
+            model.close()
+
+
+def load(sources: Sequence[ModelSource], load_one: Load) -> Mapping[ModelSource, Model]:
+    """Every model once. Raises UserError for one that cannot be loaded."""
+    try:
+        return {source: load_one(source) for source in sources}
+    except ModelError as error:
+        raise UserError(str(error)) from error
+
+
+def _load_whole(source: ModelSource) -> Model:
+    if shards_of(source) > 1:
+        raise ModelError(
+            f"model {name_of(source)} in {shards_of(source)} shards needs Ray: set launch=local "
+            "instead of launch=inline, or model.shards=1"
+        )
+    return source.load()
+
+
+class _Actor:
+    """What runs in a Ray worker process. Leases overlap, so its scheduler never runs dry."""
+
+    def __init__(self, plan: Plan, width: int, places: Places | None) -> None:
+        def load_one(source: ModelSource) -> Model:
+            from pipeline.launch.shard_group import ShardGroup
+
+            if places is None or shards_of(source) == 1:
+                return source.load()
+            return ShardGroup(source, places)
+
+        self._inline = _Inline(plan, width, load_one)
+
+    def ready(self) -> None:
+        """Returns once the models are loaded."""
+
+    def play(self, lease: Sequence[Task]) -> list[Finished]:
+        return self._inline.play(lease).result()
+
+
+class _RayWorker:
+    """The driver's handle of an actor. Ray restarts a dead one; until then no lease reaches it."""
+
+    def __init__(self, actor: Any) -> None:
+        self.actor = actor
+        self._lost = threading.Event()
+        self._closed = threading.Event()
+        self._waiting: list[threading.Thread] = []
+
+    def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
+        """Waits in a daemon thread: a process that is to end does not wait for a lease."""
+        done: Future[list[Finished]] = Future()
+        thread = threading.Thread(target=self._settle, args=(lease, done), daemon=True)
+        self._waiting = [*(waiting for waiting in self._waiting if waiting.is_alive()), thread]
+        thread.start()
+        return done
+
+    def restart(self) -> None:
+        """Ends the worker's process; Ray starts another in its place."""
+        import ray
+
+        ray.kill(self.actor, no_restart=False)
+
+    def end(self) -> None:
+        """Ends the worker, whatever it still plays: the sweep may end before a lease that another
+        worker was faster with."""
+        import ray
+
+        self._closed.set()
+        ray.kill(self.actor)
+
+    def join(self, seconds: float) -> None:
+        """Returns once no thread waits for the worker any more. Ray must not be left before: it
+        brings the process down if a thread of it still waits for a reply."""
+        deadline = time.monotonic() + seconds
+        for thread in self._waiting:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _settle(self, lease: Sequence[Task], done: Future[list[Finished]]) -> None:
+        try:
+            done.set_result(self._play(lease))
+        except BaseException as error:  # whatever it is, the driver is to know
+            done.set_exception(error)
+
+    def _play(self, lease: Sequence[Task]) -> list[Finished]:
+        import ray
+        from ray.exceptions import RayError
+
+        try:
+            self._wait_for_restart()
+            finished: list[Finished] = ray.get(self.actor.play.remote(lease))
+        except RayError as error:
+            self._lost.set()
+            raise WorkerLost(f"worker lost: {type(error).__name__}") from error
+        return finished
+
+    def _wait_for_restart(self) -> None:
+        import ray
+        from ray.exceptions import ActorUnavailableError
+
+        while self._lost.is_set():
+            if self._closed.is_set():
+                raise WorkerLost("worker lost: the session has ended")
+            try:
+                ray.get(self.actor.ready.remote())
+                self._lost.clear()
+            except ActorUnavailableError:  # still restarting: Ray offers nothing to wait on
+                time.sleep(RESTART_POLL_SECONDS)
+
+
+@contextmanager
+def _ray_workers(launch: Leaf, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
+    import ray
+
+    with session(launch):
+        actor: Any = ray.remote(_Actor)
+        lasting = {"max_restarts": -1, "max_concurrency": 2 * AHEAD}
+        handles = [
+            _RayWorker(actor.options(**lasting, **options).remote(plan, width, places))
+            for options, places in _shares(launch, plan)
+        ]
+        try:
+            _wait_until_ready(handles)
+            yield handles
+        finally:
+            for handle in handles:
+                handle.end()
+            for handle in handles:
+                handle.join(END_SECONDS)
+
+
+def _shares(launch: Leaf, plan: Plan) -> list[tuple[dict[str, Any], Places | None]]:
+    """Each worker's part of the cluster: Ray's options for it, and the devices of its shards."""
+    import ray
+
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    cores, gpus = int(resources.get("CPU", 1)), int(resources.get("GPU", 0))
+    fits = fit(plan.sources, gpus or cores, launch["workers"], "GPU" if gpus else "core")
+    if not fits.first:
+        options = {
+            "num_cpus": max(1, cores // fits.workers),  # Ray gives a worker as many threads
+            "num_gpus": gpus / fits.workers if gpus else 0,
+        }
+        return [(options, None)] * fits.workers
+    from pipeline.launch.shard_group import Places
+
+    whole = len(fits.first) < len(plan.sources)
+    reserved = Places.reserve(fits, cores, gpus)
+    return [(places.options(0, idle=not whole), places) for places in reserved]
+
+
+def _wait_until_ready(handles: Sequence[_RayWorker]) -> None:
+    import ray
+    from ray.exceptions import RayError
+
+    try:
+        ray.get([handle.actor.ready.remote() for handle in handles])
+    except RayError as error:
+        cause = error.__cause__ or error
+        raise UserError(
+            f"a worker could not start: {str(cause).strip().splitlines()[-1]}"
+        ) from error

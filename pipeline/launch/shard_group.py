@@ -1,0 +1,166 @@
+"""A model whose ranks are Ray actors, each on a device of the worker that owns them.
+
+The worker asks them like any model. If one of them dies or falls out of step, the worker dies with
+all of them, and Ray starts worker and ranks anew as one: a rank cannot go on without the others,
+and a pass that stopped half-way leaves them waiting for a sum that never comes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+from ray.util.placement_group import placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+from models.base import Model, ModelError, ModelSource, Reply, Request
+from pipeline.errors import UserError
+from pipeline.launch.devices import Fit, name_of, shards_of
+
+PLACE_SECONDS = 120
+"""How long the devices of a worker may take to become free."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The devices of one worker, reserved together.
+
+    group: Ray's placement group, a bundle a device.
+    cpus, gpus: what each process on a device takes of its cores and of its GPU.
+    """
+
+    fit: Fit
+    group: Any
+    cpus: float
+    gpus: float
+
+    @classmethod
+    def reserve(cls, fit: Fit, cores: int, gpus: int) -> list[Places]:
+        """The places of all workers. Raises UserError where others hold the devices."""
+        own = _whole(cores / (fit.workers * fit.devices))
+        bundle = {"CPU": own, "GPU": 1} if gpus else {"CPU": own}
+        groups = [placement_group([bundle] * fit.devices) for _ in range(fit.workers)]
+        if not all(group.wait(PLACE_SECONDS) for group in groups):
+            raise UserError(
+                f"{fit.workers} worker(s) x {fit.devices} device(s) were not free within "
+                f"{PLACE_SECONDS} s; does another job hold them?"
+            )
+        share = (_whole(own / fit.sharing), bool(gpus) / fit.sharing)
+        return [cls(fit, group, *share) for group in groups]
+
+    def options(self, device: int, idle: bool = False) -> dict[str, Any]:
+        """Ray's options for an actor on a device; idle: one that computes nothing there."""
+        return {
+            "num_cpus": 0 if idle else self.cpus,
+            "num_gpus": 0 if idle else self.gpus,
+            "scheduling_strategy": PlacementGroupSchedulingStrategy(self.group, device),
+        }
+
+
+def _whole(amount: float) -> float:
+    """The amount as Ray takes it: above one only whole numbers."""
+    return int(amount) if amount >= 1 else round(amount - 5e-5, 4)
+
+
+class ShardGroup:
+    """Answers requests with all ranks of a model together."""
+
+    def __init__(self, source: ModelSource, places: Places) -> None:
+        """Returns once every rank holds its part. Raises ModelError."""
+        first = places.fit.first[source]
+        actor: Any = ray.remote(_Rank)
+        self._ranks = [
+            actor.options(**places.options(first + number)).remote()
+            for number in range(shards_of(source))
+        ]
+        self._folder = tempfile.TemporaryDirectory(prefix="gauntlet-")
+        try:
+            meeting = self._meeting()
+            count = len(self._ranks)
+            _all(
+                rank.load.remote(source, number, count, meeting)
+                for number, rank in enumerate(self._ranks)
+            )
+        except RayError as error:
+            why = str(error).strip().splitlines()[-1]
+            raise ModelError(f"model {name_of(source)}: a rank could not load: {why}") from error
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """One reply a request, in order. Ends this process where the ranks cannot go on."""
+        told = ray.put(requests)
+        try:
+            replies: Sequence[Reply] = _all(rank.answer.remote(told) for rank in self._ranks)[0]
+        except RayError as error:
+            print(f"a rank of a shard group is lost: {error}", file=sys.stderr, flush=True)
+            os._exit(1)
+        return replies
+
+    def close(self) -> None:
+        """Frees the devices."""
+        for rank in self._ranks:
+            ray.kill(rank)
+        self._folder.cleanup()
+
+    def _meeting(self) -> str:
+        """Where the ranks meet: a URL for `models.shards.Rank`."""
+        if _own_address().startswith("127."):
+            # All on one machine: a file, so that no port is open that others could reach.
+            return (Path(self._folder.name) / "meeting").as_uri()
+        address: str = _all([self._ranks[0].address.remote()])[0]
+        return f"tcp://{address}"
+
+
+def _all(calls: Iterable[Any]) -> list[Any]:
+    """What each call gives. Raises as soon as one fails: ModelError where all ranks refuse the
+    same, in step, and RayError for anything else."""
+    calls = list(calls)
+    waiting = calls
+    try:
+        while waiting:
+            done, waiting = ray.wait(waiting)
+            ray.get(done)
+    except RayTaskError as error:
+        if isinstance(error.cause, ModelError):
+            raise error.cause from error
+        raise
+    found: list[Any] = ray.get(calls)
+    return found
+
+
+def _own_address() -> str:
+    return str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]
+
+
+class _Rank:
+    """What runs in a rank's process."""
+
+    def __init__(self) -> None:
+        self._part: Model | None = None
+        self._first = False
+
+    def address(self) -> str:
+        """A host and port of this node at which nobody listens yet."""
+        host = _own_address()
+        with socket.socket() as free:
+            free.bind((host, 0))
+            return f"{host}:{free.getsockname()[1]}"
+
+    def load(self, source: Any, number: int, count: int, meeting: str) -> None:
+        from models.shards import Rank
+
+        self._first = number == 0
+        self._part = source.load_part(Rank(number, count, meeting))
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply] | None:
+        """The first rank's replies are everybody's."""
+        assert self._part is not None
+        replies = self._part.answer(requests)
+        return replies if self._first else None

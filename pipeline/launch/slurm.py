@@ -1,0 +1,249 @@
+"""A sweep handed to SLURM: the job script, and its submission.
+
+The script asks for the nodes and runs `pipeline.launch.allocation`, which starts Ray over them and
+then the very command that was typed, with `launch=ray` in the place of `launch=slurm`.
+
+    <output_dir>/slurm/job.sh      the script
+    <output_dir>/slurm/<job>.log   what the job printed, over all its starts
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models import hub
+from models.base import ModelError
+from models.checkpoint import Checkpoint
+from models.files import local_folder
+from pipeline.config import CellConfig, Leaf, SweepConfig
+from pipeline.errors import UserError
+from pipeline.launch.cluster import patience
+from pipeline.log.records import write_atomically
+from pipeline.plan import build_cells
+from pipeline.sizing.workload import cast
+
+TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?")
+"""A time limit as sbatch reads it: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,@+-]*")
+OPTION = re.compile(r"--([a-z][a-z0-9-]*)(=[^\x00-\x1f\x7f]+)?")
+
+OWN_OPTIONS = {
+    "account", "array", "chdir", "cpus-per-task", "gpus-per-node", "job-name", "no-kill",
+    "no-requeue", "nodes", "ntasks", "ntasks-per-node", "open-mode", "output", "partition",
+    "requeue", "signal", "time", "wrap",
+}  # fmt: skip
+"""What `extra` may not say: the script says it already, or rests on its not being said."""
+
+PASSED_ON = {"nodes", "workers", "patience"}
+"""The settings that launch=ray has too."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked of SLURM, checked: no value can end its line or its word in the script."""
+
+    nodes: int
+    partition: str | None
+    account: str | None
+    time: str
+    gpus_per_node: int
+    cpus_per_task: int
+    extra: tuple[str, ...]
+    signal: int
+    requeues: int
+
+
+def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequence[str]) -> int:
+    """Writes the job script of a sweep and submits it, or with `dry_run` only prints it.
+
+    arguments: the command line, to be run again inside the job. Returns status 0. Raises UserError
+    for a value that SLURM would not take, for a sweep that could not be played, and where sbatch
+    refuses.
+    """
+    job = read_job(sweep.launch)
+    for path in check(cells):
+        said = f"model {path} is not on this machine; the nodes must have it when the job starts"
+        print(f"gauntlet: {said}", file=sys.stderr)
+    folder = sweep.output_dir.absolute() / "slurm"
+    text = script(job, folder, Path.cwd(), inside(arguments, sweep.launch))
+    if sweep.launch["dry_run"]:
+        print(text, end="")
+        return 0
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / "job.sh", text)
+    except OSError as error:
+        raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
+    number = submit(folder / "job.sh")
+    print(f"job {number} is submitted; it writes to {folder / f'{number}.log'}")
+    print(f"squeue -j {number} shows it, scancel {number} ends it; the same command goes on")
+    return 0
+
+
+def check(cells: Sequence[CellConfig]) -> list[str]:
+    """Builds every cell, so that what a config asks for in vain is said here, not hours later in a
+    queue. A checkpoint that is not here may be on the nodes: a stand-in takes its place.
+
+    Returns the paths of those checkpoints. Raises UserError.
+    """
+    known: list[Checkpoint] = []
+    casts = [cast(cell, known) for cell in cells]
+    away = {source for source in known if not _is_here(source)}
+    build_cells(
+        [
+            cell
+            for cell, acted in zip(cells, casts, strict=True)
+            if away.isdisjoint(acted.sources.values())
+        ]
+    )
+    return [source.path for source in known if source in away]
+
+
+def _is_here(source: Checkpoint) -> bool:
+    try:
+        folder = local_folder(source.path) or hub.cached_folder(source.path, source.revision)
+    except ModelError:  # neither a folder of this machine nor a name of the hub
+        return False
+    return folder is not None
+
+
+def read_job(launch: Leaf) -> Job:
+    """The launch config as a checked job. Raises UserError, one line for the first bad value."""
+    job = Job(
+        nodes=_count(launch, "nodes", 1),
+        partition=_name(launch, "partition"),
+        account=_name(launch, "account"),
+        time=str(launch["time"]),
+        gpus_per_node=_count(launch, "gpus_per_node", 0),
+        cpus_per_task=_count(launch, "cpus_per_task", 1),
+        extra=_options(launch["extra"]),
+        signal=_count(launch, "signal", 1),
+        requeues=_count(launch, "requeues", 0),
+    )
+    patience(launch)
+    limit = seconds(job.time)
+    if job.signal >= limit:
+        raise UserError(
+            f"launch.signal is {job.signal} seconds; it must be less than launch.time, which is "
+            f"{limit} seconds"
+        )
+    return job
+
+
+def seconds(time: str) -> int:
+    """A time limit in seconds. Raises UserError for what sbatch would not take."""
+    match = TIME.fullmatch(time)
+    total = 0
+    if match:
+        days, *parts = (None if part is None else int(part) for part in match.groups())
+        given = [part for part in parts if part is not None]
+        units = (3600, 60, 1) if days is not None or len(given) == 3 else (60, 1)
+        total = 86400 * (days or 0) + sum(a * b for a, b in zip(given, units, strict=False))
+    if total <= 0:
+        raise UserError(
+            f"launch.time is {time!r}; it must be a time as 90 (minutes), 12:00:00 or 2-12:00:00"
+        )
+    return total
+
+
+def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
+    """The text of the job script; every word of it that a config settled is quoted.
+
+    Raises UserError for a folder whose name would end its line.
+    """
+    if not str(folder).isprintable():
+        raise UserError(f"output_dir is {str(folder.parent)!r}; a job's must be printable")
+    options = [
+        f"--job-name=gauntlet-{folder.parent.name}",
+        f"--nodes={job.nodes}",
+        "--ntasks-per-node=1",
+        f"--cpus-per-task={job.cpus_per_task}",
+        f"--time={job.time}",
+        f"--signal=B:USR1@{job.signal}",
+        "--requeue",
+        "--no-kill",  # a node that is lost takes its workers along, not the job
+        "--open-mode=append",
+        f"--output={str(folder).replace('%', '%%')}/%j.log",
+    ]
+    if job.gpus_per_node:
+        options.append(f"--gpus-per-node={job.gpus_per_node}")
+    if job.partition is not None:
+        options.append(f"--partition={job.partition}")
+    if job.account is not None:
+        options.append(f"--account={job.account}")
+    options += job.extra
+    start = [sys.executable, "-m", "pipeline.launch.allocation", str(folder)]
+    start += [f"--requeues={job.requeues}", f"--seconds={job.signal}", "--", *arguments]
+    lines = ["#!/bin/bash", *(f"#SBATCH {shlex.quote(option)}" for option in options), ""]
+    lines += [f"cd {shlex.quote(str(cwd))} || exit", f"exec {shlex.join(start)}"]
+    return "\n".join(lines) + "\n"
+
+
+def inside(arguments: Sequence[str], launch: Leaf) -> list[str]:
+    """The same command line for inside the job: the allocation's Ray in the place of SLURM."""
+    mine = {f"launch.{key}" for key in launch.keys() - PASSED_ON}
+    kept: list[str] = []
+    for argument in arguments:
+        key = argument.partition("=")[0].lstrip("+")
+        if key == "launch":
+            kept += ["launch=ray", "launch.address=auto"]
+        elif key not in mine:
+            kept.append(argument)
+    if "launch=ray" not in kept:
+        kept += ["launch=ray", "launch.address=auto"]
+    return kept
+
+
+def submit(path: Path) -> str:
+    """Submits a script; returns the job's number. Raises UserError where that fails."""
+    try:
+        done = subprocess.run(["sbatch", "--parsable", str(path)], capture_output=True, text=True)
+    except OSError as error:
+        raise UserError(
+            "launch=slurm needs the command sbatch, which this machine lacks; "
+            "launch.dry_run=true prints the job script"
+        ) from error
+    if done.returncode:
+        raise UserError(f"sbatch refused {path}: {' '.join(done.stderr.split())}")
+    return done.stdout.strip().partition(";")[0]
+
+
+def _count(launch: Leaf, key: str, least: int) -> int:
+    value = launch[key]
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        return value
+    raise UserError(f"launch.{key} is {value!r}; it must be a whole number from {least} up")
+
+
+def _name(launch: Leaf, key: str) -> str | None:
+    value = launch[key]
+    if value is None or (isinstance(value, str) and NAME.fullmatch(value)):
+        return value
+    raise UserError(
+        f"launch.{key} is {value!r}; it must be a name of letters, digits and any of _ . , @ + -"
+    )
+
+
+def _options(extra: Any) -> tuple[str, ...]:
+    if not isinstance(extra, list):
+        raise UserError(f'launch.extra is {extra!r}; it must be a list, as in ["--mem=64G"]')
+    for option in extra:
+        match = OPTION.fullmatch(option) if isinstance(option, str) else None
+        if not match:
+            raise UserError(
+                f"launch.extra holds {option!r}; each must be one option of sbatch in one line, "
+                "as --mem=64G or --exclusive"
+            )
+        if match.group(1) in OWN_OPTIONS:
+            raise UserError(
+                f"launch.extra holds {option!r}; the job script settles --{match.group(1)} itself"
+            )
+    return tuple(extra)

@@ -1,0 +1,194 @@
+"""What a run tells while it goes: <output_dir>/status.json for `python -m pipeline.status`, and
+running figures for whoever tracks them.
+
+The file holds what the log cannot: how many deals are planned, which process plays, how fast it
+has been of late, and when it was last alive. It is replaced whole, every two seconds or so.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.log.events import event, redact
+from pipeline.log.records import Outcome, write_atomically
+from pipeline.plan import Cell, Plan, Task
+
+State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]
+FILE = "status.json"
+WRITE_SECONDS = 2.0
+WINDOW_SECONDS = 60.0
+"""The rate is that of the last minute, so that it follows a worker that is lost or joins."""
+
+
+@dataclass
+class Running:
+    """A cell's figures so far. Rates are over the gap-free deals: short games end first."""
+
+    rotations: int
+    matches: int = 0
+    decisions: int = 0
+    fallbacks: int = 0
+    tokens: int = 0
+    device_seconds: float = 0.0
+    deals: int = 0
+    judged: int = 0
+    won: float = 0.0
+    _open: defaultdict[int, list[bool | None]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, outcome: Outcome) -> None:
+        """Takes in a finished match."""
+        self.matches += 1
+        self.decisions += outcome.decisions
+        self.fallbacks += outcome.fallbacks
+        self.tokens += outcome.all_tokens
+        self.device_seconds += outcome.device_seconds
+        self._end(outcome.deal, outcome.won)
+
+    def skip(self, deal: int) -> None:
+        """A match of the deal was set aside: it has no result, but does not hold up the rest."""
+        self._end(deal, None)
+
+    def _end(self, deal: int, won: bool | None) -> None:
+        self._open[deal].append(won)
+        while len(self._open.get(self.deals, ())) >= self.rotations:
+            results = [won for won in self._open.pop(self.deals) if won is not None]
+            self.deals += 1
+            if results:
+                self.judged += 1
+                self.won += sum(results) / len(results)
+
+    @property
+    def win_rate(self) -> float | None:
+        """Over the gap-free deals; None before the first."""
+        return self.won / self.judged if self.judged else None
+
+
+class Live:
+    """The state of one run, written down while it goes; `with` marks how it ended."""
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        outcomes: Iterable[Outcome],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path, self._plan, self._clock = folder / FILE, plan, clock
+        self.cells = {cell.key: Running(len(cell.rotations)) for cell in plan.cells}
+        for outcome in outcomes:
+            if outcome.cell in self.cells and outcome.deal < plan.deals:
+                self.cells[outcome.cell].add(outcome)
+        self.state: State = "loading"
+        self.stopped: frozenset[str] = frozenset()
+        self.workers = 0
+        self._ended = 0
+        self._started, self._written = time.time(), -WRITE_SECONDS
+        self._marks: deque[tuple[float, int]] = deque()
+
+    def __enter__(self) -> Live:
+        self.write()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
+        if kind is not None:
+            self.state = "failed"
+            event("failed", logging.ERROR, error=f"{kind.__name__}: {error}")
+        self.write(redact(f"{error}") if kind is not None else None)
+        seconds = round(time.time() - self._started, 1)
+        event("end", state=self.state, played=self._ended, seconds=seconds)
+
+    def play(self, workers: int) -> None:
+        """The workers are ready."""
+        self.state, self.workers = "playing", workers
+        self._marks.append((self._clock(), 0))
+        event("models loaded", workers=workers, seconds=round(time.time() - self._started, 1))
+        self.write()
+
+    def judge(self) -> None:
+        """Play is over; the tables are being made."""
+        self.state = "judging"
+        self.write()
+
+    def about(self) -> dict[str, Any]:
+        """What is planned, and where."""
+        keys = ("experiment", "deals", "host", "process")
+        data = self._data(None)
+        return {**{key: data[key] for key in keys}, "cells": len(self._plan.cells)}
+
+    def finished(self, outcome: Outcome) -> None:
+        self._ended += 1
+        self.cells[outcome.cell].add(outcome)
+
+    def set_aside(self, task: Task, error: str) -> None:
+        self._ended += 1
+        self.cells[task.cell].skip(task.deal)
+        last = error.strip().splitlines()[-1]
+        event("set aside", logging.ERROR, match=task.match, cell=task.cell, error=last)
+
+    def tick(self, stopped: Iterable[str]) -> bool:
+        """Writes if it is time to; returns whether it did."""
+        if self._clock() - self._written < WRITE_SECONDS:
+            return False
+        self.stopped = frozenset(stopped)
+        self.write()
+        return True
+
+    @property
+    def rate(self) -> float | None:
+        """Matches a second of late; None before two looks."""
+        if len(self._marks) < 2:
+            return None
+        (first, before), (last, ended) = self._marks[0], self._marks[-1]
+        return (ended - before) / max(last - first, 1e-9)
+
+    def write(self, error: str | None = None) -> None:
+        """Replaces the file. A disk that cannot take it is the log's to report."""
+        self._written = self._clock()
+        if self._marks and self.state == "playing":
+            self._marks.append((self._written, self._ended))
+            while self._marks[-1][0] - self._marks[1][0] >= WINDOW_SECONDS:
+                self._marks.popleft()
+        try:
+            write_atomically(self._path, json.dumps(self._data(error), indent=1))
+        except OSError as failure:
+            event("status not written", logging.WARNING, error=str(failure))
+
+    def _data(self, error: str | None) -> dict[str, Any]:
+        return {
+            "state": self.state,
+            "started": self._started,
+            "updated": time.time(),
+            "host": socket.gethostname(),
+            "process": os.getpid(),
+            "experiment": self._plan.cells[0].experiment,
+            "deals": self._plan.deals,
+            "cells": {cell.key: _planned(cell, self._plan) for cell in self._plan.cells},
+            "stopped": sorted(self.stopped),
+            "workers": self.workers,
+            "played": self._ended,
+            "rate": self.rate,
+            "error": error,
+        }
+
+
+def _planned(cell: Cell, plan: Plan) -> int:
+    """Matches that the plan has for the cell."""
+    return plan.deals * len(cell.rotations)
+
+
+def read_status(folder: Path) -> dict[str, Any] | None:
+    """What the latest run of a folder wrote; None where no run did, or the file is damaged."""
+    try:
+        found = json.loads((folder / FILE).read_text())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,179 @@
+"""What tables need of a match, and a cell's matches in columns.
+
+A sweep keeps the outcome of every match that it has played. In columns one takes 80 bytes, so a
+million of them are 80 MB, and tables are made by arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+ROW = np.dtype(
+    [
+        ("match", "S16"),
+        ("value", "f8"),
+        *((name, "u4") for name in ("plies", "decisions", "forced", "fallbacks", "tokens")),
+        ("seconds", "f8"),
+        ("all_tokens", "u4"),
+        ("device_seconds", "f8"),
+        *((name, "u4") for name in ("replies", "malformed", "illegal", "unreported")),
+    ]
+)
+"""An outcome without its place: the fields after `match` are Outcome's after `rotation`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What tables need of a match. `decisions`, `forced`, `fallbacks` and `tokens` count the
+    subject's turns, `all_tokens` and `device_seconds` everybody's.
+
+    replies: what the subject's model answered, with those that were malformed or illegal; a
+    conversation has several a decision. unreported: choices of the subject's that its model gave no
+    probability.
+    """
+
+    match: str
+    cell: str
+    deal: int
+    rotation: int
+    value: float
+    plies: int
+    decisions: int
+    forced: int
+    fallbacks: int
+    tokens: int
+    seconds: float
+    all_tokens: int = 0
+    device_seconds: float = 0.0
+    replies: int = 0
+    malformed: int = 0
+    illegal: int = 0
+    unreported: int = 0
+
+    @property
+    def won(self) -> bool:
+        return self.value > 0
+
+
+def outcome(record: Mapping[str, Any]) -> Outcome:
+    """The outcome of a record; `value` is the measured seat's return."""
+    own = [decision for decision in record["decisions"] if decision["seat"] == record["subject"]]
+    forced = sum(decision["forced"] for decision in own)
+    answers = [answer for decision in own for answer in _answers(decision)]
+    return Outcome(
+        match=record["match"],
+        cell=record["cell"],
+        deal=record["deal"],
+        rotation=record["rotation"],
+        value=record["returns"][record["measured"]],
+        plies=record["plies"],
+        decisions=len(own) - forced,
+        forced=forced,
+        fallbacks=sum(decision["fallback"] for decision in own),
+        tokens=sum(decision["tokens"] for decision in own),
+        seconds=record["seconds"],
+        all_tokens=sum(decision["tokens"] for decision in record["decisions"]),
+        device_seconds=record.get("device_seconds", 0.0),  # not in older logs
+        replies=len(answers),
+        malformed=answers.count("malformed"),
+        illegal=answers.count("illegal"),
+        unreported=sum(
+            exchange.get("unreported", 0) for decision in own for exchange in decision["asked"]
+        ),
+    )
+
+
+def _answers(decision: Mapping[str, Any]) -> Sequence[Any]:
+    """What came of each reply of a model: as a method notes it, or else once a decision."""
+    once = [decision["status"]] if decision["asked"] else []
+    answers: Sequence[Any] = decision.get("notes", {}).get("answers", once)
+    return answers
+
+
+class Outcomes:
+    """A cell's outcomes by deal and then rotation, each at its own place in a table of rows.
+
+    rows: (deals, rotations) of ROW; a place without a match has an empty `match`.
+    """
+
+    def __init__(self, cell: str, rows: np.ndarray | None = None) -> None:
+        self.cell = cell
+        self._rows = np.zeros((0, 1), ROW) if rows is None else rows
+
+    @classmethod
+    def of(cls, cell: str, outcomes: Iterable[Outcome]) -> Outcomes:
+        kept = cls(cell)
+        for each in outcomes:
+            kept.add(each)
+        return kept
+
+    def add(self, outcome: Outcome) -> None:
+        """Takes in an outcome, unless its place has one."""
+        assert len(outcome.match) <= ROW["match"].itemsize, outcome.match
+        place = outcome.deal, outcome.rotation
+        if not self.has(*place):
+            self._make_room(*place)
+            self._rows[place] = _fields(outcome)
+
+    def has(self, deal: int, rotation: int) -> bool:
+        deals, rotations = self._rows.shape
+        return deal < deals and rotation < rotations and bool(self._rows[deal, rotation]["match"])
+
+    def first(self, deals: int) -> Outcomes:
+        """Those of the first `deals` deals; shares their memory."""
+        return Outcomes(self.cell, self._rows[:deals])
+
+    def complete_deals(self, rotations: int, aside: Collection[tuple[int, int]] = ()) -> int:
+        """How many deals, from the first on without a gap, have all their `rotations` matches; a
+        (deal, rotation) in `aside` counts as if it had one."""
+        places = max([len(self._rows), *(deal + 1 for deal, _ in aside)])
+        ended = np.zeros((places, rotations), bool)
+        played = self._played[:, :rotations]
+        ended[: played.shape[0], : played.shape[1]] = played
+        for place in aside:
+            ended[place] = True
+        gaps = np.flatnonzero(~ended.all(axis=1))
+        return int(gaps[0]) if len(gaps) else places
+
+    def column(self, name: str) -> np.ndarray:
+        """A field of all outcomes, in order; any of Outcome's but `cell`."""
+        if name in ("deal", "rotation"):
+            return np.nonzero(self._played)[name == "rotation"]
+        values: np.ndarray = self._rows[name][self._played]
+        return values
+
+    @property
+    def won(self) -> np.ndarray:
+        """Whether each match was won, in order."""
+        return self.column("value") > 0
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._played))
+
+    def __iter__(self) -> Iterator[Outcome]:
+        for deal, rows in enumerate(self._rows):
+            for rotation, (match, *fields) in enumerate(rows.tolist()):
+                if match:
+                    yield Outcome(match.decode(), self.cell, deal, rotation, *fields)
+
+    @property
+    def _played(self) -> np.ndarray:
+        """(deals, rotations): whether there is a match."""
+        played: np.ndarray = self._rows["match"] != b""
+        return played
+
+    def _make_room(self, deal: int, rotation: int) -> None:
+        deals, rotations = self._rows.shape
+        if deal >= deals or rotation >= rotations:
+            more = max(deal + 1, deals + deals // 2) if deal >= deals else deals
+            grown = np.zeros((more, max(rotation + 1, rotations)), ROW)
+            grown[:deals, :rotations] = self._rows
+            self._rows = grown
+
+
+_fields = attrgetter(*ROW.names or ())

@@ -1,0 +1,65 @@
+"""The progress of a run in the terminal that it was started from."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+SAY_EVERY = 10.0
+"""Seconds between progress lines where no bar can be drawn."""
+
+
+class Bar:
+    """A progress bar with matches a second and the time left; plain lines without a terminal.
+
+    quiet: nothing at all, where a person plays in this terminal. doing, done: the verb.
+    """
+
+    def __init__(
+        self,
+        out: Console,
+        total: int,
+        quiet: bool = False,
+        doing: str = "playing",
+        done: str = "played",
+    ) -> None:
+        self._out, self._total, self._done, self._verb = out, total, 0, done
+        self._lines = not (quiet or out.is_terminal)
+        self._started = self._said = time.monotonic()
+        self._progress = Progress(
+            TextColumn(doing),
+            BarColumn(bar_width=40),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=out,
+            disable=quiet or not out.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=total, rate="")
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+        if self._lines:
+            self._say()
+
+    def advance(self) -> None:
+        self._done += 1
+        self._progress.update(self._task, advance=1, rate=self._rate())
+        if self._lines and time.monotonic() - self._said > SAY_EVERY:
+            self._say()
+
+    def _rate(self) -> str:
+        return f"{self._done / max(time.monotonic() - self._started, 1e-3):,.1f} matches/s"
+
+    def _say(self) -> None:
+        self._said = time.monotonic()
+        left = (self._total - self._done) * (self._said - self._started) / max(self._done, 1)
+        reached = f"{self._verb} {self._done:,} of {self._total:,} matches"
+        self._out.print(f"{reached}, {self._rate()}, {left:.0f} s left")

@@ -1,0 +1,127 @@
+"""UNO Arena's tables as blocks of rows: the paper's, and ours from judged output_dirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from pipeline.papers.orders import read_csv
+from pipeline.papers.uno_arena_lines import (
+    Change,
+    Line,
+    change,
+    line,
+    measured,
+    printed,
+    wins_by_deck,
+    with_names,
+)
+from pipeline.papers.uno_arena_tables import Block
+
+TABLES = ("table2", "table3", "table3_rotated", "table4", "table5")
+FIVE = ("gpt-3.5", "gpt-4", "gemini-pro", "llama2", "chatglm3")
+"""Table 3's models in the order of their seats, by their files in conf/model."""
+VARIANTS = {
+    "tutri": "full",
+    "tutri_no_history": "minus_history",
+    "tutri_no_strategy": "minus_strategy",
+    "vanilla": "vanilla",
+}
+"""Table 5's rows by how the subject, player 1, is asked."""
+SUBJECT, OPPONENT = 1, 0
+Fallbacks = Literal["left_out", "counted"]
+
+
+def paper_block(told: Mapping[str, Any], table: str) -> Block:
+    """The paper's rows; none of Table 3 with rotated seats, which is ours."""
+    if table not in told:
+        return Block("paper", {})
+    found = printed(told, table, "changes") if "changes" in told[table] else {}
+    behind = ".tutri" if table == "table4" else ""
+    changes = {f"{player}{behind}": Change(one.measures) for player, one in found.items()}
+    return Block("paper", printed(told, table), changes, table == "table4")
+
+
+def our_block(
+    folders: Mapping[str, Path], table: str, threshold: float, fallbacks: Fallbacks = "left_out"
+) -> Block:
+    """Our rows of a table; none where nobody has played it. folders: output_dirs by table, and
+    under `five` that of the paper's five models together."""
+    if table not in folders:
+        return Block("ours", {})
+    found = measured(folders[table], threshold, fallbacks)
+    if table in ("table4", "table5"):
+        return _against_vanilla(folders[table], table, found)
+    lines = {}
+    for _, own in found.groupby(["cell", "player"], sort=False):
+        lines[_player(table, own, found)] = line(own)
+    if table == "table3" and "five" in folders:
+        together = measured(folders["five"], threshold, fallbacks)
+        lines |= {str(who): line(own) for who, own in together.groupby("who")}
+    return Block("ours", lines)
+
+
+def _player(table: str, own: pd.DataFrame, found: pd.DataFrame) -> str:
+    """What lines call a player. At a table of five a scripted player is told by the model there."""
+    who, prompt, cell = own[["who", "prompt", "cell"]].iloc[0]
+    if table == "table2":
+        return str(who)
+    if prompt:
+        return f"{who}.{prompt}"
+    models = found[(found["cell"] == cell) & (found["prompt"] != "")]["who"]
+    return f"{who}.with_{models.iloc[0]}"
+
+
+def _against_vanilla(folder: Path, table: str, found: pd.DataFrame) -> Block:
+    """Tables 4 and 5. Of each model, and way to ask it, the newest cell counts."""
+    subjects = found[found["player"] == SUBJECT].drop_duplicates("cell")
+    lines: dict[str, Line] = {}
+    changes: dict[str, Change] = {}
+    for model, own in subjects.groupby("who", sort=False):
+        cells = dict(zip(own["prompt"], own["cell"], strict=True))
+        at = {(prompt, player): line(_rows(found, cell, player))
+              for prompt, cell in cells.items() for player in (OPPONENT, SUBJECT)}  # fmt: skip
+        if "tutri" not in cells:
+            continue
+        whole = wins_by_deck(folder, cells["tutri"], SUBJECT)
+        if table == "table4":
+            lines[f"{model}.vanilla"] = at["tutri", OPPONENT]
+            lines[f"{model}.tutri"] = at["tutri", SUBJECT]
+            wins = (whole, wins_by_deck(folder, cells["tutri"], OPPONENT))
+            both = (at["tutri", SUBJECT], at["tutri", OPPONENT])
+            changes[f"{model}.tutri"] = change(*both, wins)
+            continue
+        for prompt in (one for one in VARIANTS if one in cells):
+            player = f"{model}.{VARIANTS[prompt]}"
+            lines[player] = at[prompt, SUBJECT]
+            if prompt != "tutri":
+                wins = (wins_by_deck(folder, cells[prompt], SUBJECT), whole)
+                changes[player] = change(lines[player], at["tutri", SUBJECT], wins)
+    return Block("ours", lines, changes, table == "table4")
+
+
+def _rows(found: pd.DataFrame, cell: str, player: int) -> pd.DataFrame:
+    return found[(found["cell"] == cell) & (found["player"] == player)]
+
+
+def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[str]:
+    """The players of a table that an order for these models asks for."""
+    if table == "table2":
+        return [*scripted, *models]
+    if table == "table4":
+        return [f"{model}.{prompt}" for model in models for prompt in ("vanilla", "tutri")]
+    if table == "table5":
+        return [f"{model}.{variant}" for model in models for variant in VARIANTS.values()]
+    seats = [f"{player}.with_{{0}}" for player in ("random", "rule", "search")]
+    seats += ["{0}.vanilla", "{0}.tutri"]
+    return [seat.format(model) for model in models for seat in seats]
+
+
+def traced(folder: Path) -> pd.DataFrame:
+    """traces.csv with `who`; where two cells of one name have a deck, that of the newer."""
+    stands = with_names(read_csv(folder / "metrics" / "traces.csv", "name"))
+    newest = stands.drop_duplicates(["cell", "deal"], keep="last")["match"]
+    return stands[stands["match"].isin(newest)]

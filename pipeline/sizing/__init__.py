@@ -1,0 +1,1 @@
+"""What a sweep will need of memory and hours, reckoned beforehand."""

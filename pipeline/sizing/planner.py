@@ -1,0 +1,239 @@
+"""Sizing a sweep before it runs: what fits on which devices, and how long it may take.
+
+    python -m pipeline.plan model=llama70b prompt=cloze deals=10000 --hardware 8xH100
+
+takes what `pipeline.run` takes. The models are not loaded: their shapes stand in
+`hardware.py` or in their config.json. How many decisions a match asks for, and how long prompts
+are, comes from playing a few matches with answers made up.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from models.checkpoint import Checkpoint
+from models.memory import PACK_MOST, bytes_per_token, state_bytes
+from pipeline import run
+from pipeline.baseline import measure
+from pipeline.config import CellConfig, SweepConfig
+from pipeline.errors import UserError
+from pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
+from pipeline.sizing.workload import SAMPLE, Work, cast, sampled
+from pipeline.sweep import planned_deals
+from pipeline.tables.table import console, short
+
+USABLE = 0.9
+"""The share of a device's memory that is planned with."""
+EFFICIENCY = 0.4
+"""The share of a data sheet's rate that the engine is planned to reach: of a large product some
+80% is reached in practice, and of that the engine a half or more (docs/performance.md)."""
+HOST_SECONDS = 0.001
+"""What a worker's own program takes a decision, beside the device: rules, prompts, tokens, log."""
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A replica's memory, in GiB a device, and how many devices and replicas there are."""
+
+    weights: float
+    cache: float
+    activations: float
+    shards: int
+    replicas: int
+
+    @property
+    def memory(self) -> float:
+        return self.weights + self.cache + self.activations
+
+
+@dataclass
+class Load:
+    """A model of the sweep: its shape, and what the sweep's cells will ask it."""
+
+    name: str
+    source: Checkpoint
+    shape: Shape
+    work: Work = field(default_factory=Work)
+    cells: int = 0
+
+
+def fit(load: Load, count: int, device: Device) -> Fit:
+    """The fewest shards that hold a replica, or those that the config asks for.
+
+    Weights and kept keys and values are cut into shards; the activations of a pass are not, as
+    every rank computes all tokens. Raises UserError, with the sum, where it does not fit.
+    """
+    heads = load.shape.num_attention_heads
+    asked = load.source.shards
+    ways = [asked] if asked > 1 else [n for n in range(1, count + 1) if heads % n == 0]
+    tried = [_replica(load, shards, count, device) for shards in ways]
+    for found in tried:
+        if found.memory <= USABLE * device.memory and found.shards <= count:
+            return found
+    last = tried[-1]
+    raise UserError(
+        f"model={load.name} does not fit {count} x {device.name} in {last.shards} shard(s): "
+        f"{last.weights:.1f} weights + {last.cache:.1f} cache + {last.activations:.1f} activations "
+        f"= {last.memory:.1f} GiB a device, and {USABLE:.0%} of {device.memory:.1f} GiB are usable"
+    )
+
+
+def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
+    size, shape = BYTES[load.source.dtype], load.shape
+    weights = shape.parameters * (1 if load.source.quantization == "fp8" else size)
+    kept = sum(load.work.statics.values()) * state_bytes(shape, size)
+    return Fit(
+        weights=weights / shards / GIB,
+        cache=kept / shards / GIB,
+        activations=_pack(device) * bytes_per_token(shape, size) / GIB,
+        shards=shards,
+        replicas=count // shards,
+    )
+
+
+def _pack(device: Device) -> int:
+    return PACK_MOST["cpu" if device.name == "cpu" else "cuda"]
+
+
+@dataclass(frozen=True)
+class Hours:
+    """How long the sweep's decisions take: prompt by prompt, and packed."""
+
+    logical: float
+    packed: float
+
+
+def hours(load: Load, found: Fit, device: Device, efficiency: float) -> Hours:
+    """Operations over the rate that is planned with, or the time to read the weights once a pass
+    if that is longer; a pass is one prompt, or a pack of many decisions' trees.
+
+    Operations: T (2 N + 4 L d c) for T tokens after c others, 2 d V for an answer. Packed, the
+    worker's own program works beside the device, and counts where it is slower.
+    """
+    work, shape = load.work, load.shape
+    rate = found.shards * device.rate * 1e12 * efficiency
+    read = found.weights * GIB / (device.bandwidth * 1e12)
+    context = work.sent / max(work.prompts, 1)
+    token, head = shape.operations(context / 2), work.prompts * shape.head_operations()
+    logical = max((work.sent * token + head) / rate, work.prompts * read)
+    packs = work.packed / _pack(device)
+    packed = max((work.packed * token + head) / rate, packs * read, work.decisions * HOST_SECONDS)
+    writing = work.written * max(token / rate, read)
+    both = writing / found.replicas / 3600
+    return Hours(logical / found.replicas / 3600 + both, packed / found.replicas / 3600 + both)
+
+
+def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], int]:
+    """Every checkpoint of the sweep with what all its cells will ask it; and the deals a cell."""
+    known: list[Checkpoint] = []
+    casts = [cast(config, known) for config in cells]
+    if not known:
+        raise UserError("no cell of this sweep asks a checkpoint: there is nothing to size")
+    built = {acted.cell.key: acted.cell for acted in casts}
+    auto = sweep.deals == "auto"
+    baselines = {key: measure(cell, sweep.seed) if auto else None for key, cell in built.items()}
+    deals = planned_deals(sweep, baselines)
+    found = [
+        Load(source.path.rpartition("/")[2], source, shape_of(source.path)) for source in known
+    ]
+    for acted in {acted.cell.key: acted for acted in casts}.values():
+        matches = deals * len(acted.cell.rotations)
+        for source, work in sampled(acted, sweep.seed).items():
+            load = found[known.index(source)]
+            load.work = load.work.plus(work, matches / SAMPLE)
+            load.cells += 1
+    return found, deals
+
+
+def show(
+    out: Console,
+    cells: Sequence[CellConfig],
+    sweep: SweepConfig,
+    hardware: str,
+    efficiency: float,
+) -> None:
+    """Prints what fits and how long it takes. Raises UserError."""
+    count, device = devices(hardware)
+    found, deals = loads(cells, sweep)
+    fits = [fit(load, count, device) for load in found]
+    out.print(
+        f"{cells[0].experiment}: {deals:,} deals a cell on {count} x {device.name} "
+        f"({device.memory:g} GiB, {device.rate:g} TFLOP/s, {device.bandwidth:g} TB/s each)\n"
+    )
+    out.print(_memory(found, fits))
+    out.print()
+    took = [hours(load, f, device, efficiency) for load, f in zip(found, fits, strict=True)]
+    out.print(_time(found, took))
+    foot = (
+        f"Counted in {SAMPLE} matches a cell with made-up answers; tokens estimated from the text. "
+        f"Hours: at {efficiency:.0%} of the data sheet's rate, once models are "
+        "loaded; prompt by prompt, and packed as the engine does. Traffic between shards is left "
+        "out. Models of one sweep share the devices: give large ones an output_dir each."
+    )
+    out.print(Text(foot, style="dim"))
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if place else "left", no_wrap=bool(place))
+    return table
+
+
+def _memory(found: Sequence[Load], fits: Sequence[Fit]) -> Table:
+    table = _table(
+        *("GiB a device", "parameters", "weights", "cache", "pass", "sum", "shards", "replicas")
+    )
+    for load, own in zip(found, fits, strict=True):
+        sizes = (own.weights, own.cache, own.activations, own.memory)
+        table.add_row(
+            load.name,
+            short(load.shape.parameters),
+            *(f"{size:.1f}" for size in sizes),
+            str(own.shards),
+            str(own.replicas),
+        )
+    return table
+
+
+def _time(found: Sequence[Load], took: Sequence[Hours]) -> Table:
+    table = _table(
+        *("work", "cells", "decisions", "tokens as sent", "packed", "hours as sent", "packed")
+    )
+    for load, own in zip(found, took, strict=True):
+        work = load.work
+        amounts = (work.decisions, work.sent + work.written, work.packed + work.written)
+        table.add_row(
+            load.name,
+            str(load.cells),
+            *map(short, amounts),
+            f"{own.logical:,.2f}",
+            f"{own.packed:,.2f}",
+        )
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.plan",
+        description="What a sweep needs: memory, shards, replicas, decisions, tokens, hours.",
+        epilog="All other arguments are those of pipeline.run.",
+    )
+    parser.add_argument("--hardware", required=True, help="such as 8xH100, 2xA100-40, 16xcpu")
+    parser.add_argument(
+        "--efficiency", type=float, default=EFFICIENCY, help="share of the data sheet's rate"
+    )
+    given, overrides = parser.parse_known_args(arguments)
+
+    def plan(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        show(console(), cells, sweep, given.hardware, given.efficiency)
+        return 0
+
+    return run.main(overrides, plan)

@@ -1,0 +1,1 @@
+"""What a log adds up to: rows, views for a terminal, figures, sentences."""

@@ -1,0 +1,264 @@
+"""What a study of letters shows: the model's prior, and how far cheaper debiasing agrees.
+
+It reads the decisions of cells whose method notes what cheaper methods would have chosen
+(`agents/prompting/label_study.py`), writes two tables and puts them as sheets before a person:
+
+    labels.csv      a row for each cell, number of options and letter
+    debiasing.csv   a row for each cell, method and number of options, and one for all of them
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from agents.prompting.cloze import LETTERS
+from pipeline.log.records import read_records, write_atomically
+from pipeline.tables.summary import CellResults
+from pipeline.tables.table import Sheet, number, percent
+from stats.paired import clustered_mean
+from stats.proportions import wilson
+
+FULL = "full rotation"
+ALL = "all"
+SHOWN = 12
+"""The largest number of options that has a row for people; the files hold every one."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The two tables, ready to be written: see LABEL_COLUMNS and DEBIASING_COLUMNS."""
+
+    labels: pd.DataFrame
+    debiasing: pd.DataFrame
+
+    def write(self, folder: Path) -> None:
+        write_atomically(folder / "labels.csv", self.labels.to_csv(index=False))
+        write_atomically(folder / "debiasing.csv", self.debiasing.to_csv(index=False))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One decision by full rotation: its letters' shares, and what cheaper methods would do.
+
+    shares: the probability of each letter among the letters, in the mean over the rotations.
+    mass: the probability of all letters together among all tokens, likewise.
+    """
+
+    deal: int
+    options: int
+    chosen: int
+    shares: tuple[float, ...]
+    mass: float
+    cheaper: Mapping[str, Mapping[str, Any]]
+
+
+def study(folder: Path, results: Sequence[CellResults]) -> Study | None:
+    """The tables of the cells that were studied, on their gap-free deals; None without any."""
+    labels: list[dict[str, Any]] = []
+    debiasing: list[dict[str, Any]] = []
+    for result in results:
+        if _is_study(folder, result):
+            seen = list(_decisions(folder, result))
+            cell = {"cell": result.about.name}
+            labels.extend({**cell, **row} for row in _label_rows(seen))
+            debiasing.extend({**cell, **row} for row in _method_rows(seen))
+    if not labels:
+        return None
+    methods = pd.DataFrame(debiasing)[DEBIASING_COLUMNS].astype({"agreed": "Int64"})
+    return Study(pd.DataFrame(labels)[LABEL_COLUMNS], methods)
+
+
+def _is_study(folder: Path, result: CellResults) -> bool:
+    """Whether the subject's first decision that no fallback took has the notes of a study."""
+    for record in read_records(folder, result.about.stem):
+        for decision in _own_choices(record):
+            if not decision["fallback"]:
+                return "cheaper" in decision.get("notes", ())
+    return False
+
+
+def _decisions(folder: Path, result: CellResults) -> Iterator[_Seen]:
+    kept = {outcome.match for outcome in result.outcomes}
+    for record in read_records(folder, result.about.stem):
+        if record["match"] in kept:
+            kept.remove(record["match"])
+            for decision in _own_choices(record):
+                if not decision["fallback"]:
+                    yield _seen(record["deal"], decision)
+
+
+def _own_choices(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The subject's decisions on turns with a choice."""
+    for decision in record["decisions"]:
+        if decision["seat"] == record["subject"] and not decision["forced"]:
+            yield decision
+
+
+def _seen(deal: int, decision: Mapping[str, Any]) -> _Seen:
+    (asked,) = decision["asked"]
+    rows = np.array(asked["logprobs"], float)  # null, a log of zero, becomes nan
+    rows = np.exp(np.where(np.isnan(rows), -np.inf, rows))
+    mass = rows.sum(axis=1, keepdims=True)
+    shares = np.divide(rows, mass, out=np.full_like(rows, 1 / rows.shape[1]), where=mass > 0)
+    return _Seen(
+        deal=deal,
+        options=len(decision["options"]),
+        chosen=decision["chosen"],
+        shares=tuple(shares.mean(axis=0)),
+        mass=float(mass.mean()),
+        cheaper=decision["notes"]["cheaper"],
+    )
+
+
+LABEL_COLUMNS = [
+    *("cell", "options", "letter", "decisions", "probability", "ci_low", "ci_high", "mass"),
+]
+
+
+def _label_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
+    """The mean share of each letter, whatever stood beside it; the interval clusters by deal."""
+    for options, some in _by_options(seen):
+        deals = [one.deal for one in some]
+        for place in range(min(options, len(LETTERS))):
+            mean = clustered_mean([one.shares[place] for one in some], deals)
+            yield {
+                "options": options,
+                "letter": LETTERS[place],
+                "decisions": len(some),
+                "probability": mean.estimate,
+                "ci_low": mean.low,
+                "ci_high": mean.high,
+                "mass": float(np.mean([one.mass for one in some])),
+            }
+
+
+DEBIASING_COLUMNS = [
+    *("cell", "method", "options", "decisions", "prompts", "preparation"),
+    *("prompts_with_preparation", "agreed", "agreement", "ci_low", "ci_high"),
+]
+
+
+def _method_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
+    """What each method costs and how often it chooses as full rotation does (Wilson interval).
+
+    prompts: a decision; preparation: prompts of a worker before the first match, which
+    prompts_with_preparation spreads over all decisions of the cell.
+    """
+    if not seen:
+        return
+    groups = [(ALL, seen), *((str(options), some) for options, some in _by_options(seen))]
+    for method in (FULL, *seen[0].cheaper):
+        preparation = 0 if method == FULL else seen[0].cheaper[method]["prompts"]
+        for options, some in groups:
+            prompts = np.mean([one.options for one in some]) if method == FULL else 1.0
+            yield {
+                "method": method,
+                "options": options,
+                "decisions": len(some),
+                "prompts": prompts,
+                "preparation": preparation,
+                "prompts_with_preparation": prompts + preparation / len(seen),
+                **({} if method == FULL else _agreement(method, some)),
+            }
+
+
+def _agreement(method: str, seen: Sequence[_Seen]) -> dict[str, Any]:
+    agreed = sum(one.cheaper[method]["chosen"] == one.chosen for one in seen)
+    interval = wilson(agreed, len(seen))
+    return {
+        "agreed": agreed,
+        "agreement": float(interval.estimate),
+        "ci_low": float(interval.low),
+        "ci_high": float(interval.high),
+    }
+
+
+def _by_options(seen: Sequence[_Seen]) -> Iterator[tuple[int, list[_Seen]]]:
+    for options in sorted({one.options for one in seen}):
+        yield options, [one for one in seen if one.options == options]
+
+
+def sheets(found: Study, names: Mapping[str, str]) -> Iterator[Sheet]:
+    """The tables for people, a few sheets a cell; `names` are short names of the cells."""
+    for cell, labels in found.labels.groupby("cell", sort=False):
+        debiasing = found.debiasing[found.debiasing["cell"] == cell]
+        yield _prior_sheet(names[str(cell)], labels[labels["options"] <= SHOWN])
+        yield _cost_sheet(names[str(cell)], debiasing[debiasing["options"] == ALL])
+        yield _agreement_sheet(names[str(cell)], debiasing[debiasing["options"] != ALL])
+
+
+def _prior_sheet(name: str, labels: pd.DataFrame) -> Sheet:
+    letters = LETTERS[: labels["options"].max()]
+    rows = []
+    for options, some in labels.groupby("options"):
+        reach = (some["ci_high"] - some["ci_low"]).max() / 2
+        told = [percent(value)[:-1] for value in some["probability"]]
+        told += [""] * (len(letters) - len(told))
+        count, mass = some["decisions"].iloc[0], some["mass"].iloc[0]
+        rows.append([f"{options}", f"{count:,}", *told, percent(reach)[:-1], percent(mass)])
+    foot = (
+        "Mean probability (%) of each letter among the letters over all rotations of the options, "
+        "so whatever stands beside it; without a prior all in a row are 100 / options. "
+        "+-: widest half of a row's 95% intervals (by deal). mass: all letters among all tokens."
+    )
+    headings = ["options", "decisions", *letters, "+-", "mass"]
+    return Sheet(f"Letter prior of {name}", headings, rows, foot)
+
+
+def _cost_sheet(name: str, debiasing: pd.DataFrame) -> Sheet:
+    rows = []
+    for _, row in debiasing.iterrows():
+        rows.append(
+            [
+                row["method"],
+                number(row["prompts"], ".2f"),
+                f"{row['preparation']:,}",
+                number(row["prompts_with_preparation"], ".2f"),
+                f"{row['decisions']:,}",
+                percent(row["agreement"]),
+                _interval(row),
+            ]
+        )
+    foot = (
+        "preparation: prompts that each worker asks once, before the first match; the next column "
+        "spreads them over the decisions here. agrees: chooses as full rotation does (Wilson)."
+    )
+    headings = [
+        *("method", "prompts/decision", "preparation", "with it", "decisions", "agrees", "95%"),
+    ]
+    return Sheet(f"Debiasing of {name}", headings, rows, foot)
+
+
+def _agreement_sheet(name: str, debiasing: pd.DataFrame) -> Sheet:
+    cheaper = [method for method in debiasing["method"].unique() if method != FULL]
+    rows = []
+    for options, some in debiasing.groupby("options", sort=False):
+        if int(str(options)) <= SHOWN:
+            by_method = some.set_index("method")
+            told = [
+                text
+                for method in cheaper
+                for text in (
+                    percent(by_method.loc[method, "agreement"]),
+                    _interval(by_method.loc[method]),
+                )
+            ]
+            rows.append([str(options), f"{some['decisions'].iloc[0]:,}", *told])
+    headings = ["options", "decisions", *(h for method in cheaper for h in (method, "95%"))]
+    foot = (
+        "How often each method chooses as full rotation does. "
+        f"All rows, also of more than {SHOWN} options: labels.csv, debiasing.csv."
+    )
+    return Sheet(f"Agreement with full rotation of {name}", headings, rows, foot)
+
+
+def _interval(row: pd.Series[Any]) -> str:
+    low, high = row["ci_low"], row["ci_high"]
+    return "-" if math.isnan(low) else f"{percent(low)[:-1]}-{percent(high)}"

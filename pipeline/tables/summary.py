@@ -1,0 +1,292 @@
+"""From outcomes to the two tables: a row a cell, and a row for every two cells.
+
+Only the gap-free prefix of a cell's deals counts: short games finish first, so a table over
+whatever has finished would favour whoever wins short games.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.baseline import Baseline
+from pipeline.errors import UserError
+from pipeline.log.outcomes import Outcomes
+from pipeline.plan import Cell, stem
+from stats.multiple import holm
+from stats.paired import clustered_mean, clustered_z, count_pairs, mcnemar, sign_flip
+from stats.proportions import one_sample_z, two_sample_z, wilson
+
+PERMUTATION_SEED = 0
+
+
+@dataclass(frozen=True)
+class About:
+    """What the tables need to know of a cell; kept beside its records.
+
+    cards: what the deals hang on besides the seed; cells of equal `cards` meet equal deals.
+    helping: whether the subject plays for another seat's win.
+    """
+
+    key: str
+    name: str
+    experiment: str
+    labels: Mapping[str, str]
+    rotations: int
+    baseline: Baseline | None
+    cards: str
+    helping: bool
+
+    @classmethod
+    def of(cls, cell: Cell, baseline: Baseline | None) -> About:
+        labels = dict(cell.labels)
+        rotations, helping = len(cell.rotations), cell.players[cell.subject].helps is not None
+        cards = f"{cell.identity['game']['class']}, {len(cell.players)} seats"
+        return cls(
+            cell.key, cell.name, cell.experiment, labels, rotations, baseline, cards, helping
+        )
+
+    @property
+    def stem(self) -> str:
+        return stem(self.name, self.key)
+
+    def data(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read_abouts(folder: Path) -> list[About]:
+    """Every cell that an output_dir holds, oldest first. Raises UserError where there is none."""
+    paths = sorted((folder / "cells").glob("*.json"), key=lambda path: path.stat().st_mtime)
+    if not paths:
+        raise UserError(f"{folder} holds no finished or begun sweep")
+    abouts = []
+    for path in paths:
+        data = json.loads(path.read_text())
+        fields = {field: data[field] for field in About.__dataclass_fields__}
+        baseline = fields["baseline"]
+        fields["baseline"] = Baseline(**baseline) if baseline else None
+        abouts.append(About(**fields))
+    return abouts
+
+
+@dataclass(frozen=True)
+class CellResults:
+    """A cell's outcomes on the gap-free prefix of its deals, by deal and then rotation."""
+
+    about: About
+    outcomes: Outcomes
+    complete_deals: int
+    set_aside: int
+
+    def win_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """The deals that have a match, in order, and the share of each one's matches that is
+        won."""
+        deals, places = np.unique(self.outcomes.column("deal"), return_inverse=True)
+        return deals, np.bincount(places, self.outcomes.won) / np.bincount(places)
+
+
+def collect(
+    abouts: Sequence[About],
+    outcomes: Mapping[str, Outcomes],
+    set_aside: Iterable[Mapping[str, Any]],
+    deals: int | None,
+) -> list[CellResults]:
+    """Cuts each cell's outcomes, found by its key, to the gap-free prefix of at most `deals` deals.
+
+    A match that was set aside fills its place in the prefix but has no outcome.
+    """
+    aside: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    for entry in set_aside:
+        aside[entry["cell"]].add((entry["deal"], entry["rotation"]))
+    return [
+        _prefix(about, outcomes.get(about.key, Outcomes(about.key)), aside[about.key], deals)
+        for about in abouts
+    ]
+
+
+def _prefix(
+    about: About, played: Outcomes, aside: set[tuple[int, int]], deals: int | None
+) -> CellResults:
+    empty = {place for place in aside if not played.has(*place)}
+    complete = played.complete_deals(about.rotations, empty)
+    if deals is not None:
+        complete = min(complete, deals)
+    return CellResults(
+        about, played.first(complete), complete, sum(deal < complete for deal, _ in empty)
+    )
+
+
+def summary_table(results: Sequence[CellResults]) -> pd.DataFrame:
+    """summary.csv: a row a cell."""
+    return tabulated([_row(result) for result in results])
+
+
+def tabulated(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as summary.csv has them, with Holm's correction over each experiment's."""
+    others = {**dict.fromkeys(ADJUSTED, np.nan), "all_tokens": 0, "device_seconds": 0.0}
+    others |= {**dict.fromkeys(REPLIES, np.nan), "replies": 0, "unreported": 0}
+    table = pd.DataFrame([{**others, **row} for row in rows])
+    table["p_holm"] = table.groupby("experiment")["p_value"].transform(
+        lambda p: holm(p.to_numpy(float))
+    )
+    return table[SUMMARY_COLUMNS]
+
+
+ADJUSTED = ("adjusted", "adj_low", "adj_high")
+"""The luck-adjusted win rate and its 95% interval, from `pipeline/judging/luck.py`."""
+
+REPLIES = ("replies", "malformed_rate", "illegal_rate", "unreported")
+"""How many replies of the subject's model were read, what share of them was malformed and illegal,
+and to how many choices it gave no probability. A reply is not a decision: `fallbacks` counts those
+that no reply settled."""
+
+SUMMARY_COLUMNS = [
+    *("experiment", "game", "agent", "model", "prompt", "seats", "deals", "matches", "wins"),
+    *("win_rate", "ci_low", "ci_high", "baseline", "baseline_n", "z", "p_value", "p_holm"),
+    *("z_two_sample", "p_two_sample", "complete_deals", "set_aside", "decisions", "forced"),
+    *("fallbacks", "decisions_per_s", "draws", "tokens", "cell"),
+    "source",
+    *ADJUSTED,
+    *("all_tokens", "device_seconds"),
+    *REPLIES,
+]
+"""`all_tokens` and `device_seconds` are what the matches cost, all seats; `tokens` are the
+subject's. `source` says where a row's figures come from: matches, each in the log, or simulated,
+counts of games between scripted players that the compiled game played and nobody wrote down."""
+
+
+def _row(result: CellResults) -> dict[str, Any]:
+    outcomes, about = result.outcomes, result.about
+    matches, wins = len(outcomes), int(outcomes.won.sum())
+    totals = {name: outcomes.column(name).sum().item() for name in SUMMED}
+    decisions, seconds, replies = (totals[name] for name in ("decisions", "seconds", "replies"))
+    return {
+        "experiment": about.experiment,
+        **{group: about.labels[group] for group in ("game", "agent", "model", "prompt", "seats")},
+        "deals": len(np.unique(outcomes.column("deal"))),
+        "matches": matches,
+        "wins": wins,
+        **rates(result, wins, matches),
+        "complete_deals": result.complete_deals,
+        "set_aside": result.set_aside,
+        **{name: totals[name] for name in ("decisions", "forced", "fallbacks", "tokens")},
+        "decisions_per_s": decisions / seconds if seconds else np.nan,
+        "draws": int((outcomes.column("value") == 0).sum()),
+        "cell": about.name,
+        "source": "matches",
+        "all_tokens": totals["all_tokens"],
+        "device_seconds": round(totals["device_seconds"], 3),
+        "replies": replies,
+        "malformed_rate": totals["malformed"] / replies if replies else np.nan,
+        "illegal_rate": totals["illegal"] / replies if replies else np.nan,
+        "unreported": totals["unreported"],
+    }
+
+
+SUMMED = (
+    *("decisions", "forced", "fallbacks", "seconds"),
+    *("tokens", "all_tokens", "device_seconds"),
+    *("replies", "malformed", "illegal", "unreported"),
+)
+
+
+def rates(result: CellResults, wins: int, matches: int) -> dict[str, Any]:
+    """Win rate, interval and tests; clustered by deal where a deal holds several matches."""
+    baseline = result.about.baseline
+    rate = baseline.rate if baseline else np.nan
+    if result.about.rotations > 1:
+        mean = clustered_mean(result.outcomes.won, result.outcomes.column("deal"))
+        low, high = mean.low, mean.high
+        single = clustered_z(mean, rate)
+        double = clustered_z(mean, rate, baseline.error if baseline else np.nan)
+    else:
+        interval = wilson(wins, matches)
+        low, high = float(interval.low), float(interval.high)
+        single = one_sample_z(wins, matches, rate)
+        games = (baseline.wins, baseline.games) if baseline else (0, 0)
+        double = two_sample_z(wins, matches, *games)
+    return {
+        "win_rate": wins / matches if matches else np.nan,
+        "ci_low": low,
+        "ci_high": high,
+        "baseline": rate,
+        "baseline_n": baseline.games if baseline else 0,
+        "z": single.z,
+        "p_value": single.p_value,
+        "z_two_sample": double.z,
+        "p_two_sample": double.p_value,
+    }
+
+
+PAIR_COLUMNS = [
+    *("cell_a", "cell_b", "deals", "a_only", "b_only", "difference", "ci_low", "ci_high"),
+    *("p_mcnemar", "p_holm", "correlation", "p_permutation"),
+]
+
+
+def pairs_table(results: Sequence[CellResults]) -> pd.DataFrame:
+    """pairs.csv: every two cells that meet the same deals, on those that both have finished."""
+    return paired(
+        (a, b) for a, b in itertools.combinations(results, 2) if a.about.cards == b.about.cards
+    )
+
+
+def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
+    """A row for each two cells, which must have met the same cards on a deal of the same number.
+
+    One match a deal: exact McNemar. Several (rotated seats): a deal's mean is compared, by a
+    paired permutation test with an interval clustered by deal, and p_mcnemar stays empty.
+    Holm's family is the rows.
+    """
+    pairs = [_pair(a, b) for a, b in cells]
+    table = pd.DataFrame(pairs, columns=[c for c in PAIR_COLUMNS if c != "p_holm"])
+    tested = table["p_mcnemar"].fillna(table["p_permutation"]).to_numpy(float)
+    table["p_holm"] = holm(tested)
+    return table[PAIR_COLUMNS]
+
+
+def _pair(a: CellResults, b: CellResults) -> dict[str, Any]:
+    (deals_a, rates_a), (deals_b, rates_b) = a.win_rates(), b.win_rates()
+    shared, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
+    x, y = rates_a[in_a], rates_b[in_b]
+    row = {
+        "cell_a": a.about.name,
+        "cell_b": b.about.name,
+        "deals": len(shared),
+        "a_only": int((x > y).sum()),
+        "b_only": int((y > x).sum()),
+    }
+    if a.about.rotations == b.about.rotations == 1:
+        test = mcnemar(count_pairs(x, y))
+        return {
+            **row,
+            "difference": test.difference,
+            "ci_low": test.low,
+            "ci_high": test.high,
+            "p_mcnemar": test.p_value,
+            "correlation": test.phi,
+            "p_permutation": np.nan,
+        }
+    mean, flips = clustered_mean(x - y, shared), sign_flip(x, y, PERMUTATION_SEED)
+    return {
+        **row,
+        "difference": mean.estimate,
+        "ci_low": mean.low,
+        "ci_high": mean.high,
+        "p_mcnemar": np.nan,
+        "correlation": _correlation(x, y),
+        "p_permutation": flips.p_value,
+    }
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    varies = len(x) > 1 and x.std() > 0 and y.std() > 0
+    return float(np.corrcoef(x, y)[0, 1]) if varies else np.nan

@@ -1,0 +1,204 @@
+"""The learnt player: it takes the best legal option, and what comes with the project wins."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.dqn.evaluate import game_of, last_test, main, rate
+from agents.dqn.network import Network, load, save
+from agents.dqn.player import DQN, SHIPPED
+from agents.dqn.practice import results
+from games.tic_tac_toe import TicTacToe
+from games.uno import State, Uno
+from games.uno.arena import UnoArena
+from games.uno.arena.rules import CALL, COLOUR, PHASE, YIELD
+from games.uno.rules import ACTIONS
+from tests.agents.play import drive, turn_at, unasked
+
+SHIPPED_GAMES = pytest.mark.parametrize("game", [Uno(), UnoArena()], ids=str)
+
+
+def random_network(game: Any, seed: int = 0) -> Network:
+    rng = np.random.default_rng(seed)
+    sizes = [241 + game.num_seats, 8, game.num_codes]
+    shapes = list(pairwise(sizes))
+    weights = tuple(rng.normal(size=shape).astype(np.float32) for shape in shapes)
+    return Network(weights, tuple(np.zeros(out, np.float32) for _, out in shapes))
+
+
+def preferring(game: Any, *codes: int) -> Network:
+    """A network that values these codes, the first most, and any other less, whatever it sees."""
+    network = random_network(game)
+    values = np.full(game.num_codes, -1, np.float32)
+    values[list(codes)] = np.linspace(1, 0.5, len(codes))
+    empty = tuple(np.zeros_like(weight) for weight in network.weights)
+    return Network(empty, (network.biases[0], values))
+
+
+def player(folder: Path, game: Any, *networks: Network, seed: int = 0) -> DQN:
+    save(folder / f"{game.encoding}.npz", networks)
+    load.cache_clear()
+    return DQN(seed, str(folder))
+
+
+def test_networks_come_back_as_they_were_saved(tmp_path: Path) -> None:
+    networks = [random_network(Uno(), seed) for seed in range(3)]
+    save(tmp_path / "a.npz", networks)
+    save(tmp_path / "b.npz", networks)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    for one, other in zip(networks, load(tmp_path / "a.npz"), strict=True):
+        ours, theirs = (*one.weights, *one.biases), (*other.weights, *other.biases)
+        assert all(map(np.array_equal, ours, theirs))
+
+
+@SHIPPED_GAMES
+def test_it_decides_as_its_trainer_tests_it(game: Any, tmp_path: Path) -> None:
+    """The player reads an observation; the trainer reads a practice."""
+    network = random_network(game)
+    agent, practice = player(tmp_path, game, network), game.practice(1, 3)
+    for number in range(10):
+        going = practice.begin(number)
+        while going:
+            values = network.values(practice.features[None])[0]
+            values[~practice.legal] = -np.inf
+            code = int(values.argmax())
+            state = State(practice.state.copy())
+            assert code in chosen(agent, game, state)
+            going = practice.take(code)
+
+
+def chosen(agent: DQN, game: Any, state: State) -> set[int]:
+    """The codes of the option that the agent takes; of a wild, that of the colour it names."""
+    (seat,) = game.to_move(state)
+    turn = turn_at(game, state, seat)
+    option = 0
+    if len(turn.options) > 1:
+        option = drive(agent, turn, unasked)[0].option
+    after = game.play(state, (turn.options[option],))
+    if game.to_move(after) and isinstance(game, UnoArena) and after.array[PHASE] == COLOUR:
+        return chosen(agent, game, after)
+    return set(game.option_codes(turn.observation)[option])
+
+
+def test_it_names_the_colour_for_which_it_chose_the_wild(tmp_path: Path) -> None:
+    game, blue_wild = UnoArena(), 15 * 2 + 13
+    agent, named = player(tmp_path, game, preferring(game, blue_wild)), 0
+    practice = game.practice(1, 3)
+    for number in range(30):
+        if practice.begin(number) and practice.legal[blue_wild]:
+            assert chosen(agent, game, State(practice.state.copy())) == {blue_wild}
+            named += 1
+    assert named > 3
+
+
+@pytest.mark.parametrize("answer", [CALL, YIELD])
+def test_it_answers_a_wild_draw_four(answer: int, tmp_path: Path) -> None:
+    game, asked = UnoArena(), 0
+    agent = player(tmp_path, game, preferring(game, ACTIONS + answer))
+    practice = game.practice(1, 3)
+    for number in range(60):
+        going = practice.begin(number)
+        while going:
+            legal = np.flatnonzero(practice.legal)
+            if legal[0] >= ACTIONS:
+                state = State(practice.state.copy())
+                assert drive(agent, turn_at(game, state, 1), unasked)[0].option == answer
+                asked += 1
+            going = practice.take(int(legal[-1]))
+    assert asked > 3
+
+
+@SHIPPED_GAMES
+def test_scores_are_the_values_of_the_options_best_codes(game: Any, tmp_path: Path) -> None:
+    network = random_network(game)
+    state = game.deal(np.random.default_rng(1))
+    while len(game.legal(state, game.to_move(state)[0])) < 2:
+        state = game.play(state, game.legal(state, game.to_move(state)[0]))
+    turn = turn_at(game, state, game.to_move(state)[0])
+    decision, _ = drive(player(tmp_path, game, network), turn, unasked)
+    values = network.values(game.encode(turn.observation)[None])[0]
+    expected = [max(values[c] for c in own) for own in game.option_codes(turn.observation)]
+    assert decision.scores == pytest.approx(expected)
+    assert decision.option == int(np.argmax(decision.scores))
+
+
+@SHIPPED_GAMES
+def test_every_illegal_code_may_be_the_best_one(game: Any, tmp_path: Path) -> None:
+    """Games between copies end by the rules: no option is ever refused."""
+    agent = player(tmp_path, game, random_network(game, 5))
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        state = game.deal(rng)
+        while movers := game.to_move(state):
+            turn = turn_at(game, state, movers[0])
+            option = 0
+            if len(turn.options) > 1:
+                option = drive(agent, turn, unasked)[0].option
+            state = game.play(state, (turn.options[option],))
+
+
+def test_other_weights_make_another_player(tmp_path: Path) -> None:
+    first, second, third = tmp_path / "1", tmp_path / "2", tmp_path / "3"
+    first.mkdir()
+    third.mkdir()
+    one = player(first, Uno(), random_network(Uno()))
+    shutil.copytree(first, second)
+    assert DQN(weights=str(second)).digest == one.digest
+    assert player(third, Uno(), random_network(Uno(), 1)).digest != one.digest
+
+
+def test_what_it_cannot_play_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nowhere'; no networks"):
+        DQN(weights=str(tmp_path / "nowhere"))
+    agent = player(tmp_path, Uno(), random_network(Uno()))
+    agent.check(Uno())
+    with pytest.raises(ValueError, match="TicTacToe does not tell its decisions in numbers"):
+        agent.check(TicTacToe())
+    with pytest.raises(ValueError, match="no network for uno-3; there are uno-2"):
+        agent.check(Uno(3))
+    with pytest.raises(ValueError, match="seed is 1; uno-2 has seeds 0 to 0"):
+        DQN(1, str(tmp_path)).check(Uno())
+
+
+def test_an_interval_counts_wins_and_nothing_else() -> None:
+    found = rate(np.array([1.0, -1.0, 0.0, 1.0]))
+    assert (found.games, found.wins, found.win_rate) == (4, 2, 0.5)
+    assert found.low == pytest.approx(1 - found.high)
+
+
+def test_the_last_test_plays_as_many_games_as_asked() -> None:
+    assert len(last_test(Uno(), random_network(Uno()), 0, 1500)) == 1500
+
+
+def test_the_command_line_reports_and_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    player(tmp_path, Uno(), random_network(Uno()), random_network(Uno(), 1))
+    asked = ["--weights", str(tmp_path), "--games", "50", "--game"]
+    assert main([*asked, "games.uno.Uno"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["seed 0", "seed 1", "all"]
+    assert "of 100 games won" in lines[-1]
+    assert main([*asked, "games.uno.arena.UnoArena"]) == 2
+    assert main([*asked, "games.uno.Nothing"]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 2
+    assert "no network for uno_arena-2" in errors[0]
+    with pytest.raises(ValueError, match="is no class of a game for two"):
+        game_of("games.uno.Nothing")
+
+
+def test_what_comes_with_the_project_beats_a_random_player() -> None:
+    """UNO as the second of two, 2,000 games a network. A random player wins 49.6% there; the
+    margin is two standard errors."""
+    networks = load(SHIPPED / "uno-2.npz")
+    tests = [Uno().practice(1, 10**9 + number) for number in range(2000)]
+    won = [(results(network, tests, 0) > 0).mean() for network in networks]
+    assert len(won) == 5
+    assert np.mean(won) > 0.4956 + 2 * np.sqrt(0.25 / (2000 * len(won)))

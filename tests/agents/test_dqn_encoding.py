@@ -1,0 +1,182 @@
+"""How UNO and UNO Arena tell a decision to a learner: by hand, against RLCard's, and no more than
+the seat may know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from rlcard.games.uno.utils import ACTION_LIST, encode_hand, encode_target
+
+from agents.dqn.practice import ByTheRules
+from games.base import Encoded, Practised
+from games.uno import State, Uno, rules
+from games.uno.arena import UnoArena
+from games.uno.arena.rules import COLOUR, PHASE
+from games.uno.rollouts import redeal
+from tests.games.test_uno_rules import position
+
+GAMES = (Uno(), UnoArena(), Uno(4), UnoArena(3))
+every_game = pytest.mark.parametrize("game", GAMES, ids=str)
+
+
+def states(game: Any, games: int, seed: int = 0) -> Iterator[State]:
+    """Every state with a choice in it, of so many games at random."""
+    rng = np.random.default_rng(seed)
+    for _ in range(games):
+        state = game.deal(rng)
+        while movers := game.to_move(state):
+            options = game.legal(state, movers[0])
+            if len(options) > 1:
+                yield state
+            state = game.play(state, (options[rng.integers(len(options))],))
+
+
+def encoded(game: Any, state: State) -> np.ndarray:
+    (seat,) = game.to_move(state)
+    found: np.ndarray = game.encode(game.observe(state, seat))
+    return found
+
+
+def test_a_decision_worked_by_hand() -> None:
+    held = "red 3, red 3, blue skip, wild, wild draw four, wild draw four"
+    state = position("yellow 7", "red 1, red 2, red 4", held, pile="green 1", to_move=1)
+    row = encoded(Uno(), state)
+    planes, sizes = row[:240].reshape(4, 4, 15), row[240:]
+    two, one, none = np.zeros((3, 4, 15))
+    two[0, 3] = one[2, 10] = 1
+    one[:, 13] = two[:, 14] = 1
+    none[:] = 1 - one - two
+    match = np.zeros((4, 15))
+    match[3, 7] = 1
+    assert (planes == [none, one, two, match]).all()
+    assert sizes * 108 == pytest.approx([1, 6, 3])
+
+
+def test_a_wild_to_match_lies_in_the_colour_that_it_named() -> None:
+    row = encoded(Uno(), position("wild", "red 1, blue 2", "red 3", colour="blue"))
+    assert np.flatnonzero(row[180:240]).tolist() == [15 * 2 + 13]
+
+
+def test_the_planes_are_those_of_rlcard() -> None:
+    """But for wilds held twice, which RLCard does not tell from one."""
+    seen = 0
+    for state in states(Uno(), 40):
+        (seat,) = Uno().to_move(state)
+        view = Uno().observe(state, seat).view
+        if max(view.hand) > 2 or max(view.hand[13], view.hand[14]) > 1:
+            continue
+        names = [ACTION_LIST[kind] for kind in range(60) for _ in range(view.hand[kind])]
+        planes = np.zeros((4, 4, 15), dtype=int)
+        encode_hand(planes[:3], names)
+        encode_target(planes[3], ACTION_LIST[15 * view.colour + view.trait])
+        assert (encoded(Uno(), state)[:240] == planes.ravel()).all()
+        seen += 1
+    assert seen > 100
+
+
+@every_game
+def test_numbers_are_in_range_and_of_one_shape(game: Any) -> None:
+    for state in states(game, 10):
+        row = encoded(game, state)
+        assert row.dtype == np.float32
+        assert row.shape == (241 + game.num_seats,)
+        assert 0 <= row.min() <= row.max() <= 1
+        assert (row[:180].reshape(3, 60).sum(axis=0) == 1).all()
+        assert row[180:240].sum() == 1
+
+
+@every_game
+def test_hidden_cards_do_not_show(game: Any) -> None:
+    for number, state in enumerate(states(game, 6)):
+        (seat,) = game.to_move(state)
+        other = state.array.copy()
+        redeal(other, seat, np.empty(len(other), np.int64), np.uint64(number))
+        assert (encoded(game, State(other)) == encoded(game, state)).all()
+        same = game.option_codes(game.observe(State(other), seat))
+        assert same == game.option_codes(game.observe(state, seat))
+
+
+@every_game
+def test_codes_tell_the_options_of_a_decision_apart(game: Any) -> None:
+    for state in states(game, 10):
+        (seat,) = game.to_move(state)
+        codes = [code for own in game.option_codes(game.observe(state, seat)) for code in own]
+        assert len(set(codes)) == len(codes)
+        assert 0 <= min(codes) <= max(codes) < game.num_codes
+
+
+def test_a_colour_is_asked_as_the_wild_was() -> None:
+    game, asked = UnoArena(), 0
+    for state in states(game, 30):
+        (seat,) = game.to_move(state)
+        for wild in {13, 14} & set(game.legal(state, seat)) if phase(state) == 0 else ():
+            after = game.play(state, (wild,))
+            if not game.to_move(after):
+                continue
+            assert phase(after) == COLOUR
+            assert (encoded(game, after) == encoded(game, state)).all()
+            before, now = game.observe(state, seat), game.observe(after, seat)
+            option = game.legal(state, seat).index(wild)
+            apart = game.option_codes(now)
+            assert game.option_codes(before)[option] == tuple(code for (code,) in apart)
+            asked += 1
+    assert asked > 30
+
+
+def phase(state: State) -> int:
+    return state.array.item(PHASE)
+
+
+@every_game
+def test_practice_tells_what_the_game_tells(game: Any) -> None:
+    practice, rng = game.practice(1, 7), np.random.default_rng(1)
+    for number in range(15):
+        going = practice.begin(number)
+        while going:
+            seen = game.observe(State(practice.state.copy()), 1)
+            assert (practice.features == game.encode(seen)).all()
+            legal = np.flatnonzero(practice.legal)
+            codes = [code for own in game.option_codes(seen) for code in own]
+            assert legal.tolist() == sorted(codes)
+            going = practice.take(int(rng.choice(legal)))
+        over = State(practice.state)
+        assert game.to_move(over) == ()
+        assert practice.result == game.returns(over)[1]
+
+
+@pytest.mark.parametrize("game", [Uno(), UnoArena()], ids=str)
+def test_fast_practice_meets_as_many_choices_as_the_rules_do(game: Any) -> None:
+    """And wins as often. The rules ask for a colour apart, a wild's second choice."""
+    fast, slow = (
+        played(practice, 400, 90) for practice in (game.practice(1, 5), ByTheRules(game, 1, 5))
+    )
+    for one, other in zip(fast, slow, strict=True):
+        error = np.sqrt(one.var() / len(one) + other.var() / len(other))
+        assert abs(one.mean() - other.mean()) < 4 * error
+
+
+def played(practice: Any, games: int, seed: int) -> np.ndarray:
+    """Choices that are no wild's colour, and the result, of games at random: (2, games)."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(games):
+        choices, wild, going = 0, False, practice.begin(number)
+        while going:
+            legal = np.flatnonzero(practice.legal)
+            colour = wild and len(legal) == 4 and len(set(legal % 15)) == 1
+            choices += not colour
+            code = int(rng.choice(legal))
+            wild = code % 15 >= rules.WILD
+            going = practice.take(code)
+        found.append((choices, practice.result))
+    return np.array(found, float).T
+
+
+def test_games_offer_themselves() -> None:
+    for game in GAMES:
+        assert isinstance(game, Encoded)
+        assert isinstance(game, Practised)
+    assert len({game.encoding for game in GAMES}) == len(GAMES)

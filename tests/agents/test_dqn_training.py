@@ -1,0 +1,267 @@
+"""How the player learns: against plain torch, against loops, and in a game of known values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from agents.dqn.learner import (
+    Batch,
+    Learner,
+    Memory,
+    Settings,
+    Stack,
+    choose,
+    one_thread,
+    train,
+)
+from agents.dqn.network import Network, load
+from agents.dqn.train import main
+from games.uno import Uno
+
+FEATURES, CODES = 6, 4
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    one_thread()
+    yield
+    torch.set_num_threads(before)
+
+
+def batch_of(seeds: int, size: int = 16, seed: int = 0) -> Batch:
+    rng = np.random.default_rng(seed)
+    legal = rng.random((size, seeds, CODES)) < 0.5
+    legal[..., 0] = True
+    found = (
+        rng.normal(size=(size, seeds, FEATURES)).astype(np.float32),
+        rng.integers(CODES, size=(size, seeds)),
+        rng.normal(size=(size, seeds)).astype(np.float32),
+        0.9 * (rng.random((size, seeds)) < 0.7).astype(np.float32),
+        rng.normal(size=(size, seeds, FEATURES)).astype(np.float32),
+        legal,
+    )
+    return Batch(*map(torch.from_numpy, found))
+
+
+def learner(seeds: int = 2, **more: float) -> Learner:
+    settings = Settings(hidden=(5, 7), **more)  # type: ignore[arg-type]
+    return Learner(FEATURES, CODES, range(seeds), settings)
+
+
+def plain(stack: Stack, seed: int) -> nn.Sequential:
+    """The network of one seed as torch's own modules."""
+    modules: list[nn.Module] = [nn.BatchNorm1d(FEATURES, affine=False)]
+    for weight, bias in stack.layers:
+        layer = nn.Linear(*weight.shape[1:])
+        layer.weight.data = weight[seed].detach().T.clone()
+        layer.bias.data = bias[seed, 0].detach().clone()
+        modules += [layer, nn.Tanh()]
+    return nn.Sequential(*modules[:-1])
+
+
+def test_a_seed_learns_as_torchs_own_modules_do() -> None:
+    """Ten updates, copies to the target network among them."""
+    ours = learner(rate=0.01)
+    theirs, target = (plain(ours.online, 1) for _ in range(2))
+    target.load_state_dict(plain(ours.target, 1).state_dict())
+    optimizer = torch.optim.Adam(theirs.parameters(), lr=0.01)
+    for update in range(10):
+        batch = batch_of(2, seed=update)
+        ours.learn(batch)
+        theirs.eval()
+        target.eval()
+        with torch.no_grad():
+            hidden = theirs(batch.following[:, 1]).masked_fill(~batch.legal[:, 1], -torch.inf)
+            later = target(batch.following[:, 1]).gather(1, hidden.argmax(1, keepdim=True))[:, 0]
+        theirs.train()
+        values = theirs(batch.features[:, 1]).gather(1, batch.codes[:, 1, None])[:, 0]
+        goal = batch.rewards[:, 1] + batch.more[:, 1] * later
+        optimizer.zero_grad()
+        nn.functional.mse_loss(values, goal).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        if update % 3 == 0:
+            ours.synchronise()
+            target.load_state_dict(theirs.state_dict())
+    theirs.eval()
+    seen = batch_of(2, seed=99).features
+    torch.testing.assert_close(
+        ours.online.values(seen)[1], theirs(seen[:, 1]), atol=1e-4, rtol=1e-4
+    )
+
+
+def test_the_networks_for_play_say_what_torch_says() -> None:
+    ours = learner(3, rate=0.01)
+    for update in range(20):
+        ours.learn(batch_of(3, seed=update))
+    seen = batch_of(3, seed=50).features
+    for seed in range(3):
+        found = ours.online.network(seed).values(seen[:, seed].numpy())
+        expected = ours.online.values(seen)[seed].detach().numpy()
+        assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_goal_is_the_targets_value_of_the_online_networks_choice() -> None:
+    ours = learner(rate=0.05)
+    for update in range(5):
+        ours.learn(batch_of(2, seed=update))
+        if update == 2:
+            ours.synchronise()
+    batch = batch_of(2, seed=7)
+    goal = ours.goal(batch)
+    for seed in range(2):
+        online, target = ours.online.network(seed), ours.target.network(seed)
+        for row in range(len(batch.codes)):
+            following = batch.following[row, seed].numpy()[None]
+            legal = np.flatnonzero(batch.legal[row, seed].numpy())
+            best = max(legal, key=lambda code: online.values(following)[0, code])
+            later = batch.more[row, seed] * target.values(following)[0, best]
+            assert float(goal[seed, row]) == pytest.approx(
+                float(batch.rewards[row, seed] + later), abs=1e-4
+            )
+
+
+def test_memory_gives_the_last_steps_each_with_what_came_after() -> None:
+    settings = Settings(replay=50, batch=200)
+    memory = Memory(2, 1, CODES, settings)
+    rngs = [np.random.default_rng(seed) for seed in range(2)]
+    for step in range(180):
+        slot = step % memory.slots
+        memory.features[:, slot, 0] = step
+        memory.codes[:, slot] = step % CODES
+        if step in (1, 30, 50, 51, 179):
+            batch = memory.sample(step, rngs)
+            seen = batch.features[..., 0]
+            assert set(seen.ravel().tolist()) <= set(range(max(0, step - 50), step))
+            assert torch.equal(batch.following[..., 0], seen + 1)
+            assert torch.equal(batch.codes, seen.long() % CODES)
+    assert len(set(seen.ravel().tolist())) > 45
+
+
+def test_chance_decides_as_often_as_epsilon_says() -> None:
+    rng, legal = np.random.default_rng(0), np.array([True, False, True, True])
+    values = np.array([0.0, 9.0, 2.0, 1.0])
+    assert {choose(values, legal, 0.0, rng) for _ in range(50)} == {2}
+    found = np.bincount([choose(values, legal, 0.3, rng) for _ in range(6000)], minlength=4)
+    expected = np.array([0.1, 0.0, 0.8, 0.1]) * 6000
+    assert (abs(found - expected) <= 4 * np.sqrt(expected)).all()
+
+
+class TwoSteps:
+    """Left or right, twice; only right and then left wins. From the second step on the left the
+    way back to the right is not legal."""
+
+    def __init__(self) -> None:
+        self.features, self.legal = np.zeros(3, np.float32), np.zeros(3, np.bool_)
+        self.result = 0.0
+        self._place = 0
+
+    def begin(self, game: int) -> bool:
+        return self._at(0, [0, 1])
+
+    def take(self, code: int) -> bool:
+        assert self.legal[code]
+        if self._place == 0:
+            return self._at(1 + code, [[0, 2], [0, 1]][code])
+        self.result = 1.0 if (self._place, code) == (2, 0) else -1.0
+        return False
+
+    def _at(self, place: int, codes: list[int]) -> bool:
+        self._place = place
+        self.features[:] = np.arange(3) == place
+        self.legal[:] = False
+        self.legal[codes] = True
+        return True
+
+
+def test_it_learns_a_game_whose_values_are_known() -> None:
+    settings = Settings(
+        hidden=(16, 16), rate=3e-3, explore=1000, epsilon=0.5, sync=50, update_every=1
+    )
+    for seed, *_, network in train([TwoSteps(), TwoSteps()], [0, 1], 400, 400, settings):
+        values = network.values(np.eye(3, dtype=np.float32))
+        assert seed in (0, 1)
+        assert values[0, :2] == pytest.approx([-0.99, 0.99], abs=0.15)
+        assert values[1, [0, 2]] == pytest.approx([-1, -1], abs=0.15)
+        assert values[2, :2] == pytest.approx([1, -1], abs=0.15)
+
+
+def taught(seeds: list[int], episodes: int = 40) -> list[Network]:
+    """The networks after so many games of UNO, all of them random to begin with."""
+    course = train([Uno().practice(1, seed) for seed in seeds], seeds, episodes, 40, Settings())
+    return [network for _, _, _, network in sorted(course, key=lambda point: point[0])]
+
+
+def test_seeds_together_learn_what_each_learns_alone() -> None:
+    together = taught([3, 4])
+    for seed, network in zip([3, 4], together, strict=True):
+        (alone,) = taught([seed])
+        for one, other in zip(
+            (*network.weights, *network.biases), (*alone.weights, *alone.biases), strict=True
+        ):
+            assert np.allclose(one, other, rtol=1e-3, atol=1e-4)
+    assert not np.allclose(together[0].weights[1], together[1].weights[1], atol=1e-2)
+
+
+def test_training_moves_the_weights() -> None:
+    before = Stack((243, 64, 64, 61), [3]).network(0)
+    (after,) = taught([3])
+    assert 0 < np.abs(after.weights[1] - before.weights[1]).max() < 0.1
+
+
+def test_every_point_is_reached_once() -> None:
+    course = train([TwoSteps(), TwoSteps()], [0, 1], 60, 20, Settings())
+    points = [(seed, episodes, steps) for seed, episodes, steps, _ in course]
+    assert sorted(points) == [
+        (seed, episodes, 2 * episodes) for seed in (0, 1) for episodes in (20, 40, 60)
+    ]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Callable[[str], int]:
+    def run(out: str) -> int:
+        sizes = {"episodes": 24, "every": 12, "tests": 20, "seeds": 2}
+        asked = [f"--{name}={size}" for name, size in sizes.items()]
+        return main([*asked, "--game=games.uno.Uno", f"--out={tmp_path / out}"])
+
+    return run
+
+
+def test_the_same_seeds_give_the_same_files(
+    command: Callable[[str], int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("one") == command("two") == 0
+    for ending in ("npz", "csv"):
+        one, two = ((tmp_path / out / f"uno-2.{ending}").read_bytes() for out in ("one", "two"))
+        assert one == two
+    assert len(load(tmp_path / "one" / "uno-2.npz")) == 2
+    lines = (tmp_path / "one" / "uno-2.csv").read_text().splitlines()
+    assert lines[0] == "seed,episodes,steps,games,wins,win_rate,low,high"
+    assert [line.split(",")[:2] for line in lines[1:]] == [
+        ["0", "12"], ["0", "24"], ["1", "12"], ["1", "24"]
+    ]  # fmt: skip
+    report = json.loads((tmp_path / "one" / "uno-2.json").read_text())
+    assert report["episodes"] == 24
+    assert report["settings"]["rate"] == 5e-5
+    assert "24 episodes" in capsys.readouterr().out
+
+
+def test_a_game_that_cannot_be_learnt_is_refused_in_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for path, why in {
+        "games.tic_tac_toe.TicTacToe": "does not tell its decisions in numbers",
+        "games.nim.Nim": "is no class of a game for two",
+        "Uno": "is no class of a game for two",
+    }.items():
+        assert main(["--game", path]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert path in line
+        assert why in line

@@ -1,0 +1,80 @@
+"""The pocket model in conversation: its replies can be read, and choose better than chance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from agents.llm import LLM
+from agents.prompting.answers import named
+from agents.prompting.tutri import Tutri
+from agents.prompting.vanilla import Vanilla
+from games.uno.game import Uno
+from models.base import Generate, Reply, Request
+from models.checkpoint import Checkpoint
+from models.local import Local
+from models.pocket import data, train
+from models.pocket.data import Lesson
+from tests.agents.play import drive
+
+METHODS = (Vanilla(), Tutri(), Tutri(history=False), Tutri(strategy=False))
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Local]:
+    local = Checkpoint(str(train.WEIGHTS)).load()
+    yield local
+    local.close()
+
+
+def uno_lessons(rng: np.random.Generator) -> Iterator[Lesson]:
+    """Decisions of UNO's other rules in random games; nobody says how good the options are."""
+    game = Uno(2)
+    while True:
+        state = game.deal(rng)
+        while movers := game.to_move(state):
+            options = game.legal(state, movers[0])
+            if len(options) > 1:
+                turn = data.turn_of(game, state, movers[0])
+                yield Lesson(turn, np.zeros(len(options)), "")
+            state = game.play(state, (options[rng.integers(len(options))],))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=["vanilla", "tutri", "no_history", "no_strategy"])
+def test_fewer_than_one_reply_in_a_hundred_names_no_option(model: Local, method: Vanilla) -> None:
+    rng = np.random.default_rng(77)
+    tables = [data.arena_lessons(seats, rng) for seats in (2, 5)]
+    tables += [uno_lessons(rng), data.tic_tac_toe_lessons(rng)]
+    read: Counter[str] = Counter()
+    for lesson in (lesson for table in tables for lesson in islice(table, 40)):
+        options = lesson.turn.observation.options
+
+        def answer(request: Request, options: tuple[str, ...] = options) -> Reply:
+            assert isinstance(request, Generate)
+            (reply,) = model.answer([request])
+            found = named(reply.text, options)  # type: ignore[union-attr]
+            read["read" if isinstance(found, int) else found] += 1
+            return reply
+
+        drive(LLM(method), lesson.turn, answer)
+    assert read["read"] > 0.99 * read.total()
+    assert read.total() >= 160
+
+
+def test_its_answers_are_worth_more_than_random_ones(
+    model: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As many playouts as a lesson has do for learning, but are too noisy to judge by.
+    monkeypatch.setattr(data, "ARENA_PLAYOUTS", 2000)
+    rng = np.random.default_rng(78)
+    gained = possible = 0.0
+    for lesson in islice(data.arena_lessons(2, rng), 300):
+        decision, _ = drive(LLM(Vanilla()), lesson.turn, lambda asked: model.answer([asked])[0])
+        worth = lesson.logits - lesson.logits.mean()
+        gained += worth[decision.option]
+        possible += worth.max()
+    assert gained > 0.3 * possible

@@ -1,0 +1,91 @@
+"""Unusable replies, from the record to the tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pipeline.log.outcomes import outcome
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+
+TEXTS = (
+    '+model.texts=[\'{"thoughts": "So.", "action": "1"}\',\'{"action": "99"}\',\'Hm.\',\'Hm!\']',
+    "model.seed=3",
+)
+
+
+def decided(seat: int, status: str = "ok", **more: Any) -> dict[str, Any]:
+    plain = {"seat": seat, "forced": False, "fallback": False, "tokens": 0, "asked": [{}]}
+    return {**plain, "status": status, **more}
+
+
+def ended(*decisions: dict[str, Any]) -> dict[str, Any]:
+    """A record whose subject sits in seat 1."""
+    return {
+        "match": "m", "cell": "c", "deal": 0, "rotation": 0, "subject": 1, "measured": 1,
+        "returns": [1.0, -1.0], "plies": len(decisions), "seconds": 0.1, "decisions": decisions,
+    }  # fmt: skip
+
+
+def test_every_reply_of_the_subject_is_counted() -> None:
+    """A conversation notes each reply; another method's decision is one, by its status; who asks no
+    model has none."""
+    found = outcome(
+        ended(
+            decided(1, notes={"answers": ["malformed", 2, "illegal"]}),
+            decided(1, "malformed", notes={"answers": ["illegal", "illegal", "malformed"]}),
+            decided(1, "malformed"),
+            decided(1),
+            decided(1, asked=[]),
+            decided(0, "illegal", notes={"answers": ["illegal"]}),
+        )
+    )
+    assert (found.replies, found.malformed, found.illegal) == (8, 3, 3)
+
+
+def test_choices_without_a_probability_are_counted() -> None:
+    """Over all prompts of a decision, the subject's decisions alone."""
+    asked = [{"unreported": 2}, {"unreported": 1}, {}]
+    found = outcome(ended(decided(1, asked=asked), decided(0, asked=[{"unreported": 9}])))
+    assert found.unreported == 3
+
+
+def test_the_tables_tell_how_often_replies_were_unusable(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("game=uno_arena", *TEXTS, "prompt=vanilla,tutri", "deals=3") == 0
+    out = capsys.readouterr().out
+    answers: dict[int, Counter[Any]] = {1: Counter(), 3: Counter()}
+    for record in matches(folder).values():
+        for decision in record["decisions"]:
+            named = decision.get("notes", {}).get("answers", ())
+            if named:
+                answers[len(named)].update(named)
+    rows = pd.read_csv(folder / "summary.csv").set_index("prompt")
+    for replies, prompt in ((1, "vanilla"), (3, "tutri")):
+        told, row = answers[replies], rows.loc[prompt]
+        assert row["replies"] == told.total() == replies * row["decisions"]
+        assert row["malformed_rate"] == pytest.approx(told["malformed"] / told.total())
+        assert row["illegal_rate"] == pytest.approx(told["illegal"] / told.total())
+        assert 0 < row["illegal_rate"] < row["malformed_rate"] < 1
+        assert f"{100 * row['malformed_rate']:.1f}%" in out
+    assert (rows["unreported"] == 0).all()
+    assert "What was wrong with replies" in out
+    tables = [line for line in out.splitlines() if str(folder) not in line]
+    assert max(map(len, tables)) <= 100
+    assert "What was wrong with replies" in (folder / "report.html").read_text()
+
+
+def test_where_nothing_was_wrong_nothing_is_said(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("prompt=cloze", "deals=2") == 0
+    assert "What was wrong" not in capsys.readouterr().out
+    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    assert row["replies"] == row["decisions"] > 0
+    assert row["malformed_rate"] == row["illegal_rate"] == row["unreported"] == 0

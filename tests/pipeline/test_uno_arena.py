@@ -1,0 +1,280 @@
+"""UNO Arena's tables: lines and verdicts from judged players, brackets, marks, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pipeline.papers import uno_arena, uno_arena_tables
+from pipeline.papers.audit_uno_arena import near
+from pipeline.papers.published import Row, paper
+from pipeline.papers.uno_arena_blocks import our_block, paper_block
+from pipeline.papers.uno_arena_lines import Line, Measure, change, printed, scaled
+from pipeline.papers.uno_arena_rows import change_rows, correlation_rows, table_rows, trace_rows
+from pipeline.papers.uno_arena_tables import Block, marks
+
+TOLD = paper("uno_arena")
+COLUMNS = TOLD["columns"]
+Figures = tuple[float, float, float, float]
+"""A win rate, and ODHR, ADR and half the width of all intervals."""
+
+
+def judged(cell: str, player: int, name: str, games: int, figures: Figures) -> Iterator[Any]:
+    """A player's rows of metrics.csv, the same figures for every number of options."""
+    rate, odhr, adr, reach = figures
+    won = round(rate * games)
+    for fallbacks in ("left_out", "counted"):
+        for options in (2, 3, 4):
+            row: dict[str, Any] = {"cell": cell, "player": player, "name": name, "games": games}
+            row |= {"wins": won, "solo_wins": won - 1, "shared_wins": 1, "win_rate": rate}
+            row |= {"win_low": rate - reach, "win_high": rate + reach, "values": "true"}
+            row |= {"threshold": 0.15, "fallbacks": fallbacks, "options": options}
+            row |= {"decisions": 10, "odhr": odhr, "odhr_low": odhr - reach}
+            row |= {"odhr_high": odhr + reach, "adr": adr, "adr_low": adr - reach}
+            yield row | {"adr_high": adr + reach}
+
+
+def folder_of(there: Path, rows: list[Any]) -> Path:
+    (there / "metrics").mkdir(parents=True)
+    pd.DataFrame(rows).to_csv(there / "metrics" / "metrics.csv", index=False)
+    return there
+
+
+@pytest.fixture
+def table2(tmp_path: Path) -> Block:
+    """GPT-4 and DQN as printed but for GPT-4's ranks, a random player, and pocket twice."""
+    players = (
+        ("random", (0.49, 0.5, 1.5, 0.04)),
+        ("dqn", (0.574, 0.5, 2.0, 0.04)),
+        ("llm.gpt-4.vanilla", (0.632, 0.6147, 3.5, 0.04)),
+        ("llm.pocket.vanilla[max_tokens=9]", (0.1, 0.2, 1.1, 0.04)),
+        ("llm.pocket.vanilla", (0.5, nan, nan, nan)),
+    )
+    rows = [row for name, own in players for row in judged(name, 1, name, 500, own)]
+    return our_block({"table2": folder_of(tmp_path, rows)}, "table2", 0.15)
+
+
+def by_id(rows: Iterator[Row]) -> dict[str, Row]:
+    return {row.id.removeprefix("uno_arena."): row for row in rows}
+
+
+def test_every_line_has_the_verdict_that_it_should(table2: Block) -> None:
+    found = by_id(table_rows(TOLD, "table2", table2.lines, ["random", "pocket", "nobody"]))
+    assert len(found) == 7 * (6 + 3)
+    assert (found["table2.gpt-4.wr"].published, found["table2.gpt-4.wr"].ours) == (63.2, 63.2)
+    assert (found["table2.gpt-4.wr"].ci_low, found["table2.gpt-4.wr"].n) == (
+        pytest.approx(59.2),
+        500,
+    )
+    verdicts = {
+        "gpt-4.wr": "agrees",
+        "gpt-4.odhr2": "agrees",
+        "gpt-4.adr2": "differs",
+        "dqn.wr": "agrees",
+        "dqn.odhr4": "differs",
+        "gpt-3.5.wr": "not_run",
+        "random.wr": "no_reference",
+        "nobody.wr": "not_run",
+        "pocket.wr": "no_reference",
+        "pocket.odhr3": "no_reference",
+    }
+    assert {line: found[f"table2.{line}"].verdict for line in verdicts} == verdicts
+    assert isnan(found["table2.nobody.wr"].published)
+    assert isnan(found["table2.pocket.odhr3"].ours)
+
+
+def test_of_a_player_judged_twice_the_newer_cell_counts(table2: Block) -> None:
+    assert table2.lines["pocket"].measures["WR"].estimate == 50.0
+
+
+def test_a_published_value_agrees_within_the_chance_of_both_samples() -> None:
+    """With as many games of ours, the reach is sqrt(2) times that of our own interval."""
+    for off, verdict in ((5.6, "agrees"), (5.7, "differs")):
+        measures = {column: Measure(nan) for column in COLUMNS}
+        measures["WR"] = Measure(63.2 + off, 59.2 + off, 67.2 + off)
+        found = by_id(table_rows(TOLD, "table2", {"gpt-4": Line(500, measures)}, []))
+        assert found["table2.gpt-4.wr"].verdict == verdict
+
+
+MISPRINTS = {
+    ("table4", "gpt-3.5", "ODHR@2"),  # UA-03
+    ("table4", "gpt-3.5", "ADR@2"),  # UA-03
+    ("table5", "gemini-pro.minus_strategy", "ADR@4"),  # UA-04
+}
+
+
+def test_changes_are_the_published_brackets_but_for_the_misprints() -> None:
+    missed = set()
+    for table, new, old in (
+        ("table4", "{}.tutri", "{}.vanilla"),
+        ("table5", "{}", "gemini-pro.full"),
+    ):
+        lines = printed(TOLD, table)
+        for player, bracket in printed(TOLD, table, "changes").items():
+            after, before = lines[new.format(player)], lines[old.format(player)]
+            for column in COLUMNS:
+                found = scaled(column, after.measures[column], before.measures[column])
+                if not near(found.estimate, bracket.measures[column].estimate):
+                    missed.add((table, player, column))
+    assert missed == MISPRINTS
+
+
+def test_the_interval_of_a_win_rates_change_is_by_deck() -> None:
+    """Five decks, four of them won by the new player alone: of 2 ** 4 sign patterns two reach."""
+    measures = {column: Measure(50.0, 40.0, 60.0) for column in COLUMNS}
+    line = Line(10, measures)
+    decks = [0, 1, 2, 3, 4]
+    wins = (pd.Series([1.0, 1, 1, 1, 1], decks), pd.Series([0.0, 0, 0, 0, 1], decks))
+    found = change(line, line, wins)
+    assert found.p_value == 2 / 16
+    assert found.measures["WR"].estimate == pytest.approx(80.0)
+    assert found.measures["WR"].low == pytest.approx(80 - 100 * 2.776 * 0.2, abs=0.1)
+    assert found.measures["ODHR@2"].high == pytest.approx(200**0.5)
+    assert found.measures["ADR@4"].high == pytest.approx(100 * 200**0.5 / 3)
+
+
+def test_brackets_of_models_that_are_not_here_are_not_run() -> None:
+    line = Line(8, {column: Measure(50.0, 40.0, 60.0) for column in COLUMNS})
+    wins = (pd.Series([1.0, 0.5]), pd.Series([0.0, 0.5]))
+    lines = {"pocket.vanilla": line, "pocket.tutri": line}
+    block = Block("ours", lines, {"pocket.tutri": change(line, line, wins)}, True)
+    wanted = ["pocket.vanilla", "pocket.tutri", "other.vanilla", "other.tutri"]
+    found = by_id(change_rows(TOLD, "table4", block, wanted))
+    assert len(found) == 7 * (5 + 2)
+    assert found["table4.gpt-3.5.delta_odhr2"].published == 0.06
+    assert found["table4.gpt-3.5.delta_odhr2"].verdict == "not_run"
+    assert found["table4.pocket.delta_wr"].ours == pytest.approx(50.0)
+    assert found["table4.pocket.delta_wr"].verdict == "no_reference"
+    assert found["table4.other.delta_wr"].verdict == "not_run"
+
+
+def test_best_and_second_are_those_of_the_numbers() -> None:
+    """What UA-07 says of the printed marks."""
+    found = marks(printed(TOLD, "table2"))
+    best = {
+        column: player for player, own in found.items() for column in own if own[column] == "best"
+    }
+    second = {c: player for player, own in found.items() for c in own if own[c] == "second"}
+    assert best == {**dict.fromkeys(COLUMNS, "gpt-4"), "ODHR@4": "dqn"}
+    assert second["ODHR@4"] == "gpt-4"
+    assert {second["ODHR@2"], second["ADR@2"]} == {"gpt-3.5"}
+    assert {second[c] for c in ("WR", "ODHR@3", "ADR@3", "ADR@4")} == {"dqn"}
+
+
+def test_in_table_4_each_model_is_marked_by_itself() -> None:
+    found = paper_block(TOLD, "table4").marks()
+    assert found["gpt-3.5.tutri"]["WR"] == "best"
+    assert found["gpt-3.5.vanilla"]["WR"] == "second"
+    assert sum(own["WR"] == "best" for own in found.values()) == 5
+
+
+def test_equal_values_share_a_place_and_what_is_unknown_has_none() -> None:
+    values = {"a": 2.0, "b": 2.0, "c": 1.0, "d": nan}
+    found = marks({player: Line(1, {"WR": Measure(value)}) for player, value in values.items()})
+    assert [own.get("WR") for own in found.values()] == ["best", "best", "second", None]
+
+
+def test_a_table_of_five_names_scripted_players_by_the_model_there(tmp_path: Path) -> None:
+    names = ("random", "rule", "search", "llm.{0}.vanilla", "llm.{0}.tutri")
+    rows = [
+        row
+        for model in ("pocket", "gpt-4")
+        for player, name in enumerate(names)
+        for row in judged(f"five-{model}", player, name.format(model), 200, (0.2, 0.5, 1.5, 0.1))
+    ]
+    block = our_block({"table3": folder_of(tmp_path, rows)}, "table3", 0.15)
+    assert len(block.lines) == 10
+    assert {"random.with_pocket", "random.with_gpt-4", "gpt-4.tutri"} <= set(block.lines)
+    found = by_id(table_rows(TOLD, "table3", block.lines, []))
+    assert found["table3.gpt-4.wr"].verdict == "not_run"
+
+
+def test_the_printed_correlations_are_those_of_table_3() -> None:
+    ours = {table: dict(printed(TOLD, table)) for table in ("table2", "table3")}
+    ours["table2"].pop("gpt-4")
+    found = by_id(correlation_rows(TOLD, ours))
+    names = ("table2.wr_odhr3", "table2.wr_adr3", "table3.wr_odhr3", "table3.wr_adr3")
+    checks = {name: found[f"fig2.printed.{name}"] for name in names}
+    assert [row.verdict for row in checks.values()] == ["differs", "differs", "agrees", "agrees"]
+    assert checks["table2.wr_odhr3"].ours == pytest.approx(0.705, abs=5e-4)
+    assert checks["table3.wr_adr3"].ours == pytest.approx(-0.866, abs=5e-4)
+    assert found["fig2.pearson.wr_odhr3"].verdict == "not_run"
+    assert found["fig2.ours.table2.wr_odhr2"].n == 5
+    assert found["fig2.ours.table2.wr_odhr2"].verdict == "no_reference"
+
+
+def test_with_all_players_here_the_printed_correlation_is_judged() -> None:
+    ours = {table: printed(TOLD, table) for table in ("table2", "table3")}
+    found = by_id(correlation_rows(TOLD, ours))["fig2.pearson.wr_adr3"]
+    assert (found.published, found.n) == (-0.86, 6)
+    assert found.ours == pytest.approx(-0.924, abs=5e-4)
+    assert found.verdict == "agrees"
+
+
+def stands(chances: Mapping[str, list[tuple[float, float]]]) -> pd.DataFrame:
+    """Rows of traces.csv by match: what random and pocket have after each ply."""
+    return pd.DataFrame(
+        {"match": match, "who": who, "ply": ply, "true": pair[seat]}
+        for match, plies in chances.items()
+        for ply, pair in enumerate(plies)
+        for seat, who in enumerate(("random", "pocket"))
+    )
+
+
+def test_the_steepest_fall_of_a_deck_is_found_and_who_gained() -> None:
+    table = stands({"m": [(0.5, 0.5), (0.4, 0.6), (0.75, 0.26), (0.7, 0.3)], "n": [(0.4, 0.6)]})
+    found = by_id(trace_rows(TOLD, table, ["pocket", "gpt-4"]))
+    assert found["fig3.pocket.deck1.largest_drop"].ours == pytest.approx(34.0)
+    assert found["fig3.pocket.deck1.random_gain_there"].ours == pytest.approx(35.0)
+    assert isnan(found["fig3.pocket.deck2.largest_drop"].ours)
+    told = found["fig3.deck1.random_drop_round28_29"]
+    assert (told.published, told.verdict) == (34.5, "not_run")
+    assert len(found) == 2 + 4
+
+
+def test_tables_fit_a_terminal(table2: Block) -> None:
+    from pipeline.tables.table import console
+
+    out = console()
+    for table in ("table2", "table4", "table5"):
+        own = table2 if table == "table2" else paper_block(TOLD, table)
+        with out.capture() as capture:
+            out.print(uno_arena_tables.view(table, (paper_block(TOLD, table), own), COLUMNS))
+        text = capture.get()
+        assert max(map(len, text.splitlines())) <= 100
+        assert "…" not in text
+
+
+def test_a_file_tells_solo_and_shared_wins_and_marks(table2: Block) -> None:
+    rows = uno_arena_tables.layout(table2, COLUMNS).set_index("player")
+    assert (rows.loc["dqn", "solo_wins"], rows.loc["dqn", "shared_wins"]) == (286, 1)
+    assert rows.loc["gpt-4", "best"] == "WR ODHR@2 ODHR@3 ODHR@4"
+    assert rows.loc["dqn", "decisions@3"] == 10
+
+
+def test_no_more_decks_than_asked_for_and_than_the_paper_has(tmp_path: Path) -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Order:
+        def __init__(self, deals: int) -> None:
+            self.deals = deals
+
+        def run(self, experiment: str, folder: str, *words: str) -> Path:
+            asked.append((folder, next(word for word in words if word.startswith("deals="))))
+            return tmp_path / folder
+
+    for deals in (2000, 50):
+        order: Any = Order(deals)
+        uno_arena.play(order, ["pocket"])
+    wanted = [
+        *("uno_arena_table2", "uno_arena_table3", "uno_arena_table3_rotated"),
+        *("uno_arena_tutri", "uno_arena_tutri"),
+    ]
+    assert [folder for folder, _ in asked] == 2 * wanted
+    sizes = [deals for _, deals in asked]
+    assert sizes == [f"deals={n}" for n in (500, 200, 40, 100, 100, 50, 50, 40, 50, 50)]

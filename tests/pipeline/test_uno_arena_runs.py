@@ -1,0 +1,244 @@
+"""UNO Arena's experiments as they stand in conf/, and the whole command with scripted players."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pipeline import reproduce, run
+from pipeline.config import CellConfig, SweepConfig
+from pipeline.papers import uno_arena, uno_arena_blocks
+from pipeline.papers.orders import read_csv
+from pipeline.plan import Cell, build_cells
+from pipeline.track import tracking_uri
+
+Composed = tuple[tuple[Cell, ...], SweepConfig]
+Compose = Callable[..., Composed]
+
+
+@pytest.fixture
+def compose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compose:
+    """Composes an experiment as the command line would; nothing is played."""
+    monkeypatch.chdir(tmp_path)
+
+    def go(*overrides: str) -> Composed:
+        seen: list[Composed] = []
+
+        def act(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+            seen.append((build_cells(cells), sweep))
+            return 0
+
+        assert run.main([*overrides], instead=act) == 0
+        return seen[0]
+
+    return go
+
+
+def seated(cell: Cell) -> list[str]:
+    return [player.name for player in cell.players]
+
+
+def test_table_2_has_every_player_second_against_a_random_one(compose: Compose) -> None:
+    cells, sweep = compose("experiment=uno_arena_table2", "model=fake")
+    assert sweep.deals == 500
+    assert [seated(cell)[0] for cell in cells] == ["random"] * len(cells)
+    assert [seated(cell)[1] for cell in cells] == [*uno_arena.SCRIPTED, "llm.fake.vanilla"]
+    assert {(cell.subject, cell.measured, cell.rotate) for cell in cells} == {(1, 1, False)}
+
+
+@pytest.mark.parametrize("rotate", [False, True])
+def test_table_3_seats_five_players_that_differ(compose: Compose, rotate: bool) -> None:
+    words = ["rotate=true", "deals=40"] if rotate else []
+    (cell,), sweep = compose("experiment=uno_arena_table3", "model=fake", *words)
+    assert sweep.deals * len(cell.rotations) == 200
+    assert seated(cell) == ["random", "rule", "search", "llm.fake.vanilla", "llm.fake.tutri"]
+
+
+def test_table_3_takes_five_models(compose: Compose) -> None:
+    seats = [f"seats.{seat}.model={model}" for seat, model in enumerate(("fake", "pocket") * 2)]
+    (cell,), _ = compose("experiment=uno_arena_table3", "seats=five_models", *seats)
+    models = [name.split(".")[1] for name in seated(cell)]
+    assert models == ["fake", "pocket", "fake", "pocket", "pocket"]
+    assert {name.split(".")[2] for name in seated(cell)} == {"vanilla"}
+
+
+@pytest.mark.parametrize(
+    ("table", "prompts"),
+    [(4, ["tutri"]), (5, ["tutri", "tutri_no_history", "tutri_no_strategy", "vanilla"])],
+)
+def test_tables_4_and_5_play_100_decks_from_both_seats(
+    compose: Compose, table: int, prompts: list[str]
+) -> None:
+    cells, sweep = compose(f"experiment=uno_arena_table{table}", "model=fake")
+    assert (sweep.deals, {cell.rotate for cell in cells}) == (100, {True})
+    wanted = [["llm.fake.vanilla", f"llm.fake.{prompt}"] for prompt in prompts]
+    assert [seated(cell) for cell in cells] == wanted
+    assert {cell.subject for cell in cells} == {1}
+
+
+def test_table_4_is_the_first_row_of_table_5_and_the_traces_are_of_table_2(
+    compose: Compose,
+) -> None:
+    keys = {}
+    for name in ("table2", "table4", "table5", "traces"):
+        cells, sweep = compose(f"experiment=uno_arena_{name}", "model=fake")
+        keys[name] = [cell.key for cell in cells]
+    assert keys["table4"] == keys["table5"][:1]
+    assert keys["traces"] == keys["table2"][-1:]
+    assert sweep.deals == 4
+
+
+def test_models_can_be_swept_and_scripted_players_are_played_once(compose: Compose) -> None:
+    cells, _ = compose("experiment=uno_arena_table2", "model=fake,pocket")
+    assert len(cells) == len(uno_arena.SCRIPTED) + 2
+
+
+@pytest.mark.parametrize(
+    ("edit", "again"),
+    [
+        ({}, False),
+        ({"playouts": 10_000}, True),
+        ({"threshold": 0.15}, True),
+        ({"player": 1}, True),
+        ({"late": True}, True),
+    ],
+)
+def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: dict[str, Any], again: bool
+) -> None:
+    """Another number of playouts, a threshold too few, the subject alone, a match played since."""
+    ran: list[tuple[str, ...]] = []
+    monkeypatch.setattr(uno_arena, "command", lambda *words: ran.append(words))
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "cell.jsonl").touch()
+    late = edit.pop("late", False)
+    rows = [
+        {"cell": "a", "player": player, "playouts": 1000, "threshold": threshold} | edit
+        for player in (0, 1)
+        for threshold in (0.0, 0.15)
+    ]
+    file = tmp_path / "metrics" / "metrics.csv"
+    file.parent.mkdir()
+    pd.DataFrame(rows).to_csv(file, index=False)
+    os.utime(tmp_path / "records" / "cell.jsonl", (0, 2000 if late else 1000))
+    os.utime(file, (0, 1500))
+    uno_arena.judge(tmp_path, "store")
+    assert bool(ran) == again
+
+
+def ids() -> set[str]:
+    """The lines that anybody would make of the printed tables."""
+    columns = ("wr", "odhr2", "adr2", "odhr3", "adr3", "odhr4", "adr4")
+    five = ("gpt-3.5", "gpt-4", "gemini-pro", "llama2", "chatglm3")
+    lines = [f"table2.{player}." for player in (*five, "dqn")]
+    lines += [f"table3.{player}." for player in five]
+    lines += [f"table4.{player}.{way}." for player in five for way in ("vanilla", "tutri")]
+    lines += [f"table4.{player}.delta_" for player in five]
+    parts = ("minus_history", "minus_strategy")
+    lines += [f"table5.gemini-pro.{part}." for part in ("full", *parts)]
+    lines += [f"table5.gemini-pro.{part}.delta_" for part in parts]
+    found = {f"uno_arena.{line}{column}" for line in lines for column in columns}
+    found |= {f"uno_arena.fig2.pearson.wr_{column}" for column in columns[1:]}
+    drops = ("random_drop_round28_29", "llm_drop_round28_29")
+    return found | {f"uno_arena.fig3.deck1.{drop}" for drop in drops}
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole command on two decks, where no model is at hand."""
+    out = tmp_path_factory.mktemp("reproduce")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uno_arena, "available", lambda models: [])
+        patch.setattr(uno_arena, "PLAYOUTS", 20)
+        patch.chdir(out)
+        words = ["uno_arena", "--models", "pocket", "--deals", "2", "--out", str(out)]
+        assert reproduce.main([*words, "launch=inline", "tracking=none"]) == 0
+    return out
+
+
+@pytest.mark.slow
+def test_scripted_players_fill_their_lines_and_the_others_stay_empty(scripted: Path) -> None:
+    table = read_csv(scripted / "uno_arena.csv").set_index("id")
+    assert list(table.columns) == ["published", "ours", "ci_low", "ci_high", "n", "verdict"]
+    assert table.index.is_unique
+    assert ids() <= set(table.index)
+    own = table[table.index.str.match(r"uno_arena\.table2\.(random|rule|search)\.")]
+    assert len(own) == 21
+    assert set(own["verdict"]) == {"no_reference"}
+    assert set(own["n"]) == {2}
+    models = table[table.index.str.contains("gpt|gemini|llama|chatglm|pocket")]
+    assert set(models["verdict"]) == {"not_run"}
+    assert models[["ours", "ci_low", "ci_high", "n"]].isna().all(axis=None)
+    printed = table[table.index.str.contains(r"fig2\.printed\.table2")]
+    assert set(printed["verdict"]) == {"differs"}
+
+
+@pytest.mark.slow
+def test_tables_and_figures_are_written(scripted: Path) -> None:
+    drawn = {path.stem for path in (scripted / "figures").iterdir()}
+    told = {f"uno_arena_fig2_{name}" for name in ("table2_paper", "table3_paper", "table2_ours")}
+    assert drawn == told
+    table = pd.read_csv(scripted / "tables" / "uno_arena_table2.csv")
+    ours = table[table["source"] == "ours"]
+    assert set(ours["threshold"]) == {0.0, 0.15}
+    assert set(ours["fallbacks"]) == {"left_out", "counted"}
+    assert len(ours) == 4 * len(uno_arena.SCRIPTED)
+    paper_rows = table[table["source"] == "paper"].set_index("player")
+    assert paper_rows.loc["dqn", "best"] == "ODHR@4"
+
+
+@pytest.fixture(scope="module")
+def with_a_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole command with a model whose replies are all unusable, tracked."""
+    out = tmp_path_factory.mktemp("model")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uno_arena, "SCRIPTED", ("random",))
+        patch.setattr(uno_arena, "PLAYOUTS", 20)
+        patch.chdir(out)
+        words = ["uno_arena", "--models", "fake", "--deals", "2", "--out", str(out)]
+        assert reproduce.main([*words, "launch=inline", f"tracking.store={out / 'store'}"]) == 0
+    return out
+
+
+@pytest.mark.slow
+def test_a_model_has_lines_of_its_own_in_every_table(with_a_model: Path) -> None:
+    table = read_csv(with_a_model / "uno_arena.csv").set_index("id")
+    wins = {
+        "table2.fake.wr": 2,
+        "table3.fake.vanilla.wr": 2,
+        "table3_rotated.random.with_fake.wr": 10,
+        "table4.fake.tutri.wr": 4,
+        "table4.fake.delta_wr": 4,
+        "table5.fake.minus_history.wr": 4,
+        "table5.fake.vanilla.delta_wr": 4,
+    }
+    own = table.loc[[f"uno_arena.{name}" for name in wins]]
+    assert list(own["n"]) == list(wins.values())
+    assert set(own["verdict"]) == {"no_reference"}
+    assert own["ours"].notna().all()
+    judged = table[table.index.str.match(r"uno_arena\.table\d\.fake.*odhr")]
+    assert judged["ours"].isna().all(), "a fallback is nobody's decision"
+
+
+@pytest.mark.slow
+def test_table_5_is_paired_with_the_whole_and_goes_to_mlflow(with_a_model: Path) -> None:
+    from mlflow.tracking import MlflowClient
+
+    folder = with_a_model / "uno_arena_tutri"
+    table = pd.read_csv(folder / "metrics" / "ablation.csv").set_index("player")
+    assert list(table.index) == [f"fake.{part}" for part in uno_arena_blocks.VARIANTS.values()]
+    assert table["p_holm"].notna().tolist() == [False, True, True, True]
+    client = MlflowClient(tracking_uri(with_a_model / "store"))
+    places = [found.experiment_id for found in client.search_experiments()]
+    (parent,) = (
+        run
+        for run in client.search_runs(places)
+        if run.info.run_name == folder.name and run.data.params["cells"] == "4"
+    )
+    logged = {item.path for item in client.list_artifacts(parent.info.run_id, "metrics")}
+    assert "metrics/ablation.csv" in logged
