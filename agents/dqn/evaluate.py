@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
 from agents.dqn.network import Network, load
 from agents.dqn.player import DQN, SHIPPED
@@ -105,6 +106,17 @@ def report(game: Game[Any], options: argparse.Namespace) -> None:
     for seed, ended in enumerate(found):
         print(f"seed {seed}: {told(rate(ended))}")
     print(f"all: {told(rate(np.concatenate(found)))}")
+    if len(found) > 1:
+        mean, low, high = over_seeds(np.array([rate(ended).win_rate for ended in found]))
+        print(f"mean over seeds: {mean:.2%} [{low:.2%}, {high:.2%}]")
+
+
+def over_seeds(rates: np.ndarray) -> tuple[float, float, float]:
+    """The mean of the seeds' rates with Student's 95% interval, whose width tells how much
+    training runs differ, not how many games each was tested in. rates: (seeds,), 2 or more."""
+    spread = student.ppf(0.975, len(rates) - 1) * rates.std(ddof=1) / len(rates) ** 0.5
+    mean = float(rates.mean())
+    return mean, mean - float(spread), mean + float(spread)
 
 
 def told(found: Rate) -> str:

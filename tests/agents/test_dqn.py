@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.dqn.evaluate import game_of, last_test, main, rate
+from agents.dqn.evaluate import game_of, last_test, main, over_seeds, rate
 from agents.dqn.network import Network, load, save
 from agents.dqn.player import DQN, SHIPPED
 from agents.dqn.practice import results
@@ -183,8 +183,10 @@ def test_the_command_line_reports_and_refuses(
     asked = ["--weights", str(tmp_path), "--games", "50", "--game"]
     assert main([*asked, "games.uno.Uno"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines] == ["seed 0", "seed 1", "all"]
-    assert "of 100 games won" in lines[-1]
+    assert [line.partition(":")[0] for line in lines] == [
+        *("seed 0", "seed 1", "all", "mean over seeds")
+    ]
+    assert "of 100 games won" in lines[2]
     assert main([*asked, "games.uno.arena.UnoArena"]) == 2
     assert main([*asked, "games.uno.Nothing"]) == 2
     errors = capsys.readouterr().err.splitlines()
@@ -192,6 +194,12 @@ def test_the_command_line_reports_and_refuses(
     assert "no network for uno_arena-2" in errors[0]
     with pytest.raises(ValueError, match="is no class of a game for two"):
         game_of("games.uno.Nothing")
+
+
+def test_the_interval_over_seeds_is_students() -> None:
+    # Sd .015811 and t(.975, 4) = 2.7764: .0196 to either side.
+    mean, low, high = over_seeds(np.array([0.5, 0.52, 0.48, 0.51, 0.49]))
+    assert (mean, low, high) == pytest.approx((0.5, 0.4804, 0.5196), abs=1e-4)
 
 
 def test_what_comes_with_the_project_beats_a_random_player() -> None:
