@@ -56,6 +56,8 @@ def our_block(
     if table in ("table4", "table5"):
         return _against_vanilla(folders[table], table, found)
     lines = {}
+    if table == "table2":  # the other player, the same in every cell, is no row
+        found = found[found["player"] == SUBJECT]
     for _, own in found.groupby(["cell", "player"], sort=False):
         lines[_player(table, own, found)] = line(own)
     if table == "table3" and "five" in folders:

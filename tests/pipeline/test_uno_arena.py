@@ -56,6 +56,8 @@ def table2(tmp_path: Path) -> Block:
         ("llm.pocket.vanilla", (0.5, nan, nan, nan)),
     )
     rows = [row for name, own in players for row in judged(name, 1, name, 500, own)]
+    beaten = (0.2, 0.3, 1.9, 0.04)
+    rows += [row for name, _ in players for row in judged(name, 0, "random", 500, beaten)]
     return our_block({"table2": folder_of(tmp_path, rows)}, "table2", 0.15)
 
 
@@ -86,6 +88,10 @@ def test_every_line_has_the_verdict_that_it_should(table2: Block) -> None:
     assert {line: found[f"table2.{line}"].verdict for line in verdicts} == verdicts
     assert isnan(found["table2.nobody.wr"].published)
     assert isnan(found["table2.pocket.odhr3"].ours)
+
+
+def test_the_random_row_is_the_random_player_in_the_others_seat(table2: Block) -> None:
+    assert table2.lines["random"].measures["WR"].estimate == pytest.approx(49)
 
 
 def test_of_a_player_judged_twice_the_newer_cell_counts(table2: Block) -> None:
