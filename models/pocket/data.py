@@ -5,7 +5,7 @@ Games are dealt without end, so no decision is met twice but by chance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,34 +74,43 @@ def lessons(network: Network, rng: np.random.Generator) -> Iterator[Lesson]:
 def uno_lessons(network: Network, seats: int, rng: np.random.Generator) -> Iterator[Lesson]:
     """The turns of one seat that plays mostly as the teacher would, against random others."""
     game = Uno(seats)
-    while True:
-        state, learner = game.deal(rng), int(rng.integers(seats))
-        while movers := game.to_move(state):
-            options = game.legal(state, movers[0])
-            choice = int(rng.integers(len(options)))
-            if len(options) > 1 and movers[0] == learner:
-                worth = ratings(network, state.array, np.array(options))
-                if matters(worth, STAKE, rng):
-                    turn = turn_of(game, state, learner)
-                    yield Lesson(turn, worth / UNO_SCALE, THOUGHTS[CARD])
-                choice = choice if rng.random() < STRAY else int(worth.argmax())
-            state = game.play(state, (options[choice],))
+
+    def rated(state: Any, options: Sequence[int], _: int) -> np.ndarray:
+        return ratings(network, state.array, np.array(options))
+
+    for _, turn, worth in learners_turns(game, rated, rng):
+        if matters(worth, STAKE, rng):
+            yield Lesson(turn, worth / UNO_SCALE, THOUGHTS[CARD])
 
 
 def arena_lessons(seats: int, rng: np.random.Generator) -> Iterator[Lesson]:
     """The turns of one seat that plays mostly by playouts, against random others."""
     game = UnoArena(seats)
+
+    def tried(state: Any, _: Sequence[int], seat: int) -> np.ndarray:
+        return chances(game, state, seat, rng)
+
+    for state, turn, worth in learners_turns(game, tried, rng):
+        phase = state.array.item(PHASE)
+        if phase != CARD or matters(worth, ARENA_STAKE, rng):
+            yield Lesson(turn, worth / ARENA_SCALE, THOUGHTS[phase])
+
+
+def learners_turns(
+    game: Game[Any],
+    judge: Callable[[Any, Sequence[int], int], np.ndarray],
+    rng: np.random.Generator,
+) -> Iterator[tuple[Any, Turn, np.ndarray]]:
+    """States at which one seat has a choice, its turns, and what `judge` says of the options; the
+    seat takes the best of them or, by STRAY, any, and the others play at random."""
     while True:
-        state, learner = game.deal(rng), int(rng.integers(seats))
+        state, learner = game.deal(rng), int(rng.integers(game.num_seats))
         while movers := game.to_move(state):
             options = game.legal(state, movers[0])
             choice = int(rng.integers(len(options)))
             if len(options) > 1 and movers[0] == learner:
-                worth = chances(game, state, learner, rng)
-                phase = state.array.item(PHASE)
-                if phase != CARD or matters(worth, ARENA_STAKE, rng):
-                    turn = turn_of(game, state, learner)
-                    yield Lesson(turn, worth / ARENA_SCALE, THOUGHTS[phase])
+                worth = judge(state, options, learner)
+                yield state, turn_of(game, state, learner), worth
                 choice = choice if rng.random() < STRAY else int(worth.argmax())
             state = game.play(state, (options[choice],))
 
