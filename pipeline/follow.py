@@ -91,7 +91,7 @@ class Follower:
         """A parent run and a child run a cell, in place of those that a killed run left."""
         client, experiment = open_store(str(self.store), self.experiment)
         sweep = json.loads((self.folder / "sweep.json").read_text())["id"]
-        forget(client, experiment, sweep, live=True)
+        forget(client, sweep, live=True)
         tags = {TAG: sweep, LIVE_TAG: "yes"}
         name = f"{self.folder.name} (live)"
         parent = client.create_run(experiment, run_name=name, tags=tags).info.run_id

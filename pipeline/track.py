@@ -28,6 +28,7 @@ from pipeline.tables.figures import running
 from pipeline.tables.summary import CellResults
 
 if TYPE_CHECKING:
+    from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
 STORE = Path("outputs/mlflow")
@@ -49,7 +50,7 @@ def track(folder: Path, store: str, results: Sequence[CellResults], summary: pd.
     with usable(store, folder):
         client, experiment = open_store(store, str(summary["experiment"].iloc[0]))
         sweep = json.loads((folder / "sweep.json").read_text())
-        forget(client, experiment, sweep["id"])
+        forget(client, sweep["id"])
         parent = client.create_run(
             experiment, run_name=folder.name, tags={TAG: sweep["id"], "mlflow.note.content": ""}
         )
@@ -112,11 +113,17 @@ def _address(store: str | Path) -> bool:
     return str(store).startswith(("http://", "https://"))
 
 
-def forget(client: MlflowClient, experiment: str, sweep: str, live: bool = False) -> None:
+def forget(client: MlflowClient, sweep: str, live: bool = False) -> None:
     """Deletes what was logged of this sweep before; with `live` only what a run left that went."""
-    wanted = f"tags.`{TAG}` = '{sweep}'" + (f" and tags.`{LIVE_TAG}` = 'yes'" if live else "")
-    for run in client.search_runs([experiment], wanted, max_results=5000):
-        client.delete_run(run.info.run_id)
+    for run in runs_of(client, sweep):
+        if LIVE_TAG in run.data.tags or not live:
+            client.delete_run(run.info.run_id)
+
+
+def runs_of(client: MlflowClient, sweep: str) -> list[Run]:
+    """A sweep's runs: its folder may have been played under the name of another experiment."""
+    places = [found.experiment_id for found in client.search_experiments()]
+    return list(client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=5000))
 
 
 def _log_sweep(
@@ -192,9 +199,7 @@ def add_metrics(folder: Path, store: str) -> bool:
     with usable(store, folder):
         client = _client(store)
         sweep = json.loads((folder / "sweep.json").read_text())["id"]
-        places = [found.experiment_id for found in client.search_experiments()]
-        found = client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=5000)
-        final = [run for run in found if LIVE_TAG not in run.data.tags]
+        final = [run for run in runs_of(client, sweep) if LIVE_TAG not in run.data.tags]
         _log_judged(client, {run.info.run_name: run.info.run_id for run in final}, folder)
     return bool(final)
 

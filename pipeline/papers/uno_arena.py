@@ -60,7 +60,7 @@ def reproduce(order: Order) -> Found:
     here = available(order.models)
     folders = play(order, here)
     for folder in dict.fromkeys(folders.values()):
-        judge(folder, order.store)
+        judge(folder, order.store, everybody=folder != folders["table2"])
     told, tables, drawn = paper("uno_arena"), order.out / "tables", order.out / "figures"
     blocks = {table: our_block(folders, table, THRESHOLDS[table]) for table in TABLES}
     stands = traced(folders["table2"])
@@ -91,31 +91,33 @@ def play(order: Order, here: Sequence[str]) -> dict[str, Path]:
         rotated = ("table3_rotated", "table3", "table3_rotated", "rotate=true")
         folders["table3"] = run("table3", "table3", "table3", models)
         folders["table3_rotated"] = run(*rotated, models)
-        folders["table4"] = run("table4", "table4", "tutri", models)
-        folders["table5"] = run("table5", "table5", "tutri", models)
+        folders["table4"] = folders["table5"] = run("table5", "table5", "tutri", models)
     if set(FIVE) <= set(here):
         seats = [f"seats.{seat}.model={model}" for seat, model in enumerate(FIVE)]
         folders["five"] = run("table3", "table3", "five", "seats=five_models", *seats)
     return folders
 
 
-def judge(folder: Path, store: str) -> None:
-    """Judges everybody's decisions, unless that was done so since the last match."""
+def judge(folder: Path, store: str, everybody: bool) -> None:
+    """Judges the decisions of everybody, or of the measured players alone as Table 2 has them,
+    unless that was done so since the last match."""
     thresholds = sorted(set(THRESHOLDS.values()))
-    if not _judged(folder, thresholds):
-        options = ("--playouts", str(PLAYOUTS), "--thresholds", *map(str, thresholds))
-        command("pipeline.metrics", str(folder), *options, "--everybody", "--store", store)
+    if not _judged(folder, thresholds, everybody):
+        options = ["--playouts", str(PLAYOUTS), "--thresholds", *map(str, thresholds)]
+        options += ["--everybody"] if everybody else []
+        command("pipeline.metrics", str(folder), *options, "--store", store)
 
 
-def _judged(folder: Path, thresholds: Sequence[float]) -> bool:
+def _judged(folder: Path, thresholds: Sequence[float], everybody: bool) -> bool:
     found = folder / "metrics" / "metrics.csv"
     played = max(file.stat().st_mtime for file in (folder / "records").glob("*.jsonl"))
     if not found.exists() or found.stat().st_mtime <= played:
         return False
     table = read_csv(found)
-    everybody = (table.groupby("cell")["player"].nunique() > 1).all()
-    asked = set(table["playouts"]) == {PLAYOUTS} and set(thresholds) <= set(table["threshold"])
-    return bool(everybody and asked)
+    players = table.groupby("cell")["player"].nunique()
+    if everybody and (players == 1).any():
+        return False
+    return set(table["playouts"]) == {PLAYOUTS} and set(thresholds) <= set(table["threshold"])
 
 
 def track(folders: Mapping[str, Path], ablation: Block, columns: Sequence[str], store: str) -> None:

@@ -51,6 +51,21 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     assert len(runs(store)) == 3, "tracking again must replace, not add"
 
 
+def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, tmp_path: Path) -> None:
+    from mlflow.tracking import MlflowClient
+
+    store = tmp_path / "store"
+    for name in ("first", "second"):
+        words = ("tracking=mlflow", f"tracking.store={store}", f"name={name}", "deals=2")
+        assert sweep("agent=random", *words) == 0
+    client = MlflowClient(track.tracking_uri(store))
+    held = {
+        found.name: len(client.search_runs([found.experiment_id]))
+        for found in client.search_experiments()
+    }
+    assert held == {"Default": 0, "first": 0, "second": 2}
+
+
 def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
     sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,17 +99,22 @@ def test_models_can_be_swept_and_scripted_players_are_played_once(compose: Compo
 
 
 @pytest.mark.parametrize(
-    ("edit", "again"),
+    ("edit", "everybody", "again"),
     [
-        ({}, False),
-        ({"playouts": 10_000}, True),
-        ({"threshold": 0.15}, True),
-        ({"player": 1}, True),
-        ({"late": True}, True),
+        ({}, True, False),
+        ({"playouts": 10_000}, True, True),
+        ({"threshold": 0.15}, True, True),
+        ({"player": 1}, True, True),
+        ({"player": 1}, False, False),
+        ({"late": True}, True, True),
     ],
 )
 def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: dict[str, Any], again: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    edit: dict[str, Any],
+    everybody: bool,
+    again: bool,
 ) -> None:
     """Another number of playouts, a threshold too few, the subject alone, a match played since."""
     ran: list[tuple[str, ...]] = []
@@ -127,7 +132,7 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     pd.DataFrame(rows).to_csv(file, index=False)
     os.utime(tmp_path / "records" / "cell.jsonl", (0, 2000 if late else 1000))
     os.utime(file, (0, 1500))
-    uno_arena.judge(tmp_path, "store")
+    uno_arena.judge(tmp_path, "store", everybody)
     assert bool(ran) == again
 
 
@@ -206,6 +211,7 @@ def with_a_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
 def test_a_model_has_lines_of_its_own_in_every_table(with_a_model: Path) -> None:
     table = read_csv(with_a_model / "uno_arena.csv").set_index("id")
     wins = {
@@ -226,6 +232,7 @@ def test_a_model_has_lines_of_its_own_in_every_table(with_a_model: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
 def test_table_5_is_paired_with_the_whole_and_goes_to_mlflow(with_a_model: Path) -> None:
     from mlflow.tracking import MlflowClient
 
