@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,7 +111,14 @@ def test_a_package_name_means_this_tree(package: str) -> None:
 def test_the_packages_to_install_are_the_packages_there_are() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     folders = {".".join(file.relative_to(ROOT).parts[:-1]) for file in MODULES.values()}
-    assert set(listed["tool"]["setuptools"]["packages"]) == folders
+    assert set(listed["tool"]["setuptools"]["packages"]) == folders | {"benchmarks"}
+
+
+@pytest.mark.parametrize("name", ["arena", "luck", "scaling", "scoring", "stopping", "uno"])
+def test_a_benchmark_starts_as_a_file_too(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "benchmarks" / f"{name}.py", "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "--json" in done.stdout
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
