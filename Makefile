@@ -6,6 +6,7 @@ READY := $(VENV)/ready
 MODELS ?= pocket
 PAPER ?= llm_uno
 DEALS ?= 2000
+PLAYOUTS ?= 1000
 
 .DEFAULT_GOAL := help
 .PHONY: help run reproduce test test-all test-cluster check ui clean
@@ -17,7 +18,7 @@ run: $(READY) ## play the main job: two prompting methods of a small language mo
 	$(PY) -m pipeline.run
 
 reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|audit MODELS=pocket
-	$(PY) -m pipeline.reproduce $(PAPER) --models $(MODELS) --deals $(DEALS)
+	$(PY) -m pipeline.reproduce $(PAPER) --models $(MODELS) --deals $(DEALS) --playouts $(PLAYOUTS)
 
 test: $(READY) ## run the tests
 	$(PY) -m pytest -m "not slow and not cluster"

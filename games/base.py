@@ -28,10 +28,14 @@ class IllegalAction(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One named thing that a seat knows, such as ("Hand", "red 3, wild")."""
+    """One named thing that a seat knows, such as ("Hand", "red 3, wild").
+
+    own: whether it is of this seat alone: what only it holds, what it has to decide.
+    """
 
     name: str
     text: str
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import email.utils
 import json
-import os
 import random
 import threading
 import time
@@ -21,7 +20,7 @@ import openai
 
 from models.base import ModelError, Stopped
 from models.ledger import Ledger, Tokens
-from models.wire import Body, Wire, usage
+from models.wire import Body, Wire, failure, usage
 
 KEY = "OPENAI_API_KEY"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
@@ -47,17 +46,19 @@ class Again(Exception):
 
 
 class Asker:
-    """Asks one model of one server. Any thread may ask; nothing is sent twice at a time."""
+    """Asks one model of one server. Any thread may ask; what one of them or of another process has
+    under way, the others wait for."""
 
     def __init__(
-        self, wire: Wire, base_url: str, ledger: Ledger, timeout: float, patience: float
+        self, wire: Wire, base_url: str, key: str, ledger: Ledger, timeout: float, patience: float
     ) -> None:
-        """timeout: seconds for an attempt; patience: for all attempts at one reply."""
+        """key: as `key_in` gives it. timeout: seconds for an attempt; patience: for all attempts
+        at one reply."""
         self.who = f"model {wire.name!r} at {base_url}"
         self._wire, self._ledger, self._patience = wire, ledger, patience
-        self._key = os.environ.get(KEY, "")
+        self._key = key
         self._client = openai.OpenAI(
-            base_url=base_url, api_key=self._key or "none", timeout=timeout, max_retries=0
+            base_url=base_url, api_key=key or "none", timeout=timeout, max_retries=0
         )
         self._answers = 0
         self._shapes: set[frozenset[str]] = set()
@@ -72,22 +73,17 @@ class Asker:
         deadline, before = time.monotonic() + self._patience, self._answers
         most, wait = self._wire.most(body), FIRST_WAIT
         while (kept := self._ledger.find(key)) is None:
-            self._pause(self._hold_until - time.monotonic())
-            if not self._ledger.claim(key, most):
-                self._pause(LOOK_SECONDS)
-                continue
             try:
-                return self._attempt(key, body, most)
+                self._heed_hold(deadline)
+                if self._ledger.claim(key, most):
+                    return self._attempt(key, body, most)
+                self._pause(LOOK_SECONDS)
             except Again as failed:
                 pause = failed.after or wait * random.uniform(0.5, 1.0)
                 wait = min(2 * wait, LONGEST_WAIT)
                 hopeless = not failed.connected and not self._answers
                 if hopeless or time.monotonic() + pause > deadline:
-                    kind = ModelError if self._answers > before else Stopped
-                    hint = (
-                        "" if hopeless else "; what was answered is kept, the same command goes on"
-                    )
-                    raise kind(f"{self.who}: {failed.reason}{hint}") from None
+                    raise self._given_up(failed, self._answers > before) from None
                 self._pause(pause)
         self._shapes.add(frozenset(body))
         reply: Mapping[str, Any] = json.loads(kept)
@@ -100,18 +96,32 @@ class Asker:
     def close(self) -> None:
         self._client.close()
 
+    def _heed_hold(self, deadline: float) -> None:
+        """Waits for as long as the server last asked everybody to. Raises Again where that is
+        past the deadline."""
+        now = time.monotonic()
+        hold = self._hold_until - now
+        if self._hold_until > max(now, deadline):
+            raise Again(f"it asks to wait {hold:.0f} s more", after=hold)
+        self._pause(hold)
+
+    def _given_up(self, failed: Again, others_do: bool) -> ModelError:
+        """What ends the attempts at one reply; Stopped unless others meanwhile got theirs."""
+        too_long = failed.after is not None and failed.after > self._patience
+        hopeless = not failed.connected and not self._answers
+        hint = "" if hopeless else "; what was answered is kept, the same command goes on"
+        kind = ModelError if others_do and not too_long else Stopped
+        return kind(f"{self.who}: {failed.reason}{hint}")
+
     def _attempt(self, key: bytes, body: Body, most: Tokens) -> Mapping[str, Any]:
         """One request; its reply is kept. Raises Again, or what `ask` raises."""
         try:
             text = self._send(key, body)
-        except Again as failed:
-            if not failed.lost:
-                self._ledger.refused(key)
+            reply = self._read(text, frozenset(body))
+        except BaseException as error:
+            free = isinstance(error, ModelError) or (isinstance(error, Again) and not error.lost)
+            (self._ledger.refused if free else self._ledger.lost)(key)
             raise
-        except ModelError:
-            self._ledger.refused(key)
-            raise
-        reply = self._read(text)
         self._ledger.keep(key, text, usage(reply) or most)
         self._answers += 1
         self._shapes.add(frozenset(body))
@@ -135,28 +145,38 @@ class Asker:
             said = self._clean(str(error.__cause__ or error))
             raise Again(f"{why} ({said})", lost=sent, connected=sent) from None
         except openai.APIStatusError as error:
-            raise self._refusal(error, frozenset(body)) from None
+            told = error.body.get("message") if isinstance(error.body, dict) else None
+            if error.code == "insufficient_quota":
+                said = self._clean(str(told or error.message))
+                raise Stopped(f"{self.who}: the account's quota is used up ({said})") from None
+            after = retry_after(error.response.headers)
+            why = str(told or error.message)
+            raise self._refusal(error.status_code, why, after, frozenset(body)) from None
 
-    def _read(self, text: str) -> Mapping[str, Any]:
-        """The reply as data. Raises Again where it is damaged."""
+    def _read(self, text: str, shape: frozenset[str]) -> Mapping[str, Any]:
+        """The reply as data. Raises Again where it is damaged, and what `_refusal` says where it
+        tells of an error under a status of 200."""
         try:
             reply = json.loads(text)
-            self._wire.texts(reply)
+            failed = failure(reply)
+            if failed is None:
+                self._wire.texts(reply)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Again(
                 f"its reply cannot be read ({self._clean(str(error))})", lost=True
             ) from None
+        if failed is not None:
+            told, status = failed
+            raise self._refusal(status, told, None, shape)
         return dict(reply)
 
-    def _refusal(self, error: openai.APIStatusError, shape: frozenset[str]) -> Exception:
-        """What an error status means: to try again, to stop the run, or to give up this one."""
-        status = error.status_code
-        told = error.body.get("message") if isinstance(error.body, dict) else None
-        said = f"{status}: {self._clean(str(told or error.message))}"
-        if error.code == "insufficient_quota":
-            return Stopped(f"{self.who}: the account's quota is used up ({said})")
-        if status >= 500 or status in TRANSIENT:
-            after = retry_after(error.response.headers)
+    def _refusal(
+        self, status: int | None, told: str, after: float | None, shape: frozenset[str]
+    ) -> Exception:
+        """What an error status means: to try again, to stop the run, or to give up this one.
+        after: seconds that the server asks all to wait."""
+        said = self._clean(told) if status is None else f"{status}: {self._clean(told)}"
+        if status is None or status >= 500 or status in TRANSIENT:
             if after is not None:
                 self._hold_until = max(self._hold_until, time.monotonic() + after)
             wish = "" if after is None else f", and asks to wait {after:g} s"
@@ -179,12 +199,27 @@ class Asker:
 
     def _clean(self, text: str) -> str:
         """One short line, without the key: some servers print it."""
-        line = " ".join(text.split())[:300]
-        return line.replace(self._key, "[key]") if self._key else line
+        safe = text.replace(self._key, "[key]") if self._key else text
+        return " ".join(safe.split())[:300]
 
     def _pause(self, seconds: float) -> None:
         if self._over.wait(max(0.0, seconds)):
             raise ModelError(f"{self.who}: the run ends")
+
+
+def key_in(environment: Mapping[str, str]) -> str:
+    """The key, without space around it; "" where there is none. Raises ModelError, which does not
+    repeat it, for one that no header can carry."""
+    given = environment.get(KEY, "")
+    key = given.strip()
+    if given and not key:
+        raise ModelError(f"the variable {KEY} is blank; give it a key, or unset it")
+    if not all("!" <= character <= "~" for character in key):
+        raise ModelError(
+            f"the variable {KEY} holds a space or a character that no key has; only printable "
+            "ASCII characters are allowed"
+        )
+    return key
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

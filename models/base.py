@@ -142,6 +142,11 @@ class Awaited(Protocol):
 class Paid(Protocol):
     """A model source whose answers cost money."""
 
+    @property
+    def timeout(self) -> float:
+        """Seconds that an answer under way may take."""
+        ...
+
     def account(self) -> str:
         """What was paid so far and for what, in one line."""
         ...

@@ -2,8 +2,8 @@
 
 A reply is on the disk before anyone uses it, so nothing that was paid is ever paid again, whatever
 is killed. A request is written down before it is sent: one whose reply never came may have been
-billed, and counts as such against a spending cap. Several processes of one machine may share the
-file; a request that one of them has under way, the others wait for.
+billed, and counts as such against a spending cap. Several threads and processes of one machine may
+share the file; a request that one of them has under way, the others wait for.
 """
 
 from __future__ import annotations
@@ -95,11 +95,12 @@ class Ledger:
             return self._find(key)
 
     def claim(self, key: bytes, most: Tokens) -> bool:
-        """Whether this process is to send the request now. `most` is what it can take at most.
+        """Whether the caller is to send the request now, and to tell of its end: by `keep`,
+        `refused` or `lost`. `most` is what it can take at most.
 
-        False where its reply has come meanwhile, where another process has it under way, and where
-        there is no telling yet whether the requests under way leave room for it under the cap.
-        Raises Stopped where there is no room whatever becomes of them.
+        False where its reply has come meanwhile, where it is under way already, and where there is
+        no telling yet whether the requests under way leave room for it under the cap. Raises
+        Stopped where there is no room whatever becomes of them.
         """
         with self._writing(durable=False):
             if self._find(key) is not None or self._under_way(key) or not self._room(most):
@@ -115,6 +116,11 @@ class Ledger:
         """The server turned the claimed request away, so that it costs nothing."""
         with self._writing(durable=False):
             self._settle(key)
+
+    def lost(self, key: bytes) -> None:
+        """No reply to the claimed request will come; it may have been billed."""
+        with self._writing(durable=False):
+            self._base.execute("UPDATE sent SET until = 0 WHERE key = ?", (key,))
 
     def keep(self, key: bytes, reply: str, tokens: Tokens) -> None:
         """Brings the reply to the claimed request to the disk. Once that is done it returns."""
@@ -142,9 +148,9 @@ class Ledger:
         return None if row is None else str(row[0])
 
     def _under_way(self, key: bytes) -> bool:
-        """Whether another process that lives has sent the request and may yet be answered."""
+        """Whether a process that lives has sent the request and may yet be answered."""
         row = self._base.execute("SELECT asker, until FROM sent WHERE key = ?", (key,)).fetchone()
-        if row is None or row[0] == self._me or row[1] < time.time():
+        if row is None or row[1] < time.time():
             return False
         host, _, process = str(row[0]).rpartition(":")
         return host != socket.gethostname() or _lives(int(process))

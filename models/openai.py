@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -28,7 +29,7 @@ from models.base import (
     Stopped,
 )
 from models.ledger import Ledger, Prices, Spending
-from models.wire import Body, Endpoint, Limit, Reported, Wire, usage
+from models.wire import SCORE_TEMPERATURE, Body, Endpoint, Limit, Reported, Wire, usage
 
 if TYPE_CHECKING:
     from models.asking import Asker
@@ -48,6 +49,7 @@ class OpenAI:
         choice that is not reported gets minus infinity, and `Scores.ceilings` says how much it
         could have had. "sampled": `samples` drawn tokens, counted, from `seed` on.
     limit: what the server calls the greatest number of tokens of a chat reply.
+    Models that reason before they answer do not fit: a score is of the first token.
     in_flight: requests at a time. timeout: seconds for one. patience: seconds for a reply, with
         all attempts.
     price_in, price_out: of a million tokens; cap: the most that the replies of this model in
@@ -94,11 +96,10 @@ class OpenAI:
             raise ValueError(
                 f"cap {self.cap:g} of model {self.name!r} needs prices: give price_in, price_out"
             )
-        address = urlsplit(self.base_url)
-        if address.scheme not in ("http", "https") or "@" in address.netloc:
+        if not _is_address(self.base_url):
             raise ValueError(
-                f"base_url of model {self.name!r} must be http(s)://host/path, without a key or "
-                "password"
+                f"base_url of model {self.name!r} must be http(s)://host[:port]/path and no more: "
+                "without a key, password, ? or #"
             )
         # A worker may start in another folder.
         object.__setattr__(self, "cache", str(Path(self.cache).expanduser().absolute()))
@@ -107,7 +108,7 @@ class OpenAI:
         """Who is asked and how. Nobody is asked for it, so a finished run needs no server."""
         how = {"top": self.top} if self.scores == "logprobs" else self._draws()
         asked = {"api": self.base_url, "model": self.name, "endpoint": self.endpoint}
-        return {**asked, "scores": self.scores, **how}
+        return {**asked, "scores": self.scores, "temperature": SCORE_TEMPERATURE, **how}
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Any word passes: a server does not show its tokenizer. One that is no single token is
@@ -115,11 +116,12 @@ class OpenAI:
 
     def load(self) -> Remote:
         """The model, asked once whether it answers. Raises ModelError in one line if not."""
-        from models.asking import Asker
+        from models.asking import Asker, key_in
 
+        key = key_in(os.environ)
         ledger = self._ledger()
         wire = Wire(self.name, self.endpoint, self.limit)
-        asker = Asker(wire, self.base_url, ledger, self.timeout, self.patience)
+        asker = Asker(wire, self.base_url, key, ledger, self.timeout, self.patience)
         model = Remote(self, wire, asker, ledger)
         try:
             model.answer([PROBE])
@@ -269,6 +271,17 @@ class Remote:
 
 def _parts(request: Request) -> tuple[Prompt | Generate, ...]:
     return (request,) if isinstance(request, Generate) else request.prompts
+
+
+def _is_address(url: str) -> bool:
+    """Whether the URL says where a server is, and nothing else: it is printed and logged."""
+    try:
+        address = urlsplit(url)
+        _ = address.port
+    except ValueError:
+        return False
+    plain = url.isprintable() and not set(url) & set(" ?#@\\")
+    return plain and address.scheme in ("http", "https") and bool(address.hostname)
 
 
 def _uncounted(text: str) -> Generation:

@@ -57,25 +57,23 @@ class Asked:
     @staticmethod
     def of(body: Body, prompts: Sequence[str], top: int | None) -> Asked:
         """Raises Refused for a value that cannot be meant or is not supported."""
+        if not prompts or not all(prompts):
+            raise Refused("the prompt is empty; a model needs some text to go on from")
         if body.get("stream"):
             raise Refused("stream is not supported; leave it out")
         limit = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
         max_tokens = _number(body, limit, 16, 1)
         if top is not None and max_tokens > 1:
             raise Refused(f"log-probabilities are told of one token: set {limit} to 1")
-        if top is not None and not 0 <= top <= MOST_TOP:
+        if top is not None and top > MOST_TOP:
             raise Refused(f"{top} log-probabilities were asked for; 0 to {MOST_TOP} can be")
-        stop = body.get("stop") or ()
-        stops = (stop,) if isinstance(stop, str) else tuple(stop)
-        if not all(isinstance(one, str) for one in stops):
-            raise Refused("stop must be text or a list of texts")
         temperature = body.get("temperature")
         temperature = 1.0 if temperature is None else temperature
         if not isinstance(temperature, (int, float)) or not 0 <= temperature <= 2:
             raise Refused(f"temperature is {temperature!r}; it must be 0 to 2")
         seed = _number(body, "seed", random.getrandbits(31), 0)
         count = _number(body, "n", 1, 1)
-        return Asked(tuple(prompts), max_tokens, temperature, stops, seed, count, top)
+        return Asked(tuple(prompts), max_tokens, temperature, _stops(body), seed, count, top)
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,8 @@ class Served:
         prompts = [prompt] if isinstance(prompt, str) else prompt
         if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
             raise Refused("prompt must be text or a list of texts")
-        asked = Asked.of(body, prompts, body.get("logprobs"))
+        top = None if body.get("logprobs") is None else _number(body, "logprobs", 0, 0)
+        asked = Asked.of(body, prompts, top)
         answers = self._answer(self._raw, asked)
         choices = [
             {
@@ -133,7 +132,7 @@ class Served:
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(map(_is_message, messages)):
             raise Refused("messages must be a list of {role, content}, with text as content")
-        top = body.get("top_logprobs", 0) if body.get("logprobs") else None
+        top = _number(body, "top_logprobs", 0, 0) if body.get("logprobs") else None
         asked = Asked.of(body, [self._text(messages)], top)
         answers = self._answer(self._chat, asked)
         choices = [
@@ -263,6 +262,14 @@ def _is_message(message: Any) -> bool:
     return isinstance(message, Mapping) and all(
         isinstance(message.get(part), str) for part in ("role", "content")
     )
+
+
+def _stops(body: Body) -> tuple[str, ...]:
+    stop = body.get("stop") or ()
+    stops = (stop,) if isinstance(stop, str) else stop
+    if not isinstance(stops, (list, tuple)) or not all(isinstance(one, str) for one in stops):
+        raise Refused(f"stop is {stop!r}; it must be text or a list of texts")
+    return tuple(stops)
 
 
 def _number(body: Body, key: str, default: int, least: int) -> int:

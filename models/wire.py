@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from models.base import Generate, Prompt
 from models.ledger import Tokens
@@ -18,6 +18,9 @@ Endpoint = Literal["chat", "completions"]
 Limit = Literal["max_tokens", "max_completion_tokens"]
 Body = dict[str, Any]
 
+SCORE_TEMPERATURE = 1.0
+"""At 1 the reported probabilities are the model's own also on servers that report them after the
+temperature, and so are the shares of drawn answers."""
 TEMPLATE_TOKENS = 256
 """More than any chat template adds to a short message."""
 
@@ -57,16 +60,15 @@ class Wire:
     limit: Limit
 
     def scoring(self, prompt: Prompt, top: int) -> Body:
-        """Asks for the `top` likeliest first tokens. At temperature 1 the reported probabilities
-        are the model's own also on servers that report them after the temperature."""
+        """Asks for the `top` likeliest first tokens."""
         asked: Body = {"logprobs": top}
         if self.endpoint == "chat":
             asked = {"logprobs": True, "top_logprobs": top}
-        return {**self._opening(prompt, 1), "temperature": 1.0, **asked}
+        return {**self._opening(prompt, 1), "temperature": SCORE_TEMPERATURE, **asked}
 
     def sampling(self, prompt: Prompt, count: int, seed: int) -> Body:
         """Asks for the first token, drawn `count` times."""
-        drawn: Body = {"temperature": 1.0, "n": count, "seed": seed}
+        drawn: Body = {"temperature": SCORE_TEMPERATURE, "n": count, "seed": seed}
         return {**self._opening(prompt, 1), **drawn}
 
     def writing(self, request: Generate) -> Body:
@@ -90,17 +92,19 @@ class Wire:
         return [str(choice["message"]["content"] or "") for choice in choices(reply)]
 
     def first_token(self, reply: Mapping[str, Any]) -> Reported | None:
-        """What is reported of the first place; None where the server reports no probabilities."""
-        logprobs = choices(reply)[0].get("logprobs") or {}
-        if self.endpoint == "chat":
-            places = logprobs.get("content")
-            listed = (
-                [(t["token"], t["logprob"]) for t in places[0]["top_logprobs"]] if places else []
-            )
-        else:
-            places = logprobs.get("top_logprobs")
-            listed = list(places[0].items()) if places else []
-        return None if places is None else reported(listed, logprobs.get("tokens"))
+        """What is reported of the first place; None where no probabilities can be read there."""
+        logprobs: Any = choices(reply)[0].get("logprobs")
+        try:
+            places = logprobs["content" if self.endpoint == "chat" else "top_logprobs"]
+            if places == []:
+                return reported([], None)
+            if self.endpoint == "chat":
+                listed = [(one["token"], one["logprob"]) for one in places[0]["top_logprobs"]]
+            else:
+                listed = list(places[0].items())
+            return reported(listed, logprobs.get("tokens"))
+        except (TypeError, KeyError, AttributeError, ValueError):
+            return None
 
     def _opening(self, prompt: Prompt, max_tokens: int) -> Body:
         body: Body = {"model": self.name, self._limit_key: max_tokens}
@@ -128,11 +132,25 @@ def choices(reply: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def usage(reply: Mapping[str, Any]) -> Tokens | None:
-    """The tokens that the server counted, if it says."""
+    """The tokens that the server counted, if it says how many were read and how many written."""
     counted = reply.get("usage")
     if not isinstance(counted, Mapping):
         return None
-    return Tokens(int(counted.get("prompt_tokens", 0)), int(counted.get("completion_tokens", 0)))
+    read, written = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    return Tokens(read, written) if _is_count(read) and _is_count(written) else None
+
+
+def failure(reply: Any) -> tuple[str, int | None] | None:
+    """What went wrong, and its status if it has one, where a body tells of an error instead of
+    choices."""
+    error = reply.get("error") if isinstance(reply, Mapping) else None
+    if not error or reply.get("choices"):
+        return None
+    if not isinstance(error, Mapping):
+        return str(error), None
+    code = error.get("code")
+    known = _is_count(code) and 400 <= code < 600
+    return str(error.get("message") or error), code if known else None
 
 
 def reported(listed: Sequence[tuple[str, float]], drawn: Sequence[str] | None) -> Reported:
@@ -143,3 +161,7 @@ def reported(listed: Sequence[tuple[str, float]], drawn: Sequence[str] | None) -
         logprobs.setdefault(token, float(logprob))
     others = [value for token, value in logprobs.items() if not drawn or token != drawn[0]]
     return Reported(logprobs, min(others, default=0.0))
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

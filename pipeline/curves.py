@@ -3,7 +3,7 @@
     python -m pipeline.curves agents/dqn/weights
 
 draws `NAME.png` for every curve NAME.csv and logs it in the experiment `dqn`, replacing what an
-earlier call logged of the same name.
+earlier call logged of the same file.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from pipeline.errors import UserError
 from pipeline.tables.figures import ACCENT, COLOURS, save_png
 from pipeline.track import STORE, log_points, open_store, tracking_uri
+from stats.checks import counts
 from stats.proportions import wilson
 
 EXPERIMENT = "dqn"
-TAG = "gauntlet.curve"
+TAG, FILE = "gauntlet.curve", "gauntlet.file"
 METRICS = ("win_rate", "low", "high", "steps")
 COLUMNS = ("seed", "episodes", "games", "wins", *METRICS)
 
@@ -33,12 +35,34 @@ def read(folder: Path) -> dict[str, pd.DataFrame]:
     files = sorted(folder.glob("*.csv"))
     if not files:
         raise UserError(f"{folder} holds no learning curve (*.csv)")
-    curves = {file.stem: pd.read_csv(file) for file in files}
-    for name, curve in curves.items():
-        missing = set(COLUMNS) - set(curve.columns)
-        if missing:
-            raise UserError(f"{name}.csv in {folder} has no column {', '.join(sorted(missing))}")
-    return curves
+    return {file.stem: _curve(file) for file in files}
+
+
+def _curve(file: Path) -> pd.DataFrame:
+    """The curve of a file, its columns checked to hold what they say. Raises UserError."""
+    try:
+        curve = pd.read_csv(file)
+    except (OSError, ValueError) as error:  # pandas' own are ValueErrors
+        raise UserError(f"{file} is no learning curve: {_line(error)}") from error
+    missing = set(COLUMNS) - set(curve.columns)
+    if missing:
+        raise UserError(f"{file} has no column {', '.join(sorted(missing))}")
+    if curve.empty:
+        raise UserError(f"{file} has no row below its header")
+    numbers: pd.DataFrame = curve[list(COLUMNS)].apply(pd.to_numeric, errors="coerce")
+    wrong = np.argwhere(~np.isfinite(numbers.to_numpy(float)))
+    if len(wrong):
+        row, name = wrong[0, 0], COLUMNS[wrong[0, 1]]
+        raise UserError(f"{file}, row {row + 1}: {name} is '{curve[name].iloc[row]}', no number")
+    try:
+        counts(numbers["wins"], numbers["games"])
+    except ValueError as error:
+        raise UserError(f"{file}: {error}") from error
+    return numbers
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def drawn(curve: pd.DataFrame) -> Figure:
@@ -60,16 +84,20 @@ def drawn(curve: pd.DataFrame) -> Figure:
     return figure
 
 
-def log(client: Any, experiment: str, name: str, curve: pd.DataFrame, files: Sequence[Path]) -> int:
-    """Logs a run a seed in place of those of this name; their number."""
+def log(client: Any, experiment: str, curve: pd.DataFrame, files: Sequence[Path]) -> int:
+    """Logs a run a seed in place of those of the same file; their number. files: the curve's own,
+    then what goes with it."""
+    name, tags = files[0].stem, {TAG: files[0].stem, FILE: str(files[0].resolve())}
     wanted = f"tags.`{TAG}` = '{name}'"
     for run in client.search_runs([experiment], wanted, max_results=5000):
-        client.delete_run(run.info.run_id)
+        if run.data.tags.get(FILE) == tags[FILE]:
+            client.delete_run(run.info.run_id)
     seeds = curve.groupby("seed")
     for seed, own in seeds:
-        run = client.create_run(experiment, run_name=f"{name} seed {seed}", tags={TAG: name})
+        run = client.create_run(experiment, run_name=f"{name} seed {seed}", tags=tags)
         client.log_param(run.info.run_id, "game", name)
         client.log_param(run.info.run_id, "seed", seed)
+        client.log_param(run.info.run_id, "folder", files[0].parent)
         for metric in METRICS:
             steps = zip(own["episodes"], own[metric], strict=True)
             log_points(client, run.info.run_id, [(metric, *point) for point in steps])
@@ -91,11 +119,10 @@ def run(folder: Path, out: Path, store: str) -> None:
         client, experiment = open_store(store, EXPERIMENT)
         for name, curve in curves.items():
             files = (folder / f"{name}.csv", out / f"{name}.png")
-            runs = log(client, experiment, name, curve, files)
+            runs = log(client, experiment, curve, files)
             print(f"{files[1]}; {runs} runs in {tracking_uri(store)}")
     except (MlflowException, SQLAlchemyError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(f"the curves cannot be logged in {store}: {reason}") from error
+        raise UserError(f"the curves cannot be logged in {store}: {_line(error)}") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

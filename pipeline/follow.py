@@ -19,7 +19,7 @@ from pipeline.config import Leaf
 from pipeline.log.events import event
 from pipeline.log.live import Live
 from pipeline.plan import Cell
-from pipeline.track import LIVE_TAG, TAG, forget, log_values, open_store
+from pipeline.track import CELL_TAG, LIVE_TAG, TAG, forget, log_values, open_store
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -97,7 +97,7 @@ class Follower:
         parent = client.create_run(experiment, run_name=name, tags=tags).info.run_id
         self._runs[PARENT] = parent
         for key, name in self.names.items():
-            own = {**tags, "mlflow.parentRunId": parent, "gauntlet.cell": key}
+            own = {**tags, "mlflow.parentRunId": parent, CELL_TAG: key}
             run = client.create_run(experiment, run_name=f"{name} (live)", tags=own)
             self._runs[key] = run.info.run_id
         self._client = client

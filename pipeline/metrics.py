@@ -8,10 +8,12 @@ Reads the log of any game with playouts and writes, in DIR/metrics:
     traces.png       the same, drawn
     heat_map.png     with three players or more: what of ODHR and ADR goes with winning
 
-`true` values are played on from the cards as they lay, as UNO Arena has it; `seen` values know no
-more than the deciding seat did. Decisions that a fallback took are left out, and counted in rows
-of their own. Only the gap-free deals of a cell count, as in every table. The matches are judged on
-the threads of this process, or by Ray with --launch; the files are the same to the byte.
+`true` values are played on from the cards as they lay, as UNO Arena has it; for `seen` values the
+cards that the deciding seat could not see are dealt afresh, uniformly: what past moves tell of them
+is left out. `key` tells cells of one name apart. Decisions that a fallback took are left out, and
+counted in rows of their own. Only the gap-free deals of a cell count, as in every table. The
+matches are judged on the threads of this process, or by Ray with --launch; the files are the same
+to the byte, in whatever order the matches ended.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ from pipeline.errors import UserError
 from pipeline.judging.judge import Judged, Stand, Work, judge
 from pipeline.judging.metric_figures import by_player, heat_map, traces
 from pipeline.judging.metric_rows import (
+    METRIC_COLUMNS,
     OPTIONS,
+    TRACE_COLUMNS,
     Cell,
     Reading,
     decision_lines,
@@ -76,10 +80,14 @@ class Asked:
     def __post_init__(self) -> None:
         if min(self.playouts, self.threads) < 1 or self.traces < 0:
             raise UserError("playouts and threads are 1 or more, traces 0 or more")
+        given = self.thresholds
+        if not all(0 <= one <= 1 for one in given) or len(set(given)) < len(given):
+            shown = " ".join(f"{one:g}" for one in given)
+            raise UserError(f"thresholds are different numbers from 0 to 1, got {shown}")
 
     @property
     def reading(self) -> Reading:
-        return Reading(self.playouts, self.thresholds, self.tie)
+        return Reading(self.playouts, self.thresholds, self.tie, self.traces)
 
 
 def measure(folder: Path, asked: Asked, out: Console | None = None) -> pd.DataFrame:
@@ -100,8 +108,10 @@ def measure(folder: Path, asked: Asked, out: Console | None = None) -> pd.DataFr
 
 
 def write(out: Path, cells: Sequence[Cell], asked: Asked) -> pd.DataFrame:
-    table = pd.DataFrame([row for cell in cells for row in metric_rows(cell, asked.reading)])
-    stands = pd.DataFrame([row for cell in cells for row in trace_rows(cell)])
+    rows = [row for cell in cells for row in metric_rows(cell, asked.reading)]
+    table = pd.DataFrame(rows, columns=list(METRIC_COLUMNS))
+    plies = [row for cell in cells for row in trace_rows(cell)]
+    stands = pd.DataFrame(plies, columns=list(TRACE_COLUMNS))
     lines = (orjson.dumps(line) for cell in cells for line in decision_lines(cell, asked.reading))
     out.mkdir(exist_ok=True)
     write_atomically(out / "decisions.jsonl", b"".join(line + b"\n" for line in lines))
@@ -134,22 +144,19 @@ def judge_cell(
     if not isinstance(game, RolledOut):
         raise UserError(f"{about.name}: {about.labels['game']} has no playouts to judge by")
     wanted = {outcome.match for outcome in result.outcomes}
-    records = {
-        r["match"]: slim(r) for r in read_records(folder, about.stem) if r["match"] in wanted
-    }
+    found = {r["match"]: slim(r) for r in read_records(folder, about.stem) if r["match"] in wanted}
+    records = sorted(found.values(), key=lambda record: (record["deal"], record["rotation"]))
     everybody = frozenset(range(game.num_seats))
-    players = everybody if asked.everybody else subjects(game, records.values())
+    players = everybody if asked.everybody else subjects(game, records)
     work = Work(seed, asked.playouts, players, asked.traces)
     judged: list[Judged] = []
     trace: list[Stand] = []
-    for own, stands in spread(partial(judge, game, work), list(records.values())):
+    for own, stands in spread(partial(judge, game, work), records):
         judged += own
         trace += stands
         bar.advance()
-    judges = tuple(sorted(players))
-    return Cell(
-        about.name, names(described), judges, tuple(records.values()), tuple(judged), tuple(trace)
-    )
+    who = (names(described), tuple(sorted(players)))
+    return Cell(about.name, about.key, *who, tuple(records), tuple(judged), tuple(trace))
 
 
 def names(described: Mapping[str, Any]) -> tuple[str, ...]:
@@ -177,8 +184,8 @@ def sheets(table: pd.DataFrame) -> Iterator[Sheet]:
     readings = kept[["threshold", "values"]].drop_duplicates()
     for threshold, source in readings.itertuples(index=False):
         part = kept[(kept["threshold"] == threshold) & (kept["values"] == source)]
-        rows = [_shown(own) for _, own in part.groupby(["cell", "player"], sort=False)]
-        told = "the true cards" if source == "true" else "what the seat knew"
+        rows = [_shown(own) for _, own in part.groupby(["key", "player"], sort=False)]
+        told = "the true cards" if source == "true" else "hidden cards dealt afresh"
         title = f"decisions worth {percent(threshold, 0)} or more, from {told}"
         yield Sheet(title, headings, rows, "")
 

@@ -20,6 +20,9 @@ from pipeline.tables import table
 DEALS = 2000
 """Deals a cell by default: minutes with a small model on a laptop, an interval of +-2.2 points."""
 
+PLAYOUTS = 1000
+"""Playouts an option by default, where a paper judges decisions."""
+
 PAPERS: dict[str, Callable[[Order], Found]] = {
     "llm_uno": llm_uno.reproduce,
     "uno_arena": uno_arena.reproduce,
@@ -33,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = table.console()
     models = tuple(dict.fromkeys(given.models.split(",")))
     try:
-        found = PAPERS[given.paper](Order(models, given.deals, given.out, tuple(given.overrides)))
+        order = Order(models, given.deals, given.playouts, given.out, tuple(given.overrides))
+        found = PAPERS[given.paper](order)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
@@ -56,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--models", default="pocket", help="names from conf/model, with commas")
     add("--deals", type=int, default=DEALS,
         help="deals a cell (LLM-UNO: 10,000), in UNO Arena at most the paper's")  # fmt: skip
+    add("--playouts", type=int, default=PLAYOUTS,
+        help="an option, where decisions are judged (default %(default)s)")  # fmt: skip
     add("--out", type=Path, default=Path("outputs/reproduce"), metavar="DIR")
     add("overrides", nargs="*", help="further words for each run, as launch=inline")
     return parser

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 import math
-import platform
 import signal
-import socket
-import subprocess
 import threading
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from models.base import Paid
-from models.human import Terminal
 from pipeline import simulate, stopping
 from pipeline.baseline import Baseline, measure
 from pipeline.config import CellConfig, Expect, SweepConfig
@@ -30,10 +21,12 @@ from pipeline.errors import Halted, UserError
 from pipeline.follow import following
 from pipeline.judging import luck
 from pipeline.launch.cluster import patience, workers
+from pipeline.launch.place import asks_a_person, paid, placed
 from pipeline.log.events import event, logged, redact
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar
 from pipeline.log.records import Log, read_lines
+from pipeline.log.this_run import about_this_run
 from pipeline.plan import Plan, Task, build_cells
 from pipeline.report import write_views
 from pipeline.scheduler import Finished
@@ -54,8 +47,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         return 0
     baselines = {cell.key: measure(cell, sweep.seed) for cell in cells}
     plan = Plan(cells, planned_deals(sweep, baselines), sweep.seed)
-    if asks_a_person(plan):
-        sweep = replace(sweep, launch={"kind": "inline", "workers": 1}, width=1)
+    sweep = placed(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
     stopping.check(sweep, abouts)
     patience(sweep.launch)
@@ -83,24 +75,19 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         results = stopping.settle(log.folder, cells, results, sweep)
         luck.adjust(log.folder, cells, results, sweep.seed, out.print)
         show(out, sweep, results)
-        for source in plan.sources:
-            if isinstance(source, Paid):
-                out.print(f"paid     {source.account()}", soft_wrap=True)
-                event("paid", account=source.account())
+        for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
+            out.print(f"paid     {account}", soft_wrap=True)
+            event("paid", account=account)
         live.state = "interrupted" if interrupted else "finished"
         if interrupted:
+            how = "" if halted else "; the same command again goes on"
             out.print(
                 f"\ninterrupted: {missing(plan, log):,} matches are left, all others are safe in "
-                f"{log.folder}; the same command again goes on"
+                f"{log.folder}{how}"
             )
     if halted is not None:
         raise halted
     return INTERRUPTED if interrupted else 0
-
-
-def asks_a_person(plan: Plan) -> bool:
-    """Whether somebody at this terminal plays: then matches come one by one, in this process."""
-    return any(isinstance(source, Terminal) for source in plan.sources)
 
 
 def planned_deals(sweep: SweepConfig, baselines: Mapping[str, Baseline | None]) -> int:
@@ -214,7 +201,7 @@ def play_missing(
             workers(sweep.launch, plan, sweep.width) as hands,
             stop_asked() as stop,
             following(sweep.tracking, log.folder, plan.cells) as follower,
-            Bar(out, left, quiet=asks_a_person(plan)) as bar,
+            Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
         ):
             live.play(len(hands))
             lease = lease_size(sweep, left, hands)
@@ -268,32 +255,3 @@ def stop_asked() -> Iterator[threading.Event]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
-
-
-def about_this_run(plan: Plan, matches: int) -> dict[str, Any]:
-    """Who plays now: what a reader of the records may want to know, and no match depends on."""
-    packages = ("torch", "transformers", "ray", "numpy", "numba")
-    return {
-        "started": time.strftime("%Y-%m-%d %H:%M:%S"),
-        "host": socket.gethostname(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "matches": matches,
-        "cells": [cell.key for cell in plan.cells],
-        "commit": _commit(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: importlib.metadata.version(name) for name in packages},
-        },
-    }
-
-
-def _commit() -> str | None:
-    """The project's git commit, where it is a git checkout."""
-    here = Path(__file__).parent
-    try:
-        found = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True
-        )
-    except OSError:
-        return None
-    return found.stdout.strip() or None

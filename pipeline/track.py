@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 STORE = Path("outputs/mlflow")
 TAG = "gauntlet.sweep"
+CELL_TAG = "gauntlet.cell"
 LIVE_TAG = "gauntlet.live"
 BATCH = 1000
 """The most metrics that MLflow takes in one call."""
@@ -160,7 +161,7 @@ def _log_cell(
     from mlflow.entities import Param
 
     about = result.about
-    tags = {TAG: sweep["id"], "mlflow.parentRunId": parent, "gauntlet.cell": about.key}
+    tags = {TAG: sweep["id"], "mlflow.parentRunId": parent, CELL_TAG: about.key}
     run = client.create_run(experiment, run_name=about.name, tags=tags).info.run_id
     params = [Param(name, str(row[name])) for name in PARAMS]
     client.log_batch(run, params=[*params, Param("seed", str(sweep["seed"]))])
@@ -200,22 +201,23 @@ def add_metrics(folder: Path, store: str) -> bool:
         client = _client(store)
         sweep = json.loads((folder / "sweep.json").read_text())["id"]
         final = [run for run in runs_of(client, sweep) if LIVE_TAG not in run.data.tags]
-        _log_judged(client, {run.info.run_name: run.info.run_id for run in final}, folder)
+        _log_judged(client, {run.data.tags.get(CELL_TAG): run.info.run_id for run in final}, folder)
     return bool(final)
 
 
-def _log_judged(client: MlflowClient, runs: Mapping[str, str], folder: Path) -> None:
+def _log_judged(client: MlflowClient, runs: Mapping[str | None, str], folder: Path) -> None:
     """DIR/metrics: the tables and figures with the sweep's run, figures of players with the
-    cells'; `runs` by name."""
+    cells'; `runs` by the cell's key, the sweep's under None."""
     judged = folder / "metrics"
     if not (judged / "metrics.csv").exists():
         return
-    if folder.name in runs:
+    cells = by_cell(pd.read_csv(judged / "metrics.csv", dtype={"key": str}))
+    if None in runs:
         for path in sorted([*judged.glob("*.csv"), *judged.glob("*.png")]):
-            client.log_artifact(runs[folder.name], str(path), judged.name)
-    for cell, values in by_cell(pd.read_csv(judged / "metrics.csv")).items():
-        if cell in runs:
-            log_values(client, runs[cell], values)
+            client.log_artifact(runs[None], str(path), judged.name)
+    for key, values in cells.items():
+        if key in runs:
+            log_values(client, runs[key], values)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan, sqrt
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stats import checks
 from stats.checks import Floats
+from stats.intervals import Limits, alike
 
 Tie = Literal["min", "average", "strict_index"]
 
@@ -23,6 +24,22 @@ SAME = 1e-9
 """Values nearer than this are equal: playouts differ by whole counts, rounding by less."""
 
 DRAWS, REPLICATES = 200, 1000
+BLOCK = 50
+"""Replicates drawn at a time: each is as long as there are games."""
+AT_ONCE = 50_000
+"""About how many values are drawn at a time."""
+
+NOISE = (1.0, sqrt(2.0), 2.0)
+"""The standard deviations, in units of the values' own, at which figures are found."""
+
+EXTRAPOLATIONS = np.array(
+    [
+        [1.0, 0.0, 0.0],
+        [*np.linalg.inv(np.vander(NOISE[:2]))[1], 0.0],
+        np.linalg.inv(np.vander(NOISE))[2],
+    ]
+)
+"""Weights of the means at NOISE: as they are, and where a line and a parabola meet no noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +151,15 @@ def score(
 
     Noise of the values: they are drawn again, `draws` times, from a normal distribution with the
     means and covariances of the playouts, and criticality and ranks are found anew. What the mean
-    loses by noise of twice the variance tells what it has lost already: SIMEX (Cook and Stefanski
-    1994, J. Am. Stat. Assoc. 89, 1314), linear in the standard deviation, as misranking is where
-    values lie close. The interval holds those of the plain and of the denoised estimate, both by
-    the same bootstrap over games. With fewer than two games the limits are nan.
+    loses by noise of twice and of four times the variance tells what it has lost already: SIMEX
+    (Cook and Stefanski 1994, J. Am. Stat. Assoc. 89, 1314). `denoised` goes on linearly in the
+    standard deviation, as misranking is where values lie close. The interval holds those of the
+    plain mean, of the linear and of the quadratic extrapolation, all by one bootstrap over games.
+    It keeps 95% where the options of a decision are further apart than their noise, and is mostly
+    wider than it need be. Where they are not, ranks are the noise's and no extrapolation brings
+    them back: take more playouts (docs/statistics.md has measured coverages).
+    Few games: below two with a critical decision the limits are nan. Games that all agree, or
+    nearly, leave a bootstrap no spread to see; `intervals.alike` then says how far the limits go.
     Raises ValueError for a threshold outside [0, 1] and for what `ranks` refuses.
     """
     checks.probabilities(threshold, "threshold")
@@ -149,14 +171,14 @@ def score(
         return Score(0, nothing, nothing)
     rng = np.random.default_rng(seed)
     noisy = _noisy(decisions, threshold, tie, draws, rng)
-    sums = _by_game(np.concatenate((plain, noisy)), decisions.games)
-    picked = _resampled_games(sums.shape[1], rng)
-    k = float(decisions.options)
-    return Score(
-        count,
-        _estimate(sums[[0, 1, 3, 4]], picked, (0.0, 1.0), level),
-        _estimate(sums[[0, 2, 3, 5]], picked, (1.0, k), level),
+    sums = _by_game(np.stack((plain, *noisy)), decisions.games)
+    again = _resampled(sums, rng)
+    games = int(np.count_nonzero(sums[0, 0]))
+    hits, places = (
+        _estimate(sums.sum(-1, keepdims=True)[:, at], again[:, at], games, limits, level)
+        for at, limits in (([0, 1], (0.0, 1.0)), ([0, 2], (1.0, float(decisions.options))))
     )
+    return Score(count, hits, places)
 
 
 def scaled_change(new: ArrayLike, old: ArrayLike, options: int) -> Floats:
@@ -165,39 +187,9 @@ def scaled_change(new: ArrayLike, old: ArrayLike, options: int) -> Floats:
     return change
 
 
-class Correlation(NamedTuple):
-    """Pearson's correlation over `n` pairs, with its confidence limits, all in [-1, 1]; nan where
-    it cannot be said."""
-
-    estimate: float
-    n: int
-    low: float
-    high: float
-
-
-def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
-    """Pearson's correlation over the pairs that are both known (not nan).
-
-    The limits are R. A. Fisher's (1921), by the normal law of atanh(r) with standard error
-    1 / sqrt(n - 3), so they need four pairs. All is nan with fewer than two pairs or where one
-    side does not vary. Raises ValueError for a level outside (0, 1).
-    """
-    from scipy.stats import pearsonr
-
-    checks.inside(level, "level")
-    a, b = np.asarray(x, float), np.asarray(y, float)
-    known = np.isfinite(a) & np.isfinite(b)
-    a, b = a[known], b[known]
-    n = len(a)
-    if n < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return Correlation(nan, n, nan, nan)
-    found = pearsonr(a, b)
-    low, high = found.confidence_interval(level) if n > 3 else (nan, nan)
-    return Correlation(float(found.statistic), n, float(low), float(high))
-
-
 def _figures(values: Floats, chosen: NDArray[np.int64], threshold: float, tie: Tie) -> Floats:
-    """Whether each decision is critical, and if so its hit and its rank: shape (3, decisions)."""
+    """Whether each decision is critical, and if so its hit and its rank: shape (3, ...,
+    decisions)."""
     counts = critical(values, threshold).astype(float)
     places = ranks(values, chosen, tie)
     return np.stack((counts, counts * (places == 1.0), counts * places))
@@ -218,44 +210,64 @@ def _spread(decisions: Decisions) -> Floats:
 def _noisy(
     decisions: Decisions, threshold: float, tie: Tie, draws: int, rng: np.random.Generator
 ) -> Floats:
-    """As `_figures`, with values drawn again: means over the draws."""
+    """As `_figures`, with the values' noise brought to each further level of NOISE: means over the
+    draws, shape (levels - 1, 3, decisions)."""
     means, roots = decisions.values, _spread(decisions)
-    found = np.zeros((3, len(means)))
-    for _ in range(draws):
-        noise = np.einsum("dij,dj->di", roots, rng.standard_normal(means.shape))
-        found += _figures(means + noise, decisions.chosen, threshold, tie)
+    added = [sqrt(level**2 - 1) for level in NOISE[1:]]
+    found = np.zeros((len(added), 3, len(means)))
+    batch = max(1, AT_ONCE // means.size)
+    for start in range(0, draws, batch):
+        own = min(batch, draws - start)
+        noise = np.einsum("dij,bdj->bdi", roots, rng.standard_normal((own, *means.shape)))
+        chosen = np.broadcast_to(decisions.chosen, (own, len(means)))
+        for at, size in enumerate(added):
+            found[at] += _figures(means + size * noise, chosen, threshold, tie).sum(axis=1)
     return found / draws
 
 
 def _by_game(figures: Floats, games: NDArray[np.int64]) -> Floats:
-    """Sums over each game's decisions: shape (figures, games)."""
+    """Sums over each game's decisions: shape (levels, figures, games)."""
     labels = np.unique(games, return_inverse=True)[1]
-    return np.stack([np.bincount(labels, weights=row) for row in figures])
+    sums = np.zeros((*figures.shape[:-1], int(labels.max()) + 1))
+    for at in np.ndindex(figures.shape[:-1]):
+        sums[at] = np.bincount(labels, weights=figures[at])
+    return sums
 
 
-def _resampled_games(games: int, rng: np.random.Generator) -> Floats:
-    """How often each game is in each replicate of a bootstrap: shape (games, replicates)."""
-    picked: Floats = rng.multinomial(games, np.full(games, 1 / games), size=REPLICATES).T.astype(
-        float
-    )
-    return picked
+def _resampled(sums: Floats, rng: np.random.Generator) -> Floats:
+    """The sums over the games of each replicate of a bootstrap: shape (levels, figures,
+    replicates)."""
+    games = sums.shape[-1]
+    even = np.full(games, 1 / games)
+    blocks = [
+        sums @ rng.multinomial(games, even, size=BLOCK).T.astype(float)
+        for _ in range(REPLICATES // BLOCK)
+    ]
+    return np.concatenate(blocks, axis=-1)
 
 
-def _estimate(sums: Floats, picked: Floats, limits: tuple[float, float], level: float) -> Estimate:
-    """sums: by game, the critical decisions and the figure over them, plain and noisy."""
-    plain, denoised = _means(sums.sum(axis=1), limits)
-    if sums.shape[1] < 2:
-        return Estimate(float(plain), nan, nan, float(denoised))
-    again = np.concatenate(_means(sums @ picked, limits)).reshape(2, -1)
+def _estimate(sums: Floats, again: Floats, games: int, span: Limits, level: float) -> Estimate:
+    """sums: the critical decisions and a figure over them, shape (levels, 2, 1); again: the same
+    of every replicate. games: how many have a critical decision. span: what the figure can be."""
+    plain, linear, _ = (float(mean) for mean in _means(sums, span)[:, 0])
+    if games < 2:
+        return Estimate(plain, nan, nan, linear)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.nanquantile(again, tails, axis=1)
-    return Estimate(float(plain), float(low.min()), float(high.max()), float(denoised))
+    lows, highs = np.nanquantile(_means(again, span), tails, axis=1)
+    least, most = span
+    lows = [*lows, alike(most, games, span, level)[0]]
+    highs = [*highs, alike(least, games, span, level)[1]]
+    if highs[0] - lows[0] < SAME:
+        low, high = alike(plain, games, span, level)
+        lows, highs = [*lows, low], [*highs, high]
+    return Estimate(plain, float(min(lows)), float(max(highs)), linear)
 
 
-def _means(sums: Floats, limits: tuple[float, float]) -> tuple[Floats, Floats]:
-    """The plain mean and the denoised one; nan where no decision is critical."""
-    count, total, noisy_count, noisy_total = sums
-    plain = total / np.where(count > 0, count, nan)
-    noisy = noisy_total / np.where(noisy_count > 0, noisy_count, nan)
-    denoised = plain - (np.where(np.isnan(noisy), plain, noisy) - plain) / (sqrt(2) - 1)
-    return plain, np.clip(denoised, *limits)
+def _means(sums: Floats, span: Limits) -> Floats:
+    """The plain mean, and those without noise by a line and by a parabola: shape (3, replicates);
+    nan where no decision is critical."""
+    count, total = sums[:, 0], sums[:, 1]
+    means = total / np.where(count > 0, count, nan)
+    means = np.where(np.isnan(means), means[0], means)
+    found: Floats = np.clip(EXTRAPOLATIONS @ means, *span)
+    return found

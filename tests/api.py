@@ -40,11 +40,13 @@ class Script:
 
     faults: taken in turn, one for the first arrival of each request; "" for none.
     refuse: a status with which everything is refused, and the message.
+    seconds: how long a whole reply takes, in turn.
     arrivals: when each request came, by its Idempotency-Key.
     """
 
     faults: tuple[str, ...] = ("",)
     refuse: tuple[int, str] | None = None
+    seconds: tuple[float, ...] = (0.0,)
     arrivals: dict[str, list[float]] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -88,6 +90,9 @@ class FaultyHandler(Handler):
             super().do_POST()
 
     def send(self, status: int, data: bytes, **headers: str) -> None:
+        script: Script = self.server.script  # type: ignore[attr-defined]
+        if status == 200:
+            script.over.wait(script.seconds[len(script.arrivals) % len(script.seconds)])
         if status == 200 and self.fault == "truncated":
             data = data[: len(data) // 2]
         if status == 200 and self.fault == "cut":

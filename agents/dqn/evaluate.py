@@ -10,13 +10,12 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
 
-from agents.dqn.network import Network, load
+from agents.dqn.network import Network
 from agents.dqn.player import DQN, SHIPPED
 from agents.dqn.practice import practice, results
 from games.base import Encoded, Game, Practice
@@ -86,23 +85,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--game", default="games.uno.arena.UnoArena", help="class of the game")
-    parser.add_argument("--weights", type=Path, default=SHIPPED, help="folder of the networks")
+    parser.add_argument("--weights", default=SHIPPED, help="folder of the networks")
     parser.add_argument("--games", type=positive, default=20_000, help="games of each network")
     options = parser.parse_args(arguments)
     try:
         game = game_of(options.game)
-        DQN(weights=str(options.weights)).check(game)
+        player = DQN(weights=options.weights)
+        player.check(game)
     except ValueError as error:
         print(f"agents.dqn.evaluate: {error}", file=sys.stderr)
         return 2
-    report(game, options)
+    report(game, player, options.games)
     return 0
 
 
-def report(game: Game[Any], options: argparse.Namespace) -> None:
+def report(game: Game[Any], player: DQN, games: int) -> None:
+    """Prints how often each of the player's networks wins, and all of them. games: of each."""
     assert isinstance(game, Encoded), game
-    networks = load(options.weights / f"{game.encoding}.npz")
-    found = [last_test(game, network, seed, options.games) for seed, network in enumerate(networks)]
+    networks = player.networks(game)
+    found = [last_test(game, network, seed, games) for seed, network in enumerate(networks)]
     for seed, ended in enumerate(found):
         print(f"seed {seed}: {told(rate(ended))}")
     print(f"all: {told(rate(np.concatenate(found)))}")

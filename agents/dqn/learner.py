@@ -1,11 +1,11 @@
 """Deep Q-learning of several seeds at once: their networks lie in one stack of tensors.
 
-What is learnt is RLCard 1.2.0's DQN and no more (Mnih et al. 2013, 2015): a replay memory, a
-target network that is copied now and then, epsilon-greedy play, squared error, Adam, tanh between
-the layers, Xavier's first weights and a batch normalisation of the input; that has no gain and
-shift of its own here, which the layer behind it makes redundant. Like RLCard's agent and unlike
-Mnih's, the code whose target value counts is chosen by the online network (double DQN, van Hasselt
-et al. 2016). Only legal codes are chosen, here as there.
+What is learnt is RLCard 1.2.0's DQN (Mnih et al. 2013, 2015): a replay memory, a target network
+that is copied now and then, epsilon-greedy play, squared error, Adam, tanh between the layers and
+Xavier's first weights. Like RLCard's agent and unlike Mnih's, the code whose target value counts is
+chosen by the online network (double DQN, van Hasselt et al. 2016). Only legal codes are chosen,
+here as there. RLCard also normalises its input by batches; here that is left out, as it blows up
+features that are rarely on.
 
 A seed's network sees nothing of the others: it comes out as if it were trained alone.
 """
@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from agents.dqn.network import Network
 from games.base import Practice
@@ -86,13 +85,9 @@ class Memory:
 
 
 class Stack:
-    """One network a seed. Every tensor leads with the seeds, but for those of the normalisation,
-    which are (seeds x features,): functional.batch_norm then takes all seeds at once."""
-
-    EPSILON, MOMENTUM = 1e-5, 0.1
+    """One network a seed; every tensor leads with the seeds."""
 
     def __init__(self, sizes: Sequence[int], seeds: Sequence[int]) -> None:
-        self.seeds = len(seeds)
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.layers: list[tuple[Tensor, Tensor]] = []
         for inputs, outputs in pairwise(sizes):
@@ -102,29 +97,14 @@ class Stack:
             self.layers.append(
                 ((torch.stack(weight) * 2 - 1) * xavier, (torch.stack(bias) * 2 - 1) * plain)
             )
-        width = self.seeds * sizes[0]
-        self.mean, self.variance = torch.zeros(width), torch.ones(width)
 
     @property
     def parameters(self) -> list[Tensor]:
         return [part for layer in self.layers for part in layer]
 
-    @property
-    def tensors(self) -> list[Tensor]:
-        return [*self.parameters, self.mean, self.variance]
-
-    def values(self, features: Tensor, training: bool = False) -> Tensor:
-        """features: (batch, seeds, features). Returns (seeds, batch, codes).
-
-        training: normalise by the batch, and follow its mean and variance.
-        """
-        flat = functional.batch_norm(
-            *(features.flatten(1), self.mean, self.variance),
-            training=training,
-            momentum=self.MOMENTUM,
-            eps=self.EPSILON,
-        )
-        hidden = flat.view(features.shape).transpose(0, 1)
+    def values(self, features: Tensor) -> Tensor:
+        """features: (batch, seeds, features). Returns (seeds, batch, codes)."""
+        hidden = features.transpose(0, 1)
         for number, (weight, bias) in enumerate(self.layers):
             if number:
                 hidden = hidden.tanh()
@@ -132,16 +112,10 @@ class Stack:
         return hidden
 
     def network(self, seed: int) -> Network:
-        """A seed's network for play, its normalisation folded into the first layer."""
-        scale = (self.variance.view(self.seeds, -1)[seed] + self.EPSILON).rsqrt()
-        offset = -self.mean.view(self.seeds, -1)[seed] * scale
-        weights = [weight[seed].detach() for weight, _ in self.layers]
-        biases = [bias[seed, 0].detach() for _, bias in self.layers]
-        biases[0] = biases[0] + offset @ weights[0]
-        weights[0] = weights[0] * scale[:, None]
+        """A seed's network for play."""
         return Network(
-            tuple(weight.numpy().copy() for weight in weights),
-            tuple(bias.numpy().copy() for bias in biases),
+            tuple(weight[seed].detach().numpy().copy() for weight, _ in self.layers),
+            tuple(bias[seed, 0].detach().numpy().copy() for _, bias in self.layers),
         )
 
 
@@ -163,7 +137,7 @@ class Learner:
     def learn(self, batch: Batch) -> None:
         """One update of every seed's network."""
         goal = self.goal(batch)
-        values = self.online.values(batch.features, training=True)
+        values = self.online.values(batch.features)
         taken = values.gather(2, batch.codes.T[..., None])[..., 0]
         loss = (taken - goal).square().mean(dim=1).sum()
         self.optimizer.zero_grad()
@@ -173,7 +147,7 @@ class Learner:
     @torch.no_grad()
     def synchronise(self) -> None:
         """Makes the target networks equal to the others."""
-        for mine, theirs in zip(self.target.tensors, self.online.tensors, strict=True):
+        for mine, theirs in zip(self.target.parameters, self.online.parameters, strict=True):
             mine.copy_(theirs)
 
     @torch.no_grad()
@@ -194,8 +168,9 @@ def train(
 ) -> Iterator[tuple[int, int, int, Network]]:
     """Trains a network a seed, each on its own practice; a step of all seeds at a time.
 
-    Yields (which seed, episodes, steps, network) whenever a seed has played `every` more episodes,
-    until all have played `episodes`. Games that end without a choice are no episodes.
+    Yields (which seed, episodes, steps, network) whenever a seed has played `every` more episodes
+    and when it has played `episodes`, until all have. Games that end without a choice are no
+    episodes.
     """
     numbers = [count() for _ in seeds]
     for practice, number in zip(practices, numbers, strict=True):
@@ -226,7 +201,8 @@ def train(
                 continue
             begin(practice, numbers[which])
             played[which] += 1
-            if played[which] % every == 0 and played[which] <= episodes:
+            due = played[which] % every == 0 or played[which] == episodes
+            if due and played[which] <= episodes:
                 yield which, played[which], step + 1, learner.online.network(which)
         if min(played) >= episodes:
             return

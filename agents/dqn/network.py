@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+import zlib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from agents.dqn.files import write_atomically
+
+UNREADABLE = (EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
+"""What numpy raises for a file that is cut short, damaged, or holds something else."""
 
 
 class Network(NamedTuple):
@@ -29,23 +37,40 @@ class Network(NamedTuple):
 
 
 def save(path: Path, networks: Sequence[Network]) -> None:
-    """Writes networks of one shape, one a seed; the same bytes for the same weights."""
+    """Writes networks of one shape, one a seed, atomically; the same bytes for the same weights.
+    Raises OSError."""
     arrays = {}
     for layer in range(len(networks[0].weights)):
         arrays[f"weight{layer}"] = np.stack([network.weights[layer] for network in networks])
         arrays[f"bias{layer}"] = np.stack([network.biases[layer] for network in networks])
-    np.savez_compressed(path, allow_pickle=False, **arrays)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
+    write_atomically(path, packed.getvalue())
 
 
 @lru_cache
 def load(path: Path) -> tuple[Network, ...]:
-    """The networks that `save` wrote."""
-    with np.load(path) as arrays:
-        layers = range(len(arrays.files) // 2)
-        weights = [arrays[f"weight{layer}"] for layer in layers]
-        biases = [arrays[f"bias{layer}"] for layer in layers]
-    seeds = range(len(weights[0]))
+    """The networks that `save` wrote, one a seed. Raises ValueError where the file holds none."""
+    try:
+        weights, biases = _read(path)
+    except UNREADABLE as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ValueError(f"{path} holds no networks of agents.dqn.train: {reason}") from error
     return tuple(
         Network(tuple(weight[seed] for weight in weights), tuple(bias[seed] for bias in biases))
-        for seed in seeds
+        for seed in range(len(weights[0]))
     )
+
+
+def _read(path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Weights and biases by layer, each of which leads with the seeds."""
+    with path.open("rb") as file, np.load(file) as arrays:
+        layers = range(max(1, len(arrays.files) // 2))
+        weights = [arrays[f"weight{layer}"] for layer in layers]
+        biases = [arrays[f"bias{layer}"] for layer in layers]
+    for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        seeds, inputs, outputs = weight.shape
+        fits = layer == 0 or weights[layer - 1].shape[::2] == (seeds, inputs)
+        if not fits or bias.shape != (seeds, outputs):
+            raise ValueError(f"layer {layer} has weights {weight.shape} and biases {bias.shape}")
+    return weights, biases

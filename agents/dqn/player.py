@@ -13,7 +13,10 @@ from agents.base import Decision, Thinking, Turn
 from agents.dqn.network import Network, load
 from games.base import Encoded, Game
 
-SHIPPED = Path(__file__).parent / "weights"
+PROJECT = Path(__file__).resolve().parents[2]
+PREFIX = "pkg:"
+"""Opens the name of a folder that comes with the project, given relative to its root."""
+SHIPPED = f"{PREFIX}agents/dqn/weights"
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class DQN:
     """A Q-network trained by `python -m agents.dqn.train`, at play without exploring.
 
     seed: which of the networks, each trained alone from a seed of its own.
-    weights: a folder that the trainer wrote; none for the networks that come with the project.
+    weights: a folder that the trainer wrote, or `pkg:` and a folder of this project.
     digest: of the folder's networks. Other weights make another player, wherever they lie.
 
     An option is worth what its best code is; ties go to the option that the game lists first.
@@ -31,7 +34,7 @@ class DQN:
     """
 
     seed: int = 0
-    weights: str | None = None
+    weights: str = SHIPPED
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -39,34 +42,54 @@ class DQN:
         if not files:
             raise ValueError(f"weights is {self.weights!r}; no networks (*.npz) lie there")
         read = hashlib.sha256()
-        for file in files:
-            read.update(file.name.encode() + file.read_bytes())
+        try:
+            for file in files:
+                read.update(file.name.encode() + file.read_bytes())
+        except OSError as error:
+            raise ValueError(f"{file} cannot be read: {error.strerror}") from error
         object.__setattr__(self, "digest", read.hexdigest()[:16])
 
     @property
     def folder(self) -> Path:
-        return SHIPPED if self.weights is None else Path(self.weights)
+        if self.weights.startswith(PREFIX):
+            return PROJECT / self.weights.removeprefix(PREFIX)
+        return Path(self.weights)
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where there is no network for the game."""
+        """Raises ValueError where there are no networks for the game, or none of the seed."""
         if not isinstance(game, Encoded):
             raise ValueError(f"{type(game).__name__} does not tell its decisions in numbers")
         trained = sorted(file.stem for file in self.folder.glob("*.npz"))
         if game.encoding not in trained:
             raise ValueError(f"no network for {game.encoding}; there are {', '.join(trained)}")
-        seeds = len(self._networks(game))
-        if not 0 <= self.seed < seeds:
-            raise ValueError(f"seed is {self.seed}; {game.encoding} has seeds 0 to {seeds - 1}")
+        networks = self.networks(game)
+        self._fits(networks[0], game)
+        if not 0 <= self.seed < len(networks):
+            last = len(networks) - 1
+            raise ValueError(f"seed is {self.seed}; {game.encoding} has seeds 0 to {last}")
+
+    def _fits(self, network: Network, game: Any) -> None:
+        """Raises ValueError for a network of another shape than the game's."""
+        dealt = game.deal(np.random.default_rng(0))
+        told = game.encode(game.observe(dealt, game.to_move(dealt)[0]))
+        wanted = len(told), game.num_codes
+        shape = len(network.weights[0]), network.weights[-1].shape[1]
+        if shape != wanted:
+            raise ValueError(
+                f"the networks for {game.encoding} in {self.folder} turn {shape[0]} numbers into "
+                f"the values of {shape[1]} codes; it tells {wanted[0]} numbers of {wanted[1]} codes"
+            )
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game = turn.game
         assert isinstance(game, Encoded), game
-        network = self._networks(game)[self.seed]
+        network = self.networks(game)[self.seed]
         values = network.values(game.encode(turn.observation)[None])[0]
         codes = game.option_codes(turn.observation)
         worth = [float(values[list(own)].max()) for own in codes]
         return Decision(worth.index(max(worth)), scores=tuple(worth))
         yield
 
-    def _networks(self, game: Encoded) -> tuple[Network, ...]:
+    def networks(self, game: Encoded) -> tuple[Network, ...]:
+        """Those for the game, one a seed. Raises ValueError where their file is damaged."""
         return load(self.folder / f"{game.encoding}.npz")

@@ -3,8 +3,8 @@
 The learner sits in the second of two seats against a random player. All seeds learn at once, each
 for itself; the same seeds on the same machine give the same networks. Under --out lie, by the
 name of the game's encoding, the networks (.npz), the learning curve (.csv) and the settings
-(.json), written anew at every point of the curve: a run that is cut short leaves its last point.
-`python -m pipeline.curves` draws the curves and logs them.
+(.json), each put in place whole at every point of the curve and at the end: a run that is cut short
+leaves its last point. `python -m pipeline.curves` draws the curves and logs them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
+import io
 import json
 import sys
 import time
@@ -21,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from agents.dqn.evaluate import CURVE, LEARNING, Rate, game_of, positive, practices, rate
+from agents.dqn.files import write_atomically
 from agents.dqn.learner import Settings, one_thread, train
 from agents.dqn.network import Network, save
-from agents.dqn.player import SHIPPED
 from agents.dqn.practice import results
 from games.base import Encoded, Game
 
+OUT = Path("outputs/dqn")
 HEADER = ("seed", "episodes", "steps", *Rate._fields)
 """A curve's columns: what a seed had learnt from, and how it then fared without exploring."""
 
@@ -39,11 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         game = game_of(options.game)
     except ValueError as error:
-        print(f"agents.dqn.train: {error}", file=sys.stderr)
-        return 2
+        return refused(error)
     one_thread()
-    run(game, options)
+    try:
+        run(game, options)
+    except OSError as error:
+        return refused(error)
     return 0
+
+
+def refused(error: Exception) -> int:
+    print(f"agents.dqn.train: {error}", file=sys.stderr)
+    return 2
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -53,12 +62,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--game", default="games.uno.arena.UnoArena", help="class of the game")
-    parser.add_argument("--out", type=Path, default=SHIPPED, help="folder for the networks")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder for the networks")
     parser.add_argument("--seeds", type=positive, default=5, help="networks, of seeds from 0 on")
     parser.add_argument("--episodes", type=positive, default=50_000, help="games a seed learns in")
     parser.add_argument("--every", type=positive, default=2500, help="episodes between two tests")
     parser.add_argument("--tests", type=positive, default=1000, help="games of a test")
-    parser.add_argument("--update-every", type=positive, default=1, help="decisions an update")
     return parser.parse_args(arguments)
 
 
@@ -71,10 +79,10 @@ def run(game: Game[Any], options: argparse.Namespace) -> None:
     learning = [practices(game, LEARNING, seed, 1)[0] for seed in seeds]
     reached: dict[int, dict[int, Network]] = defaultdict(dict)
     curve: list[Point] = []
-    settings, started = Settings(update_every=options.update_every), time.time()
+    settings, started = Settings(), time.time()
     course = train(learning, seeds, options.episodes, options.every, settings)
     for seed, episodes, steps, network in course:
-        found = results(network, tests[seed], episodes // options.every)
+        found = results(network, tests[seed], -(-episodes // options.every))
         curve.append((seed, episodes, steps, rate(found)))
         networks = reached[episodes]
         networks[seed] = network
@@ -92,11 +100,13 @@ def run(game: Game[Any], options: argparse.Namespace) -> None:
 def write(
     out: Path, networks: Sequence[Network], curve: Sequence[Point], report: dict[str, Any]
 ) -> None:
+    """Puts the three files in place, each of them whole. Raises OSError."""
     save(out.with_suffix(".npz"), networks)
     rows = [(seed, episodes, steps, *test) for seed, episodes, steps, test in sorted(curve)]
-    with out.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
-    out.with_suffix(".json").write_text(json.dumps(report, indent=2) + "\n")
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows([HEADER, *rows])
+    write_atomically(out.with_suffix(".csv"), table.getvalue().encode())
+    write_atomically(out.with_suffix(".json"), (json.dumps(report, indent=2) + "\n").encode())
 
 
 if __name__ == "__main__":

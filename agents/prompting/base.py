@@ -1,19 +1,20 @@
-"""What a prompting method is, and the slots that the methods share.
+"""What a prompting method is, and the slots that methods share.
 
-The slots and their order follow LLM-UNO (Martinez and Roberts 2025, Fig. 3): role and goal,
-rules, situation, recent moves, legal actions, question, answer cue. The wording is ours.
+`role_and_rules` and `situation` tell them in the order of LLM-UNO (Martinez and Roberts 2025,
+Fig. 3): role and goal, rules, situation, recent moves, legal actions, question, answer cue. The
+wording is ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from agents.base import Decision, Goal, Status, Turn
-from games.base import Game, Observation
+from games.base import Fact, Game, Observation
 from models.base import Reply, Request
 
 
@@ -60,20 +61,28 @@ def check_moves(moves: int) -> None:
 
 def role_and_rules(observation: Observation, goal: Goal) -> str:
     """The static part of a prompt: who the model is, what it plays for, and the rules."""
-    aim = "win the game yourself"
-    if goal.helps is not None:
-        aim = f"help player {goal.helps} win; your own result does not count"
-    return (
-        f"You are player {observation.seat} in a game of {observation.game}.\n"
-        f"Goal: {aim}.\n\n"
-        f"Rules: {observation.rules}\n\n"
-    )
+    return f"{role(observation)}{aim(goal)}\nRules: {observation.rules}\n\n"
+
+
+def role(observation: Observation) -> str:
+    return f"You are player {observation.seat} in a game of {observation.game}.\n"
+
+
+def aim(goal: Goal) -> str:
+    """What the model plays for."""
+    if goal.helps is None:
+        return "Goal: win the game yourself.\n"
+    return f"Goal: help player {goal.helps} win; your own result does not count.\n"
 
 
 def situation(observation: Observation, moves: int) -> str:
     """The facts, a line each, and the last `moves` public moves."""
-    lines = [f"{fact.name}: {fact.text}\n" for fact in observation.facts]
-    if moves:
-        recent = "; ".join(observation.history[-moves:]) or "none yet"
-        lines.append(f"Recent moves: {recent}\n")
-    return "".join(lines)
+    told = told_facts(observation.facts)
+    if not moves:
+        return told
+    recent = "; ".join(observation.history[-moves:]) or "none yet"
+    return f"{told}Recent moves: {recent}\n"
+
+
+def told_facts(facts: Iterable[Fact]) -> str:
+    return "".join(f"{fact.name}: {fact.text}\n" for fact in facts)

@@ -7,21 +7,20 @@ answers again. The last answer that names an option counts. The wording is ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from agents.base import Turn
 from agents.prompting.answers import named, wanted
-from agents.prompting.base import Asking
+from agents.prompting.base import Asking, told_facts
 from agents.prompting.vanilla import Vanilla, first_prompt, settled
-from games.base import Advised, Fact
+from games.base import Advised, Fact, Observation
 from models.base import Dialogue, Generate, Generation
 
-NO_CHALLENGE = "draw four cards"
-COLOURS = frozenset(("red", "yellow", "green", "blue"))
-"""What UNO Arena's options are called; the published slip is of this game."""
+NO_CHALLENGE, HAND = "draw four cards", "Your hand"
+"""What UNO Arena calls an option and a fact; the published slip is of this game."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,9 @@ class Tutri(Vanilla):
     history: whether to reflect on the moves so far, the last `moves` of them.
     strategy: whether to reflect on advice.
     least: with fewer moves made than that, the history counts as unknown.
-    legacy_truthiness: whether to read answers as the published code does, which takes card number 0
-        and the No to a challenge for no answer. They stand in the notes under "dropped", by the
-        number of the reply, from 0.
+    legacy_truthiness: whether to read answers as the published code does, which takes card number
+        0 of the hand and the No to a challenge for no answer. They stand in the notes under
+        "dropped", by the number of the reply, from 0.
     """
 
     history: bool = True
@@ -61,7 +60,7 @@ class Tutri(Vanilla):
             reply = yield Generate(further, self.max_tokens)
             assert isinstance(reply, Generation), reply
             answers.append(named(reply.text, options))
-        return settled(answers, falsy(options) if self.legacy_truthiness else None)
+        return settled(answers, falsy(turn.observation) if self.legacy_truthiness else None)
 
     def _reflections(self, turn: Turn) -> Iterator[str]:
         """What the model is told after its first answer, message by message."""
@@ -75,12 +74,13 @@ class Tutri(Vanilla):
             yield strategy_message(advised.advice(seen) if advised else ())
 
 
-def falsy(options: Sequence[str]) -> int | None:
+def falsy(seen: Observation) -> int | None:
     """The option that the published code takes for no answer, which is a bug of it: not to
-    challenge, and else the first card; none where a colour is to be named, which is text."""
-    if NO_CHALLENGE in options:
-        return options.index(NO_CHALLENGE)
-    return None if COLOURS.issuperset(options) else 0
+    challenge, or to play the hand's first card, whose number there is 0. None where that is no
+    option; a colour is text, which is never taken so."""
+    first = next((fact.text.split(", ")[0] for fact in seen.facts if fact.name == HAND), "")
+    dropped = (NO_CHALLENGE, first)
+    return next((at for at, option in enumerate(seen.options) if option in dropped), None)
 
 
 def history_message(facts: tuple[Fact, ...], known: bool) -> str:
@@ -88,8 +88,8 @@ def history_message(facts: tuple[Fact, ...], known: bool) -> str:
     adds up nothing the moves speak for themselves."""
     told = "Unknown: too few moves have been made.\n"
     if known:
-        told = "".join(f"{fact.name}: {fact.text}\n" for fact in facts)
-        told = told or "They stand above under recent moves.\n"
+        told = told_facts(facts)
+        told = told or "They stand above.\n"
     return (
         f"\nLook back on the last moves.\n{told}"
         "What do they tell of the other players' situation and plans? Keep your choice or change "

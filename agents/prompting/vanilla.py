@@ -1,6 +1,8 @@
 """Vanilla prompting: one prompt, answered by a JSON object of thoughts and an action.
 
-The slots and the handling of answers follow UNO Arena (Qin et al. 2024); the wording is ours.
+The slots, their order and the handling of answers follow UNO Arena (Qin et al. 2024): role,
+public facts, the last moves by number, what the seat holds and has to decide, options, rules and
+goal, the form of the answer. The wording is ours.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 
 from agents.base import Decision, Status, Turn
 from agents.prompting.answers import listed, named, wanted
-from agents.prompting.base import Asking, Unusable, check_moves, role_and_rules, situation
+from agents.prompting.base import Asking, Unusable, aim, check_moves, role, told_facts
 from models.base import Generate, Generation, Prompt
 
 CUE = "Answer:"
@@ -47,11 +49,25 @@ class Vanilla:
 
 
 def first_prompt(turn: Turn, moves: int) -> Prompt:
-    """The situation, the numbered options and what form the answer has."""
+    """The situation, the numbered options, the rules, and what form the answer has."""
     seen = turn.observation
-    told = situation(seen, moves) + listed(seen.options)
-    question = "Which option is best? " + wanted("thoughts")
-    return Prompt(role_and_rules(seen, turn.goal), told + question, CUE)
+    parts = (
+        told_facts(fact for fact in seen.facts if not fact.own),
+        last_moves(seen.history, moves) if moves else "",
+        told_facts(fact for fact in seen.facts if fact.own),
+        listed(seen.options),
+        f"\nRules: {seen.rules}\n{aim(turn.goal)}\n",
+        "Which option is best? " + wanted("thoughts"),
+    )
+    return Prompt(role(seen), "".join(parts), CUE)
+
+
+def last_moves(history: Sequence[str], moves: int) -> str:
+    """The last `moves` public moves, a line each, under their numbers in the match from 1."""
+    if not history:
+        return "Last moves: unknown, none has been made\n"
+    numbered = list(enumerate(history, 1))[-moves:]
+    return "Last moves:\n" + "".join(f"{number}. {move}\n" for number, move in numbered)
 
 
 def settled(answers: Sequence[int | Status], no_answer: int | None = None) -> Decision | Unusable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from games.base import Action, Fact, IllegalAction, Observation
 from games.uno import encode, luck, policies, review, rollouts, rules, words
 from games.uno.encode import Practice
 from games.uno.guess import known
-from games.uno.rules import DRAW, WILD
+from games.uno.reading import card_order, count, distinct, hand, listed, played_itself
 
 CODES = {
     "rule": policies.RULE,
@@ -123,7 +122,11 @@ class Uno:
                 "Top card",
                 words.top_card(top, top // 15 if self.quirks else colour, array.item(rules.TOP_BY)),
             ),
-            Fact("Your hand", words.hand(kinds if self.quirks else sorted(kinds, key=card_order))),
+            Fact(
+                "Your hand",
+                words.hand(kinds if self.quirks else sorted(kinds, key=card_order)),
+                own=True,
+            ),
             Fact("Next player", f"player {self.next_seat(state, seat)}"),
         )
         labels = tuple(words.MOVE_NAMES[action] for action in options)
@@ -256,50 +259,6 @@ class Uno:
         return known[policy]
 
 
-def hand(array: np.ndarray, seat: int) -> list[int]:
-    """The kinds of the cards that `seat` holds, in the order of the hand."""
-    start = rules.hand_of(seat)
-    return [card & 63 for card in array[start + 1 : start + 1 + array.item(start)].tolist()]
-
-
-def count(array: np.ndarray, stack: int) -> tuple[int, ...]:
-    counts = np.empty(policies.KINDS, np.int64)
-    policies.count_cards(array, stack, counts)
-    return tuple(counts.tolist())
-
-
-def card_order(kind: int) -> int:
-    """By colour, then trait; wilds behind the colours, whatever colour they were printed with."""
-    return 60 + kind % 15 if kind % 15 >= WILD else kind
-
-
-def played_itself(array: np.ndarray) -> int | None:
-    """The action as which a card played itself when it was drawn in the last move."""
-    if not array.item(rules.AUTO):
-        return None
-    colour, top = array.item(rules.COLOUR), array.item(rules.TOP)
-    return int(15 * colour + (top & 63) % 15)
-
-
 def move_text(action: Action) -> str:
     known = 0 <= action < len(words.MOVE_NAMES)
     return repr(words.MOVE_NAMES[action]) if known else f"action {action}"
-
-
-@lru_cache(maxsize=65536)
-def distinct(mask: int) -> tuple[Action, ...]:
-    """The actions of a mask, in order of number."""
-    return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
-
-
-def listed(mask: int, kinds: list[int]) -> tuple[Action, ...]:
-    """The actions of a mask as RLCard lists them: in the order of the hand, a card held twice
-    listed twice, but the four actions of a wild once."""
-    actions: list[Action] = []
-    for kind in kinds:
-        trait = kind % 15
-        if trait < WILD and mask >> kind & 1:
-            actions.append(kind)
-        elif trait >= WILD and mask >> trait & 1 and trait not in actions:
-            actions += range(trait, DRAW, 15)
-    return tuple(actions) or (DRAW,)

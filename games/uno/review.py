@@ -33,13 +33,19 @@ CHALLENGE_ADVICE = (
 
 @dataclass
 class Tally:
-    """What one player did. drew: the colours to match when no card fitted, as far as known."""
+    """What one player did.
+
+    drew: the colours to match when no card fitted, as far as known. yielded: wild draw fours not
+    challenged. challenges: how often rightly and wrongly. caught: challenges of it that were right.
+    """
 
     colours: Counter[str] = field(default_factory=Counter)
     traits: Counter[str] = field(default_factory=Counter)
     draws: int = 0
     drew: list[str] = field(default_factory=list)
-    challenges: int = 0
+    yielded: int = 0
+    challenges: Counter[str] = field(default_factory=Counter)
+    caught: int = 0
 
 
 def review(
@@ -61,13 +67,16 @@ def review(
 def tally(history: Sequence[str], moves: int) -> defaultdict[int, Tally]:
     """By seat, what happened in the last `moves` clauses."""
     tallies: defaultdict[int, Tally] = defaultdict(Tally)
-    colour = ""
+    colour, by = "", -1
     for number, clause in enumerate(history):
         _, seat, done = clause.split(" ", 2)
         card, _, naming = done.partition("played ")[2].partition(" naming ")
         if number >= len(history) - moves:
             _count(tallies[int(seat)], done, card, colour)
+            if done.startswith("challenged rightly"):
+                tallies[by].caught += 1
         if card:
+            by = int(seat)
             colour = naming or card.partition(" ")[0]
     return tallies
 
@@ -76,7 +85,9 @@ def _count(tallied: Tally, done: str, card: str, colour: str) -> None:
     if done.startswith(("drew a card", "drew and")):
         tallied.draws += 1
         tallied.drew += [colour] * bool(colour)
-    tallied.challenges += done.startswith("challenged")
+    tallied.yielded += done == "drew four cards"
+    if done.startswith("challenged"):
+        tallied.challenges[done.split()[1]] += 1
     if card in TRAITS:
         tallied.traits[card] += 1
     elif card:
@@ -86,7 +97,7 @@ def _count(tallied: Tally, done: str, card: str, colour: str) -> None:
 
 
 def _told(tallied: Tally) -> str:
-    """ "played 2 red, 1 blue (7, 7, skip); drew 1 time, on green"."""
+    """ "played 2 red, 1 blue (7, 7, skip); drew 1 time, on green; challenged wrongly 1 time"."""
     parts = []
     if tallied.traits:
         colours = _listed(f"{tallied.colours[c]} {c}" for c in COLOURS if tallied.colours[c])
@@ -95,8 +106,13 @@ def _told(tallied: Tally) -> str:
     if tallied.draws:
         on = _listed(c for c in COLOURS if c in tallied.drew)
         parts.append(f"drew {_times(tallied.draws)}{', on ' + on if on else ''}")
-    if tallied.challenges:
-        parts.append(f"challenged {_times(tallied.challenges)}")
+    if tallied.yielded:
+        parts.append(f"drew four cards unchallenged {_times(tallied.yielded)}")
+    for way in ("rightly", "wrongly"):
+        if tallied.challenges[way]:
+            parts.append(f"challenged {way} {_times(tallied.challenges[way])}")
+    if tallied.caught:
+        parts.append(f"was caught by a challenge {_times(tallied.caught)}")
     return "; ".join(parts) or "did nothing"
 
 

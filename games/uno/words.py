@@ -73,6 +73,12 @@ def holdings(sizes: Iterable[int], you: int) -> str:
     )
 
 
+def order_of_play(you: int, direction: int, seats: int) -> str:
+    """Who acts after whom from `you` on; direction: 1 upwards, -1 downwards."""
+    others = (f"player {(you + direction * step) % seats}" for step in range(1, seats))
+    return ", ".join((f"player {you} (you)", *others))
+
+
 def told_next(history: Iterable[str], seat: int, seats: int) -> int:
     """The next player as published experiments told it: seats go upwards at the start and turn at
     each reverse that was chosen, not at one turned up or drawn; turned round, the second of two

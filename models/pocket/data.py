@@ -31,13 +31,13 @@ STRAY = 0.25
 """How often the learner's seat leaves the teacher's move for a random one."""
 
 SHARES = {
-    "uno 2": (0.60, 0.02),
+    "uno 2": (0.53, 0.02),
     "uno 3": (0.02, 0.01),
     "uno 4": (0.02, 0.01),
     "arena 2": (0.05, 0.09),
     "arena 3": (0.01, 0.01),
     "arena 5": (0.01, 0.02),
-    "tic-tac-toe": (0.11, 0.02),
+    "tic-tac-toe": (0.17, 0.03),
 }
 """How often a decision of each table is asked about by labels, and how often in a conversation."""
 

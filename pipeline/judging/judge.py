@@ -2,8 +2,10 @@
 
 The cards are dealt again from the sweep's seed and the recorded moves are played by the game's own
 rules. At a decision every option is played on many times with all players uniform random: once
-from the true cards, as UNO Arena has it, and once for what the deciding seat knows, with hidden
-cards dealt afresh. All options of a decision meet the same cards and the same luck.
+from the true cards, as UNO Arena has it, and once for what the deciding seat sees, with hidden
+cards dealt afresh. That deal is uniform: it leaves out what past moves tell, such as that a player
+who had to draw does not hold what would have fitted (`luck.py` allows for it). All options of a
+decision meet the same cards and the same luck.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class Judged:
 
     player: who decided, as the cell numbers its players. chosen: an index into `options`, of which
     equal ones are merged. true, seen: tables of `stats.decisions.Decisions`, from the true cards
-    and for what the seat knew.
+    and from hidden cards dealt afresh.
     """
 
     match: str
@@ -47,7 +49,7 @@ class Judged:
 @dataclass(frozen=True)
 class Stand:
     """What the game stood at after a ply: for every seat the chance to be among the winners from
-    the true cards, and the deciding seat's own by what it knew before its move."""
+    the true cards, and the deciding seat's own with the cards hidden from it dealt afresh."""
 
     match: str
     deal: int

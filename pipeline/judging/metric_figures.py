@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from pipeline.judging.metric_rows import OPTIONS
 from pipeline.tables.figures import COLOURS
-from stats.decisions import Correlation, pearson
+from stats.correlation import Correlation, pearson
 
 METRICS = ("ODHR", "ADR")
 PANELS = 4
@@ -28,7 +28,7 @@ def by_player(metrics: pd.DataFrame, threshold: float, values: str = "true") -> 
         & (metrics["fallbacks"] == "left_out")
     ]
     rows = []
-    for _, own in kept.groupby(["cell", "player"], sort=False):
+    for _, own in kept.groupby(["key", "player"], sort=False):
         row = {"name": own["name"].iloc[0], "WR": own["win_rate"].iloc[0]}
         for metric in METRICS:
             for k, found in zip(own["options"], own[metric.lower()], strict=True):
@@ -88,16 +88,14 @@ def traces(stands: pd.DataFrame) -> Figure:
 
     stands: rows of traces.csv.
     """
-    matches = stands.drop_duplicates(["cell", "match"])
-    matches = matches.sort_values("deal", kind="stable").head(PANELS)
+    matches = stands.drop_duplicates("match").sort_values("deal", kind="stable").head(PANELS)
     columns = min(2, len(matches))
     lines = -(-len(matches) // columns)
     figure = Figure(figsize=(4.6 * columns, 2.9 * lines), layout="constrained")
     panels = list(figure.subplots(lines, columns, squeeze=False, sharey=True).flat)
-    several = stands["cell"].nunique() > 1
+    several = stands["key"].nunique() > 1
     for axes, (_, first) in zip(panels, matches.iterrows(), strict=False):
-        own = stands[(stands["cell"] == first["cell"]) & (stands["match"] == first["match"])]
-        _trace(axes, own)
+        _trace(axes, stands[stands["match"] == first["match"]])
         axes.set_title(f"deal {first['deal']}{', ' + first['cell'] if several else ''}", fontsize=9)
     for axes in panels[len(matches) :]:
         axes.set_axis_off()

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.errors import UserError
 from pipeline.judging.judge import Judged, Stand
-from stats.decisions import Decisions, Tie, ranks, score
+from stats.decisions import SAME, Decisions, Tie, ranks, score
+from stats.intervals import alike
 from stats.paired import clustered_mean
 from stats.proportions import wilson
 
@@ -19,25 +21,39 @@ OPTIONS = (2, 3, 4)
 SOURCES = ("true", "seen")
 WINS = ("win_rate", "win_low", "win_high", "solo_wins", "shared_wins")
 PLACE = ("match", "deal", "ply", "seat", "player", "options", "chosen", "fallback")
+METRIC_COLUMNS = (
+    *("cell", "key", "player", "name", "games", "wins", "solo_wins", "shared_wins", "win_rate"),
+    *("win_low", "win_high", "values", "threshold", "fallbacks", "options", "decisions"),
+    *("odhr", "odhr_low", "odhr_high", "odhr_denoised"),
+    *("adr", "adr_low", "adr_high", "adr_denoised", "playouts", "tie", "traces"),
+)
+TRACE_COLUMNS = (
+    *("cell", "key", "match", "deal", "ply", "moved", "move", "seat", "player", "name"),
+    *("true", "seen"),
+)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How values become figures: playouts an option, thresholds of criticality, and ties."""
+    """How values become figures: playouts an option, thresholds of criticality, and ties; and how
+    many deals are traced."""
 
     playouts: int
     thresholds: tuple[float, ...]
     tie: Tie
+    traces: int
 
 
 @dataclass(frozen=True)
 class Cell:
     """A cell's matches and what they were found to be worth.
 
-    players: a name for each, by number. judges: the numbers of those whose decisions were judged.
+    key: what tells it from another cell of its name. players: a name for each, by number. judges:
+    the numbers of those whose decisions were judged.
     """
 
     name: str
+    key: str
     players: tuple[str, ...]
     judges: tuple[int, ...]
     records: tuple[Mapping[str, Any], ...]
@@ -56,6 +72,7 @@ def metric_rows(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
                 kept = [one for one in those if fallbacks == "counted" or not one.fallback]
                 yield {
                     "cell": cell.name,
+                    "key": cell.key,
                     "player": player,
                     "name": cell.players[player],
                     **won,
@@ -66,6 +83,7 @@ def metric_rows(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
                     **figures(kept, k, source, threshold, reading),
                     "playouts": reading.playouts,
                     "tie": reading.tie,
+                    "traces": reading.traces,
                 }
 
 
@@ -73,7 +91,7 @@ def wins(cell: Cell, player: int) -> dict[str, Any]:
     """A player's games won, a shared win a full one; solo and shared ones are told apart.
 
     The interval is Wilson's; where a deal holds several games (rotated seats) it is clustered by
-    deal, as in summary.csv.
+    deal, as in summary.csv, and of deals that all came out alike it is that of `alike`.
     """
     won, solo, deals = [], 0, []
     for record in cell.records:
@@ -82,19 +100,28 @@ def wins(cell: Cell, player: int) -> dict[str, Any]:
         solo += won[-1] and sum(worth > 0 for worth in returns) == 1
         deals.append(record["deal"])
     games, total = len(won), sum(won)
-    one_a_deal = len(set(deals)) == games
-    interval = (
-        wilson(total, games) if one_a_deal else clustered_mean([float(w) for w in won], deals)
-    )
+    rate, low, high = _rate(won, deals)
     return {
         "games": games,
         "wins": total,
         "solo_wins": solo,
         "shared_wins": total - solo,
-        "win_rate": float(interval.estimate),
-        "win_low": float(interval.low),
-        "win_high": float(interval.high),
+        "win_rate": rate,
+        "win_low": low,
+        "win_high": high,
     }
+
+
+def _rate(won: Sequence[bool], deals: Sequence[int]) -> tuple[float, float, float]:
+    """A win rate and its limits."""
+    if len(set(deals)) == len(won):
+        plain = wilson(sum(won), len(won))
+        return float(plain.estimate), float(plain.low), float(plain.high)
+    found = clustered_mean(np.asarray(won, float), deals)
+    limits = (found.low, found.high)
+    if found.error < SAME:
+        limits = alike(found.estimate, found.deals, (0.0, 1.0))
+    return found.estimate, *limits
 
 
 def figures(
@@ -121,7 +148,8 @@ def decisions(judged: Sequence[Judged], k: int, source: str, playouts: int) -> D
 def decision_lines(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
     """decisions.jsonl. values: by option. criticality: best value less worst. rank: 1 the best."""
     for one in cell.judged:
-        line = {"cell": cell.name, **{name: getattr(one, name) for name in PLACE}}
+        line: dict[str, Any] = {"cell": cell.name, "key": cell.key}
+        line |= {name: getattr(one, name) for name in PLACE}
         for source in SOURCES:
             values = np.diagonal(getattr(one, source)) / reading.playouts
             line[source] = {
@@ -141,6 +169,7 @@ def trace_rows(cell: Cell) -> Iterator[dict[str, Any]]:
             player = (seat - rotations[stand.match]) % len(cell.players)
             yield {
                 "cell": cell.name,
+                "key": cell.key,
                 "match": stand.match,
                 "deal": stand.deal,
                 "ply": stand.ply,
@@ -155,11 +184,14 @@ def trace_rows(cell: Cell) -> Iterator[dict[str, Any]]:
 
 
 def by_cell(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """metrics.csv as named figures, fallbacks left out: for every cell such as "win_rate/player_1"
-    and "odhr_2/player_1/true/0.15"; `judged_2` are the decisions between two options."""
+    """metrics.csv as named figures, fallbacks left out: for every cell, by its key, such as
+    "win_rate/player_1" and "odhr_2/player_1/true/0.15"; `judged_2` are the decisions between two
+    options. Raises UserError for a table of an older version, which does not tell cells apart."""
+    if "key" not in table:
+        raise UserError("metrics.csv is of an older version: judge with pipeline.metrics again")
     found: dict[str, dict[str, float]] = {}
     for row in table[table["fallbacks"] == "left_out"].to_dict("records"):
-        own, player = found.setdefault(row["cell"], {}), f"player_{row['player']}"
+        own, player = found.setdefault(row["key"], {}), f"player_{row['player']}"
         own |= {f"{name}/{player}": row[name] for name in WINS}
         reading = f"{row['options']}/{player}/{row['values']}/{row['threshold']:g}"
         figures = {"odhr": row["odhr"], "adr": row["adr"], "judged": row["decisions"]}

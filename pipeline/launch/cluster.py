@@ -14,11 +14,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from models.base import Awaited, Model, ModelError, ModelSource
+from models.base import Awaited, Model, ModelError, ModelSource, Paid
 from pipeline.config import Leaf
 from pipeline.drive import AHEAD, Worker, WorkerLost
 from pipeline.errors import UserError
 from pipeline.launch.devices import fit, name_of, shards_of
+from pipeline.launch.place import check_nodes, paid
 from pipeline.launch.session import session
 from pipeline.plan import Plan, Task
 from pipeline.scheduler import Finished, Scheduler
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 RESTART_POLL_SECONDS = 0.2
 END_SECONDS = 20
 """How long a killed worker's last replies may take to fail."""
+GRACE_SECONDS = 5
+"""Added to a paid reply's own time limit before its worker is killed."""
 
 Load = Callable[[ModelSource], Model]
 
@@ -119,6 +122,10 @@ class _Actor:
     def play(self, lease: Sequence[Task]) -> list[Finished]:
         return self._inline.play(lease).result()
 
+    def close(self) -> None:
+        """Returns once what is under way is taken in; nothing more is asked."""
+        self._inline.close()
+
 
 class _RayWorker:
     """The driver's handle of an actor. Ray restarts a dead one; until then no lease reaches it."""
@@ -195,6 +202,7 @@ def _ray_workers(launch: Leaf, plan: Plan, width: int) -> Iterator[Sequence[Work
     import ray
 
     with session(launch):
+        check_nodes(plan.sources, sum(node["Alive"] for node in ray.nodes()))  # type: ignore[no-untyped-call]
         actor: Any = ray.remote(_Actor)
         lasting = {"max_restarts": -1, "max_concurrency": 2 * AHEAD}
         handles = [
@@ -205,10 +213,23 @@ def _ray_workers(launch: Leaf, plan: Plan, width: int) -> Iterator[Sequence[Work
             _wait_until_ready(handles)
             yield handles
         finally:
-            for handle in handles:
-                handle.end()
-            for handle in handles:
-                handle.join(END_SECONDS)
+            try:
+                _take_in(handles, paid(plan.sources))
+            finally:
+                for handle in handles:
+                    handle.end()
+                for handle in handles:
+                    handle.join(END_SECONDS)
+
+
+def _take_in(handles: Sequence[_RayWorker], sources: Sequence[Paid]) -> None:
+    """Lets the workers keep the replies under way: they would be paid again."""
+    import ray
+
+    if sources:
+        seconds = max(source.timeout for source in sources) + GRACE_SECONDS
+        closing = [handle.actor.close.remote() for handle in handles]
+        ray.wait(closing, num_returns=len(closing), timeout=seconds)
 
 
 def _shares(launch: Leaf, plan: Plan) -> list[tuple[dict[str, Any], Places | None]]:
@@ -238,7 +259,6 @@ def _wait_until_ready(handles: Sequence[_RayWorker]) -> None:
     try:
         ray.get([handle.actor.ready.remote() for handle in handles])
     except RayError as error:
-        cause = error.__cause__ or error
-        raise UserError(
-            f"a worker could not start: {str(cause).strip().splitlines()[-1]}"
-        ) from error
+        why = str(error.__cause__ or error).strip().splitlines()[-1]
+        ours = f"{UserError.__module__}.{UserError.__qualname__}: "
+        raise UserError(f"a worker could not start: {why.removeprefix(ours)}") from error

@@ -25,6 +25,7 @@ from models.files import local_folder
 from pipeline.config import CellConfig, Leaf, SweepConfig
 from pipeline.errors import UserError
 from pipeline.launch.cluster import patience
+from pipeline.launch.place import check_nodes
 from pipeline.log.records import write_atomically
 from pipeline.plan import build_cells
 from pipeline.sizing.workload import cast
@@ -69,7 +70,7 @@ def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequen
     refuses.
     """
     job = read_job(sweep.launch)
-    for path in check(cells):
+    for path in check(cells, job.nodes):
         said = f"model {path} is not on this machine; the nodes must have it when the job starts"
         print(f"gauntlet: {said}", file=sys.stderr)
     folder = sweep.output_dir.absolute() / "slurm"
@@ -88,7 +89,7 @@ def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequen
     return 0
 
 
-def check(cells: Sequence[CellConfig]) -> list[str]:
+def check(cells: Sequence[CellConfig], nodes: int) -> list[str]:
     """Builds every cell, so that what a config asks for in vain is said here, not hours later in a
     queue. A checkpoint that is not here may be on the nodes: a stand-in takes its place.
 
@@ -96,6 +97,8 @@ def check(cells: Sequence[CellConfig]) -> list[str]:
     """
     known: list[Checkpoint] = []
     casts = [cast(cell, known) for cell in cells]
+    players = (player for acted in casts for player in acted.cell.players)
+    check_nodes([player.model for player in players if player.model is not None], nodes)
     away = {source for source in known if not _is_here(source)}
     build_cells(
         [

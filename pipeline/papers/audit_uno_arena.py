@@ -7,7 +7,8 @@ from typing import Any
 
 from pipeline.papers.audit import ALPHA, Finding, told, z_and_p, z_and_p_of_two
 from pipeline.papers.published import paper
-from stats.decisions import pearson, scaled_change
+from stats.correlation import pearson
+from stats.decisions import scaled_change
 
 Rows = Mapping[str, Mapping[str, float]]
 """A printed table: a value by row and column."""

@@ -18,26 +18,47 @@ from pipeline.leaves import build
 from pipeline.run import CONF
 from pipeline.track import STORE
 
+RAY = ("local", "ray")
+"""Choices of conf/launch that judging knows too."""
+
 
 @dataclass(frozen=True)
 class Order:
     """A paper's module takes one of these in `reproduce` and returns a `Found`.
 
-    models: names from conf/model. deals: as `--deals`. out: the folder of all that is written.
-    overrides: further words for every run's command line.
+    models: names from conf/model. deals: as `--deals`. playouts: an option, where a paper judges
+    decisions. out: the folder of all that is written. overrides: further words for every run's
+    command line. Raises UserError for fewer than one deal or playout.
     """
 
     models: tuple[str, ...]
     deals: int
+    playouts: int
     out: Path
     overrides: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if min(self.deals, self.playouts) < 1:
+            raise UserError(
+                f"deals and playouts are 1 or more, got {self.deals} and {self.playouts}"
+            )
 
     @property
     def store(self) -> str:
         """The MLflow store of the runs, where they are tracked at all."""
-        key = "tracking.store="
+        return self._last("tracking.store=", str(STORE))
+
+    @property
+    def _launch(self) -> list[str]:
+        """What tells the judging to use the Ray that the runs were told to use, if they were."""
+        name = self._last("launch=", "")
+        changes = [word.removeprefix("launch.") for word in self.overrides]
+        kept = [new for new, word in zip(changes, self.overrides, strict=True) if new != word]
+        return ["--launch", name, *kept] if name in RAY else []
+
+    def _last(self, key: str, default: str) -> str:
         given = [word.removeprefix(key) for word in self.overrides if word.startswith(key)]
-        return given[-1] if given else str(STORE)
+        return given[-1] if given else default
 
     def run(self, experiment: str, folder: str, *overrides: str) -> Path:
         """Plays what is missing of an experiment; returns its output_dir, out/folder."""
@@ -45,6 +66,11 @@ class Order:
         words = (f"experiment={experiment}", f"output_dir={there}", *overrides, *self.overrides)
         command("pipeline.run", *words)
         return there
+
+    def judge(self, folder: Path, *options: str) -> None:
+        """Judges the decisions of an output_dir as `pipeline.metrics` does."""
+        words = ("--playouts", str(self.playouts), "--store", self.store, *options)
+        command("pipeline.metrics", str(folder), *words, *self._launch)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pipeline.errors import UserError
 from pipeline.judging.metric_figures import heat_map, traces
 from pipeline.log.records import write_atomically
 from pipeline.papers import uno_arena_tables
-from pipeline.papers.orders import Found, Order, available, command, read_csv
+from pipeline.papers.orders import Found, Order, available, read_csv
 from pipeline.papers.published import Row, frame, paper, view
 from pipeline.papers.uno_arena_blocks import (
     FIVE,
@@ -37,12 +37,13 @@ from pipeline.papers.uno_arena_tables import Block
 from pipeline.tables.figures import save_png
 from pipeline.track import add_metrics
 
-PLAYOUTS = 1000
 SCRIPTED = ("random", "rule", "search", "dqn")
 THRESHOLDS = {"table2": 0.15, "table3": 0.0, "table3_rotated": 0.0, "table4": 0.0, "table5": 0.0}
 """When a decision counts. Table 5's caption has .15; its first row, which is Table 4's, has 0."""
-DECKS = {"table2": 500, "table3": 200, "table3_rotated": 40, "table4": 100, "table5": 100}
+DECKS = {"table2": 500, "table3": 200, "table3_rotated": 40, "table5": 100}
 """The paper's numbers of games; where seats are exchanged, each deck is as many games as seats."""
+TIE, TRACES = "min", 4
+"""The paper's ranks, and the decks of Fig. 3."""
 TITLES = {
     "table2": "Table 2: against a random player, who moves first",
     "table3": "Table 3: five players at one table, seats fixed",
@@ -60,7 +61,7 @@ def reproduce(order: Order) -> Found:
     here = available(order.models)
     folders = play(order, here)
     for folder in dict.fromkeys(folders.values()):
-        judge(folder, order.store, everybody=folder != folders["table2"])
+        judge(order, folder, everybody=folder != folders["table2"])
     told, tables, drawn = paper("uno_arena"), order.out / "tables", order.out / "figures"
     blocks = {table: our_block(folders, table, THRESHOLDS[table]) for table in TABLES}
     stands = traced(folders["table2"])
@@ -98,26 +99,30 @@ def play(order: Order, here: Sequence[str]) -> dict[str, Path]:
     return folders
 
 
-def judge(folder: Path, store: str, everybody: bool) -> None:
+def judge(order: Order, folder: Path, everybody: bool) -> None:
     """Judges the decisions of everybody, or of the measured players alone as Table 2 has them,
-    unless that was done so since the last match."""
-    thresholds = sorted(set(THRESHOLDS.values()))
-    if not _judged(folder, thresholds, everybody):
-        options = ["--playouts", str(PLAYOUTS), "--thresholds", *map(str, thresholds)]
-        options += ["--everybody"] if everybody else []
-        command("pipeline.metrics", str(folder), *options, "--store", store)
+    unless that was done so since the last match, by as many playouts or more."""
+    if not _judged(order, folder, everybody):
+        thresholds = map(str, sorted(set(THRESHOLDS.values())))
+        options = ["--thresholds", *thresholds, "--tie", TIE, "--traces", str(TRACES)]
+        order.judge(folder, *options, *(["--everybody"] if everybody else []))
 
 
-def _judged(folder: Path, thresholds: Sequence[float], everybody: bool) -> bool:
+def _judged(order: Order, folder: Path, everybody: bool) -> bool:
     found = folder / "metrics" / "metrics.csv"
     played = max(file.stat().st_mtime for file in (folder / "records").glob("*.jsonl"))
     if not found.exists() or found.stat().st_mtime <= played:
         return False
-    table = read_csv(found)
-    players = table.groupby("cell")["player"].nunique()
-    if everybody and (players == 1).any():
+    table = read_csv(found, "key")
+    if not {"key", "traces"} <= set(table):  # of an older version
         return False
-    return set(table["playouts"]) == {PLAYOUTS} and set(thresholds) <= set(table["threshold"])
+    return (
+        set(table["tie"]) == {TIE}
+        and set(THRESHOLDS.values()) <= set(table["threshold"])
+        and bool((table["playouts"] >= order.playouts).all())
+        and bool((table["traces"] >= TRACES).all())
+        and not (everybody and (table.groupby("key")["player"].nunique() == 1).any())
+    )
 
 
 def track(folders: Mapping[str, Path], ablation: Block, columns: Sequence[str], store: str) -> None:

@@ -9,16 +9,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from pipeline.papers.orders import read_csv
-from pipeline.papers.uno_arena_lines import (
-    Change,
-    Line,
-    change,
-    line,
-    measured,
-    printed,
-    wins_by_deck,
-    with_names,
-)
+from pipeline.papers.uno_arena_changes import Change, change, ranked, side
+from pipeline.papers.uno_arena_lines import Line, line, measured, newest, printed, with_names
 from pipeline.papers.uno_arena_tables import Block
 
 TABLES = ("table2", "table3", "table3_rotated", "table4", "table5")
@@ -54,11 +46,12 @@ def our_block(
         return Block("ours", {})
     found = measured(folders[table], threshold, fallbacks)
     if table in ("table4", "table5"):
-        return _against_vanilla(folders[table], table, found)
+        ranks = ranked(folders[table], threshold, fallbacks)
+        return _against_vanilla(folders[table], table, found, ranks)
     lines = {}
     if table == "table2":  # the other player, the same in every cell, is no row
         found = found[found["player"] == SUBJECT]
-    for _, own in found.groupby(["cell", "player"], sort=False):
+    for _, own in found.groupby(["key", "player"], sort=False):
         lines[_player(table, own, found)] = line(own)
     if table == "table3" and "five" in folders:
         together = measured(folders["five"], threshold, fallbacks)
@@ -68,45 +61,41 @@ def our_block(
 
 def _player(table: str, own: pd.DataFrame, found: pd.DataFrame) -> str:
     """What lines call a player. At a table of five a scripted player is told by the model there."""
-    who, prompt, cell = own[["who", "prompt", "cell"]].iloc[0]
+    who, prompt, key = own[["who", "prompt", "key"]].iloc[0]
     if table == "table2":
         return str(who)
     if prompt:
         return f"{who}.{prompt}"
-    models = found[(found["cell"] == cell) & (found["prompt"] != "")]["who"]
+    models = found[(found["key"] == key) & (found["prompt"] != "")]["who"]
     return f"{who}.with_{models.iloc[0]}"
 
 
-def _against_vanilla(folder: Path, table: str, found: pd.DataFrame) -> Block:
-    """Tables 4 and 5. Of each model, and way to ask it, the newest cell counts."""
-    subjects = found[found["player"] == SUBJECT].drop_duplicates("cell")
+def _against_vanilla(folder: Path, table: str, found: pd.DataFrame, ranks: pd.DataFrame) -> Block:
+    """Tables 4 and 5. found: rows of `measured`. ranks: of `ranked`, in the same reading."""
+    subjects = found[found["player"] == SUBJECT].drop_duplicates("key")
     lines: dict[str, Line] = {}
     changes: dict[str, Change] = {}
     for model, own in subjects.groupby("who", sort=False):
-        cells = dict(zip(own["prompt"], own["cell"], strict=True))
-        at = {(prompt, player): line(_rows(found, cell, player))
-              for prompt, cell in cells.items() for player in (OPPONENT, SUBJECT)}  # fmt: skip
+        cells = dict(zip(own["prompt"], own["key"], strict=True))
         if "tutri" not in cells:
             continue
-        whole = wins_by_deck(folder, cells["tutri"], SUBJECT)
+        whole = side(folder, ranks, cells["tutri"], SUBJECT)
         if table == "table4":
-            lines[f"{model}.vanilla"] = at["tutri", OPPONENT]
-            lines[f"{model}.tutri"] = at["tutri", SUBJECT]
-            wins = (whole, wins_by_deck(folder, cells["tutri"], OPPONENT))
-            both = (at["tutri", SUBJECT], at["tutri", OPPONENT])
-            changes[f"{model}.tutri"] = change(*both, wins)
+            lines[f"{model}.vanilla"] = line(_rows(found, cells["tutri"], OPPONENT))
+            lines[f"{model}.tutri"] = line(_rows(found, cells["tutri"], SUBJECT))
+            other = side(folder, ranks, cells["tutri"], OPPONENT)
+            changes[f"{model}.tutri"] = change(whole, other)
             continue
         for prompt in (one for one in VARIANTS if one in cells):
             player = f"{model}.{VARIANTS[prompt]}"
-            lines[player] = at[prompt, SUBJECT]
+            lines[player] = line(_rows(found, cells[prompt], SUBJECT))
             if prompt != "tutri":
-                wins = (wins_by_deck(folder, cells[prompt], SUBJECT), whole)
-                changes[player] = change(lines[player], at["tutri", SUBJECT], wins)
+                changes[player] = change(side(folder, ranks, cells[prompt], SUBJECT), whole)
     return Block("ours", lines, changes, table == "table4")
 
 
-def _rows(found: pd.DataFrame, cell: str, player: int) -> pd.DataFrame:
-    return found[(found["cell"] == cell) & (found["player"] == player)]
+def _rows(found: pd.DataFrame, key: str, player: int) -> pd.DataFrame:
+    return found[(found["key"] == key) & (found["player"] == player)]
 
 
 def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[str]:
@@ -123,7 +112,6 @@ def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[s
 
 
 def traced(folder: Path) -> pd.DataFrame:
-    """traces.csv with `who`; where two cells of one name have a deck, that of the newer."""
-    stands = with_names(read_csv(folder / "metrics" / "traces.csv", "name"))
-    newest = stands.drop_duplicates(["cell", "deal"], keep="last")["match"]
-    return stands[stands["match"].isin(newest)]
+    """traces.csv with `who`, of the cells that count."""
+    stands = with_names(read_csv(folder / "metrics" / "traces.csv", "key", "name"))
+    return stands[stands["key"].isin(newest(folder))]

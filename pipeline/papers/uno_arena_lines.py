@@ -1,6 +1,6 @@
-"""UNO Arena's rows: a player's figures in a table, the paper's and ours, and their differences.
+"""UNO Arena's rows: a player's figures in a table, the paper's and ours.
 
-Units are those of print: WR and ODHR@K in percent, ADR@K a rank from 1 to K, differences percent.
+Units are those of print: WR and ODHR@K in percent, ADR@K a rank from 1 to K.
 """
 
 from __future__ import annotations
@@ -12,17 +12,11 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pipeline.log.records import read_records
 from pipeline.papers.orders import read_csv
 from pipeline.tables.summary import read_abouts
-from stats import intervals
-from stats.decisions import scaled_change
-from stats.paired import clustered_mean, sign_flip
 
-PERMUTATION_SEED = 0
 ASKED = re.compile(r"llm\.(?P<model>.+)\.(?P<prompt>\w+)")
 BRACKETS = re.compile(r"\[[^]]*\]")
 """What was changed in a leaf, behind its name."""
@@ -53,15 +47,6 @@ Lines = Mapping[str, Line]
 """The rows of one table, by player."""
 
 
-@dataclass(frozen=True)
-class Change:
-    """How a line differs from another: by column, and the p-value of the two win rates' paired
-    permutation test on the decks that both played."""
-
-    measures: Mapping[str, Measure]
-    p_value: float = nan
-
-
 def printed(told: Mapping[str, Any], table: str, part: str = "rows") -> dict[str, Line]:
     """The paper's rows of a table, or its `changes`, by what a reproduction calls the player."""
     columns, games = told["columns"], told[table]["games"]
@@ -81,22 +66,29 @@ def line_id(told: Mapping[str, Any], name: str) -> str:
     return f"{told['ids'][model]}.{prompt.lower()}"
 
 
+def newest(folder: Path) -> set[str]:
+    """The keys of an output_dir's cells that count: of those of one name, changes in brackets left
+    aside, the newest."""
+    return set({BRACKETS.sub("", about.name): about.key for about in read_abouts(folder)}.values())
+
+
 def measured(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
-    """Rows of an output_dir's metrics.csv, with values from the true cards; of two cells of one
-    name those of the newer. `who` is a scripted player's name or a model's, `prompt` how it was
-    asked, "" a scripted player."""
-    table = read_csv(folder / "metrics" / "metrics.csv", "values", "name")
+    """Rows of an output_dir's metrics.csv for the cells that count, with values from the true
+    cards. `who` is a scripted player's name or a model's, `prompt` how it was asked, "" a scripted
+    player."""
+    table = read_csv(folder / "metrics" / "metrics.csv", "key", "values", "name")
     table = table[
         (table["threshold"] == threshold)
         & (table["values"] == "true")
         & (table["fallbacks"] == fallbacks)
+        & table["key"].isin(newest(folder))
     ]
-    table = table.drop_duplicates(["cell", "player", "options"], keep="last")
     return with_names(table)
 
 
 def with_names(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with `who` and `prompt`, read from the players' names."""
+    """The table with `who` and `prompt`, read from the players' names: a cell's description tells
+    the model and prompt of its subject alone."""
     plain = table["name"].astype(str).str.replace(BRACKETS, "", regex=True)
     parts = plain.str.extract(rf"^{ASKED.pattern}$")
     return table.assign(who=parts["model"].fillna(plain), prompt=parts["prompt"].fillna(""))
@@ -112,47 +104,3 @@ def line(own: pd.DataFrame) -> Line:
             found[f"{metric.upper()}@{row['options']}"] = Measure(*values)
     counts = dict(zip(own["options"], own["decisions"], strict=True))
     return Line(first["games"], found, first["solo_wins"], first["shared_wins"], counts)
-
-
-def change(new: Line, old: Line, wins: tuple[pd.Series[float], pd.Series[float]]) -> Change:
-    """How `new` differs from `old`; wins: each side's share of the games won, by deck.
-
-    The win rate's interval is paired, by deck. Those of ODHR and ADR take the two as independent.
-    """
-    found = {"WR": Measure(nan)}
-    for column in new.measures.keys() & old.measures.keys() - {"WR"}:
-        found[column] = scaled(column, new.measures[column], old.measures[column])
-    a, b = (side.sort_index() for side in wins)
-    decks = a.index.intersection(b.index)
-    if decks.empty:
-        return Change(found)
-    a, b = a[decks], b[decks]
-    mean = clustered_mean(a - b, decks)
-    found["WR"] = Measure(*(100 * value for value in (mean.estimate, mean.low, mean.high)))
-    return Change(found, sign_flip(a, b, PERMUTATION_SEED).p_value)
-
-
-def scaled(column: str, new: Measure, old: Measure) -> Measure:
-    """new - old in percent: of ADR@K in percent of its span, K - 1, as the paper's brackets."""
-    low, high = intervals.difference(
-        new.estimate, (new.low, new.high), old.estimate, (old.low, old.high)
-    )
-    found = Measure(new.estimate - old.estimate, low, high)
-    metric, _, k = column.partition("@")
-    if metric == "ADR":
-        values = (found.estimate, found.low, found.high)
-        return Measure(*(float(scaled_change(value, 0.0, int(k))) for value in values))
-    return found
-
-
-def wins_by_deck(folder: Path, cell: str, player: int) -> pd.Series[float]:
-    """The share of its games that a player of a cell won on each deck, by deck; of two cells of
-    one name the newer. A shared win counts in full."""
-    stem = {about.name: about.stem for about in read_abouts(folder)}[cell]
-    won: dict[str, tuple[int, bool]] = {}
-    for record in read_records(folder, stem):
-        returns = record["returns"]
-        seat = (player + record["rotation"]) % len(returns)
-        won[record["match"]] = (record["deal"], returns[seat] > 0)
-    table = pd.DataFrame(won.values(), columns=["deal", "won"])
-    return table.groupby("deal")["won"].mean().astype(np.float64)

@@ -12,7 +12,7 @@ import pandas as pd
 from pipeline.papers.published import Row, exact, measured, not_run
 from pipeline.papers.uno_arena_lines import Lines, Measure, printed
 from pipeline.papers.uno_arena_tables import Block
-from stats.decisions import Correlation, pearson
+from stats.correlation import Correlation, pearson
 from stats.intervals import prediction
 
 WITHIN = 0.01

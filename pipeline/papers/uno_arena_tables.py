@@ -16,7 +16,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.papers.uno_arena_lines import Change, Line, Lines
+from pipeline.papers.uno_arena_changes import Change
+from pipeline.papers.uno_arena_lines import Line, Lines
 from pipeline.tables.table import number, p_value
 from stats.multiple import holm
 

@@ -86,7 +86,7 @@ def turn_with(*options: str, seat: int = 1, goal: Goal | None = None, moves: int
         game="Snap",
         seat=seat,
         rules="Be quick.",
-        facts=(Fact("Pile", "a red queen"), Fact("Hand", "two kings")),
+        facts=(Fact("Pile", "a red queen"), Fact("Hand", "two kings", own=True)),
         history=tuple(f"move {number}" for number in range(1, moves + 1)),
         options=options,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,8 @@ from agents.dqn.learner import (
     train,
 )
 from agents.dqn.network import Network, load
-from agents.dqn.train import main
+from agents.dqn.player import DQN
+from agents.dqn.train import main, parse
 from games.uno import Uno
 
 FEATURES, CODES = 6, 4
@@ -58,7 +60,7 @@ def learner(seeds: int = 2, **more: float) -> Learner:
 
 def plain(stack: Stack, seed: int) -> nn.Sequential:
     """The network of one seed as torch's own modules."""
-    modules: list[nn.Module] = [nn.BatchNorm1d(FEATURES, affine=False)]
+    modules: list[nn.Module] = []
     for weight, bias in stack.layers:
         layer = nn.Linear(*weight.shape[1:])
         layer.weight.data = weight[seed].detach().T.clone()
@@ -76,12 +78,9 @@ def test_a_seed_learns_as_torchs_own_modules_do() -> None:
     for update in range(10):
         batch = batch_of(2, seed=update)
         ours.learn(batch)
-        theirs.eval()
-        target.eval()
         with torch.no_grad():
             hidden = theirs(batch.following[:, 1]).masked_fill(~batch.legal[:, 1], -torch.inf)
             later = target(batch.following[:, 1]).gather(1, hidden.argmax(1, keepdim=True))[:, 0]
-        theirs.train()
         values = theirs(batch.features[:, 1]).gather(1, batch.codes[:, 1, None])[:, 0]
         goal = batch.rewards[:, 1] + batch.more[:, 1] * later
         optimizer.zero_grad()
@@ -90,7 +89,6 @@ def test_a_seed_learns_as_torchs_own_modules_do() -> None:
         if update % 3 == 0:
             ours.synchronise()
             target.load_state_dict(theirs.state_dict())
-    theirs.eval()
     seen = batch_of(2, seed=99).features
     torch.testing.assert_close(
         ours.online.values(seen)[1], theirs(seen[:, 1]), atol=1e-4, rtol=1e-4
@@ -224,6 +222,48 @@ def test_every_point_is_reached_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(("every", "reached"), [(20, [20, 40, 50]), (99, [50]), (50, [50])])
+def test_the_end_is_a_point_too(every: int, reached: list[int]) -> None:
+    course = train([TwoSteps()], [0], 50, every, Settings())
+    assert [episodes for _, episodes, *_ in course] == reached
+
+
+class Rarely:
+    """A choice between two codes, of which a feature tells the winning one. The other features say
+    nothing, and each is on in one game of two hundred."""
+
+    OTHERS = 30
+
+    def __init__(self) -> None:
+        self.features, self.legal = self.told(0, []), np.ones(2, np.bool_)
+        self.result = 0.0
+        self._wins = 0
+
+    @staticmethod
+    def told(wins: int, others: Sequence[int]) -> np.ndarray:
+        row = np.zeros(2 + Rarely.OTHERS, np.float32)
+        row[[wins, *(2 + np.asarray(others, int))]] = 1
+        return row
+
+    def begin(self, game: int) -> bool:
+        rng = np.random.default_rng(game)
+        self._wins = int(rng.integers(2))
+        self.features = self.told(self._wins, np.flatnonzero(rng.random(self.OTHERS) < 0.005))
+        return True
+
+    def take(self, code: int) -> bool:
+        self.result = 1.0 if code == self._wins else -1.0
+        return False
+
+
+def test_features_that_are_rarely_on_do_not_upset_it() -> None:
+    settings = Settings(hidden=(16, 16), rate=3e-3, explore=500, sync=50)
+    ((_, _, _, network),) = train([Rarely()], [0], 600, 600, settings)
+    for wins in range(2):
+        rows = np.stack([Rarely.told(wins, [other]) for other in range(Rarely.OTHERS)])
+        assert (network.values(rows).argmax(axis=1) == wins).all()
+
+
 @pytest.fixture
 def command(tmp_path: Path) -> Callable[[str], int]:
     def run(out: str) -> int:
@@ -251,6 +291,24 @@ def test_the_same_seeds_give_the_same_files(
     assert report["episodes"] == 24
     assert report["settings"]["rate"] == 5e-5
     assert "24 episodes" in capsys.readouterr().out
+
+
+def test_the_last_games_are_a_point_and_what_ships_is_not_written_over(tmp_path: Path) -> None:
+    assert not DQN().folder.is_relative_to(parse([]).out.resolve())
+    sizes = ["--seeds=1", "--episodes=30", "--every=20", "--tests=5", "--game=games.uno.Uno"]
+    assert main([*sizes, f"--out={tmp_path}"]) == 0
+    report = json.loads((tmp_path / "uno-2.json").read_text())
+    assert report["episodes"] == 30
+    assert report["settings"] == {**dataclasses.asdict(Settings()), "hidden": [64, 64]}
+
+
+def test_a_folder_that_cannot_be_made_is_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["--game=games.uno.Uno", f"--out={tmp_path / 'file'}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(tmp_path / "file") in line
 
 
 def test_a_game_that_cannot_be_learnt_is_refused_in_a_line(

@@ -39,6 +39,14 @@ def advised(moves: int = 7) -> Turn:
     return replace(turn_with(*OPTIONS, moves=moves), game=game)
 
 
+def holding(hand: str, *options: str) -> Turn:
+    """A turn with this hand."""
+    turn = turn_with(*options)
+    seen = turn.observation
+    with_hand = replace(seen, facts=(*seen.facts, Fact("Your hand", hand, own=True)))
+    return replace(turn, observe=lambda: with_hand)
+
+
 def answer(number: int) -> str:
     return f' {{"reflection": "So be it.", "action": "{number}"}}'
 
@@ -140,6 +148,7 @@ COLOURS, CHALLENGE = ("red", "yellow", "green", "blue"), ("challenge", "draw fou
         (OPTIONS, (2, 3, 1), 3, (2,)),
         (OPTIONS, (2, 1, 1), 2, (1, 2)),
         (OPTIONS, (1, 1, 3), 3, (0, 1)),
+        (OPTIONS[1:], (2, 1, 1), 1, ()),
         (CHALLENGE, (1, 1, 2), 1, (2,)),
         (CHALLENGE, (2, 2, 1), 1, (0, 1)),
         (COLOURS, (4, 2, 1), 1, ()),
@@ -148,9 +157,9 @@ COLOURS, CHALLENGE = ("red", "yellow", "green", "blue"), ("challenge", "draw fou
 def test_the_published_code_takes_the_first_card_and_no_for_no_answer(
     options: tuple[str, ...], numbers: tuple[int, ...], option: int, dropped: tuple[int, ...]
 ) -> None:
-    """Its test of truth fails for card number 0 and for False; names of colours are true. Read
-    rightly, the last answer would count in each of these."""
-    turn = turn_with(*options)
+    """Its test of truth fails for card number 0 of the hand, playable or not, and for False; names
+    of colours are true. Read rightly, the last answer would count in each of these."""
+    turn = holding("red 7, blue skip, wild", *options)
     decision, _ = talk(LEGACY, *map(answer, numbers), turn=turn)
     assert (decision.option, decision.fallback) == (option - 1, False)
     assert decision.notes.get("dropped", ()) == dropped
@@ -164,7 +173,7 @@ def test_the_published_code_takes_the_first_card_and_no_for_no_answer(
 def test_where_the_published_code_drops_all_three_the_choice_is_uniform(
     options: tuple[str, ...], number: int
 ) -> None:
-    turn, chosen = turn_with(*options), set()
+    turn, chosen = holding("red 7, blue skip, wild", *options), set()
     for seed in range(60):
         decision, _ = drive(LLM(LEGACY), turn, saying(*[answer(number)] * 3), seed)
         assert (decision.fallback, decision.status) == (True, "malformed")
@@ -174,7 +183,8 @@ def test_where_the_published_code_drops_all_three_the_choice_is_uniform(
 
 
 def test_a_dropped_answer_is_no_better_than_an_unusable_one() -> None:
-    decision, _ = talk(LEGACY, answer(1), answer(1), BAD["illegal"], turn=turn_with(*OPTIONS))
+    turn = holding("red 7, wild", *OPTIONS)
+    decision, _ = talk(LEGACY, answer(1), answer(1), BAD["illegal"], turn=turn)
     assert (decision.fallback, decision.status) == (True, "illegal")
     assert decision.notes == {"answers": (0, 0, "illegal"), "dropped": (0, 1)}
 
@@ -197,7 +207,7 @@ def test_a_short_history_is_unknown(moves: int, known: bool) -> None:
 def test_a_game_without_advice_is_asked_in_general_words() -> None:
     _, asked = talk(FULL, "", "", "", turn=turn_with(*OPTIONS))
     history, strategy = told(asked[-1])
-    assert "They stand above under recent moves.\n" in history
+    assert "They stand above.\n" in history
     assert "- Compare where each option leads" in strategy
 
 

@@ -119,20 +119,32 @@ def test_the_prompt_reads_so() -> None:
     assert (request.max_tokens, request.temperature, request.stop) == (99, 0.0, ())
     assert request.prompt.text == (
         "You are player 1 in a game of Snap.\n"
-        "Goal: help player 0 win; your own result does not count.\n"
-        "\n"
-        "Rules: Be quick.\n"
-        "\n"
         "Pile: a red queen\n"
+        "Last moves:\n"
+        "6. move 6\n"
+        "7. move 7\n"
         "Hand: two kings\n"
-        "Recent moves: move 6; move 7\n"
         "Options:\n"
         "1) a king\n"
         "2) snap\n"
+        "\n"
+        "Rules: Be quick.\n"
+        "Goal: help player 0 win; your own result does not count.\n"
+        "\n"
         'Which option is best? Reply with one JSON object: {"thoughts": "one or two short '
         'sentences", "action": "the number of your option"}\n'
         "Answer:"
     )
+
+
+@pytest.mark.parametrize(
+    ("made", "told", "shown"),
+    [(0, 20, "Last moves: unknown, none has been made\n"), (7, 0, "")],
+)
+def test_moves_that_cannot_or_should_not_be_told(made: int, told: int, shown: str) -> None:
+    turn = turn_with("a king", "snap", moves=made)
+    _, (request,) = drive(LLM(Vanilla(moves=told)), turn, saying(""))
+    assert f"Pile: a red queen\n{shown}Hand: two kings\n" in request.prompt.text
 
 
 @pytest.mark.parametrize(

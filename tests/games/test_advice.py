@@ -26,6 +26,10 @@ HISTORY = (
     "player 0 played wild draw four naming blue",
     "player 1 challenged wrongly and drew six cards",
     "player 0 played blue 5",
+    "player 1 played wild draw four naming red",
+    "player 0 challenged rightly and player 1 drew four cards",
+    "player 0 played wild draw four naming blue",
+    "player 1 drew four cards",
 )
 NOTHING_PLAYED = (0,) * 60
 
@@ -34,19 +38,24 @@ def test_a_review_of_uno_reads_so() -> None:
     played = list(NOTHING_PLAYED)
     played[7], played[15 + 5], played[15 + 12], played[13], played[14] = 1, 2, 1, 3, 4
     assert review(HISTORY, 20, seat=1, seats=2, played=played) == (
-        Fact("Player 0", "played 1 green, 1 blue (5, 5, wild draw four); drew 2 times, on green"),
+        Fact(
+            "Player 0",
+            "played 1 green, 1 blue (5, 5, wild draw four, wild draw four); drew 2 times, on "
+            "green; challenged rightly 1 time",
+        ),
         Fact(
             "Player 1 (you)",
-            "played 1 red, 1 green (draw two, draw two, wild); drew 1 time, on red; challenged "
-            "1 time",
+            "played 1 red, 1 green (draw two, draw two, wild, wild draw four); drew 1 time, on "
+            "red; drew four cards unchallenged 1 time; challenged wrongly 1 time; was caught by a "
+            "challenge 1 time",
         ),
         Fact("Played pile", "1 red, 3 green, 0 blue, 0 yellow"),
     )
 
 
 def test_older_moves_are_left_out_but_tell_the_colour() -> None:
-    first, second, _ = review(HISTORY, 4, seat=0, seats=2, played=NOTHING_PLAYED)
-    assert first == Fact("Player 1", "drew 1 time, on red; challenged 1 time")
+    first, second, _ = review(HISTORY[:9], 4, seat=0, seats=2, played=NOTHING_PLAYED)
+    assert first == Fact("Player 1", "drew 1 time, on red; challenged wrongly 1 time")
     assert second == Fact("Player 0 (you)", "played 1 blue (5, wild draw four)")
 
 

@@ -20,7 +20,7 @@ from rlcard.games.uno.game import UnoGame
 from rlcard.games.uno.utils import ACTION_LIST, ACTION_SPACE
 
 from games.uno import chance, rules
-from games.uno.game import hand, listed
+from games.uno.reading import hand, listed
 from tests.games.slips import slipped
 
 

@@ -211,7 +211,14 @@ def test_hanging_up_ends_the_waiting(opened: Opened, script: Script) -> None:
         ({"cap": -1.0, "price_in": 1.0}, "cap -1"),
         ({"timeout": 0.0}, "timeout 0"),
         ({"base_url": "localhost:8000"}, "base_url of model 'm' must be"),
-        ({"base_url": "https://me:secret@host/v1"}, "without a key or password"),
+        ({"base_url": "https://me:secret@host/v1"}, "without a key, password"),
+        ({"base_url": "https://host/v1?api-key=secret"}, r"without a key, password, \? or #"),
+        ({"base_url": "https://host/v1#secret"}, r"without a key, password, \? or #"),
+        ({"base_url": "https://host:secret/v1"}, r"host\[:port\]/path"),
+        ({"base_url": "https://host:99999/v1"}, r"host\[:port\]/path"),
+        ({"base_url": "https://:8000/secret"}, r"host\[:port\]/path"),
+        ({"base_url": "https://[secret/v1"}, r"host\[:port\]/path"),
+        ({"base_url": "https://host/v1\r"}, r"host\[:port\]/path"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, object], line: str) -> None:
@@ -233,4 +240,8 @@ def test_identity_is_who_is_asked_and_how() -> None:
         OpenAI("m", "http://a/v1", scores="sampled"),
     ]
     assert all(other.identity() != one.identity() for other in others)
+    assert (
+        one.identity()["temperature"]
+        == Wire("m", "chat", "max_tokens").scoring(WRITE.prompt, 5)["temperature"]
+    )
     assert os.environ["OPENAI_API_KEY"] not in repr(one)

@@ -117,6 +117,17 @@ REFUSALS = {
     "n is 0": {"n": 0},
     "messages must be a list": {"messages": [{"role": "user", "content": [{"type": "image"}]}]},
     "are more than the 2048": {"max_tokens": 3000},
+    "stop is 5; it must be text or a list of texts": {"extra_body": {"stop": 5}},
+    "top_logprobs is 'x'; it must be a whole number": {"logprobs": True, "top_logprobs": "x"},
+    "the prompt is empty": {"messages": [{"role": "user", "content": ""}]},
+}
+COMPLETION_REFUSALS = {
+    "logprobs is 'x'; it must be a whole number": {"logprobs": "x"},
+    "logprobs is -1; it must be a whole number": {"logprobs": -1},
+    "stop is": {"stop": ["a", 5]},
+    "prompt is empty": {"prompt": ""},
+    "the prompt is empty; a model needs some text": {"prompt": []},
+    "some text to go on from": {"prompt": ["a", ""]},
 }
 
 
@@ -124,6 +135,12 @@ REFUSALS = {
 def test_what_it_cannot_do_is_said(client: openai.OpenAI, line: str) -> None:
     with pytest.raises(openai.BadRequestError, match=line):
         chat(client, **{"max_tokens": 4, **REFUSALS[line]})
+
+
+@pytest.mark.parametrize("line", COMPLETION_REFUSALS)
+def test_what_a_completion_cannot_do_is_said(client: openai.OpenAI, line: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=line):
+        complete(client, **{"max_tokens": 1, **COMPLETION_REFUSALS[line]})
 
 
 def test_an_unknown_model_is_not_found(client: openai.OpenAI) -> None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from models.openai import OpenAI
+from pipeline import run
+from pipeline.config import CellConfig, SweepConfig
+from pipeline.plan import Plan, build_cells
 from tests.api import KEY, Counting, Script
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
+
+README = Path(__file__).parent.parent.parent / "README.md"
 
 
 @pytest.fixture
@@ -49,6 +56,7 @@ def test_a_capped_sweep_goes_on_from_the_cache(
     assert "gauntlet: pocket at http://127.0.0.1" in said.err
     assert "the spending cap of 0.012 is reached" in said.err
     assert "interrupted" in said.out
+    assert "the same command again" not in said.out, "a larger cap is needed"
     assert not (folder / "set_aside.jsonl").exists()
     paid = served.billed.copy()
     assert len(paid) > 5
@@ -92,6 +100,34 @@ def test_what_is_paid_is_told(
     lines = map(json.loads, (folder / "run.log").read_text().splitlines())
     (line,) = (line for line in lines if line["event"] == "paid")
     assert f"{read:.4g} paid, at most 0 more" in line["account"]
+
+
+def test_two_ways_to_ask_one_model_are_one_account(
+    sweep: Sweep, api: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = (*api[:-1], "model.endpoint=chat,completions")
+    assert sweep(*ways, "deals=1") == 0
+    assert capsys.readouterr().out.count("\npaid ") == 1
+
+
+def test_the_command_of_the_readme_can_be_typed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = re.search(r"`OPENAI_API_KEY=\S+ python -m pipeline\.run (.*?)`", README.read_text())
+    assert row
+    prices: list[tuple[float, float, float | None]] = []
+
+    def look(cells: Sequence[CellConfig], _: SweepConfig) -> int:
+        for source in Plan(build_cells(cells), 1, 1).sources:
+            assert isinstance(source, OpenAI)
+            prices.append((source.price_in, source.price_out, source.cap))
+        return 0
+
+    assert run.main(row.group(1).split(), instead=look) == 0
+    ((price_in, price_out, cap),) = prices
+    assert min(price_in, price_out) > 0
+    assert cap
 
 
 def test_a_server_that_is_not_there_is_one_line(

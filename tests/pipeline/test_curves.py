@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -48,6 +49,21 @@ def test_a_run_a_seed_with_the_win_rate_by_episodes(folder: Path, tmp_path: Path
         }
 
 
+def test_another_folders_runs_stay(folder: Path, tmp_path: Path) -> None:
+    from mlflow.tracking import MlflowClient
+
+    store, other = tmp_path / "store", tmp_path / "other"
+    shutil.copytree(folder, other)
+    for one in (folder, other, folder):
+        assert curves.main([str(one), "--store", str(store), "--out", str(tmp_path / "out")]) == 0
+    client = MlflowClient(track.tracking_uri(store))
+    (experiment,) = (found for found in client.search_experiments() if found.name == "dqn")
+    runs = client.search_runs([experiment.experiment_id])
+    assert sorted((run.data.params["folder"], run.data.params["seed"]) for run in runs) == [
+        (str(one), seed) for one in (folder, other) for seed in ("0", "1")
+    ]
+
+
 def test_the_mean_is_that_of_all_seeds_games(folder: Path) -> None:
     curve = curves.read(folder)["nim-2"]
     curve.loc[curve["seed"] == 1, "wins"] = 40
@@ -68,3 +84,27 @@ def test_a_folder_without_curves_is_refused_in_a_line(
     assert len(lines) == 2
     assert "holds no learning curve" in lines[0]
     assert "other.csv" in lines[1]
+
+
+HEADER = "seed,episodes,steps,games,wins,win_rate,low,high\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "is no learning curve: No columns to parse"),
+        ("a,b\n1,2,3\n1,2,3,4,5\n", "is no learning curve: Error tokenizing"),
+        (HEADER, "has no row below its header"),
+        (HEADER + "0,100,900,50,20,.4,.3,.5\n0,200,x,50,20,.4,.3,.5\n", "row 2: steps is 'x', no"),
+        (HEADER + "0,100,900,50,,.4,.3,.5\n", "row 1: wins is 'nan', no number"),
+        (HEADER + "0,100,900,50,60,.4,.3,.5\n", "from 0 to the number of games, got 60 of 50"),
+    ],
+)
+def test_a_file_that_is_no_curve_is_refused_in_a_line(
+    text: str, why: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "wrong.csv").write_text(text)
+    assert curves.main([str(folder)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(folder / "wrong.csv") in line
+    assert why in line

@@ -13,6 +13,7 @@ import pytest
 
 from pipeline import metrics
 from pipeline.judging.metric_rows import Cell, wins
+from stats.proportions import wilson
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
@@ -52,8 +53,9 @@ def test_every_decision_of_the_subject_is_judged(sweep: Sweep, folder: Path, gam
     assert row["wins"] == summary["wins"].sum()
     trace = pd.read_csv(folder / "metrics" / "traces.csv")
     assert set(trace["deal"]) == {0}
-    last = trace[trace["ply"] == trace["ply"].max()]
-    assert set(last["true"]) == {0.0, 1.0} or game == "uno_arena"
+    (first,) = (record for record in matches(folder).values() if record["deal"] == 0)
+    last = trace[trace["ply"] == trace["ply"].max()].sort_values("seat")
+    assert list(last["true"]) == [float(worth > 0) for worth in first["returns"]]
 
 
 def test_wins_alone_and_shared_ones_are_told_apart() -> None:
@@ -63,10 +65,23 @@ def test_wins_alone_and_shared_ones_are_told_apart() -> None:
         {"returns": worth, "rotation": rotation, "deal": deal}
         for deal, (worth, rotation) in enumerate(zip(returns, (0, 0, 1), strict=True))
     ]
-    cell = Cell("cell", ("a", "b"), (0, 1), tuple(records), (), ())
+    cell = Cell("cell", "key", ("a", "b"), (0, 1), tuple(records), (), ())
     counts = ("games", "wins", "solo_wins", "shared_wins")
     assert [wins(cell, 0)[name] for name in counts] == [3, 3, 2, 1]
     assert [wins(cell, 1)[name] for name in counts] == [3, 1, 0, 1]
+
+
+def test_deals_that_all_come_out_alike_do_not_settle_a_win_rate() -> None:
+    """Two players who play alike, seats exchanged: each wins one game of every deal."""
+    records = [
+        {"returns": (1.0, -1.0), "rotation": rotation, "deal": deal}
+        for deal in range(100)
+        for rotation in (0, 1)
+    ]
+    found = wins(Cell("cell", "key", ("a", "b"), (0, 1), tuple(records), (), ()), 1)
+    reach = float(wilson(0, 100).high) / 2
+    assert found["win_rate"] == 0.5
+    assert (found["win_low"], found["win_high"]) == pytest.approx((0.5 - reach, 0.5 + reach))
 
 
 FIVE = [f"+seats.{seat}={{agent: llm, model: fake, prompt: cloze}}" for seat in (2, 3, 4)]
@@ -113,6 +128,7 @@ def test_one_player_has_no_correlations(sweep: Sweep, folder: Path) -> None:
     (folder / "metrics" / "heat_map.png").write_bytes(b"old")
     measured(folder, "--traces", "0")
     assert not list((folder / "metrics").glob("*.png"))
+    assert pd.read_csv(folder / "metrics" / "traces.csv").empty
 
 
 def test_a_log_that_does_not_name_its_players_gives_their_classes(
@@ -171,6 +187,18 @@ def test_the_same_log_gives_the_same_tables(sweep: Sweep, folder: Path) -> None:
     pd.testing.assert_frame_equal(measured(folder, "--threads", "2"), first)
 
 
+def test_the_order_in_which_matches_ended_does_not_matter(sweep: Sweep, folder: Path) -> None:
+    """Of eight matches with exchanged seats."""
+    assert sweep("game=uno_arena", "agent=random", "deals=4", "rotate=true") == 0
+    measured(folder, "--everybody")
+    first = outputs(folder)
+    (path,) = (folder / "records").glob("*.jsonl")
+    written = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(reversed(written)))
+    measured(folder, "--everybody")
+    assert outputs(folder) == first
+
+
 def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, folder: Path) -> None:
     assert sweep("game=uno_arena", "agent=llm", "prompt=cloze", "deals=2") == 0
     (path,) = (folder / "records").glob("*.jsonl")
@@ -191,7 +219,9 @@ def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, fo
     [
         (["game=tic_tac_toe"], [], "tic_tac_toe has no playouts"),
         (["game=uno_arena"], ["--playouts", "0"], "playouts and threads are 1 or more"),
-        (["game=uno_arena"], ["--thresholds", "2"], "threshold"),
+        (["game=uno_arena"], ["--thresholds", "0", "15"], "from 0 to 1, got 0 15"),
+        (["game=uno_arena"], ["--thresholds", "nan"], "from 0 to 1, got nan"),
+        (["game=uno_arena"], ["--thresholds", "0.1", "0.1"], "different numbers"),
         (["game=uno_arena"], ["--launch", "lokal"], "did you mean 'local'"),
         (["game=uno_arena"], ["--launch", "slurm"], "(known: local, ray)"),
         (["game=uno_arena"], ["--launch", "local", "worker=2"], "did you mean 'workers'"),
@@ -208,10 +238,12 @@ def test_what_cannot_be_judged_is_refused(
     told: str,
 ) -> None:
     assert sweep(*overrides, "agent=random", "deals=1") == 0
+    capsys.readouterr()
     assert metrics.main([str(folder), "--playouts", "10", *options]) == 2
-    error = capsys.readouterr().err
-    assert told in error
-    assert error.count("\n") == 1
+    said = capsys.readouterr()
+    assert told in said.err
+    assert said.err.count("\n") == 1
+    assert "judged 1 of" not in said.out
 
 
 def test_a_folder_without_a_log_is_refused(

@@ -123,6 +123,17 @@ def test_an_unknown_model_is_one_clear_line(
     assert "no conf/model/pockett.yaml; did you mean 'pocket'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--playouts", "0"], ["--deals", "0"]])
+def test_nothing_is_played_for_a_number_below_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert reproduce.main(["uno_arena", *words, "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "deals and playouts are 1 or more" in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_model_without_weights_here_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

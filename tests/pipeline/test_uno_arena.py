@@ -7,16 +7,19 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.papers import uno_arena, uno_arena_tables
+from pipeline.papers import orders, uno_arena, uno_arena_tables
 from pipeline.papers.audit_uno_arena import near
-from pipeline.papers.published import Row, paper
-from pipeline.papers.uno_arena_blocks import our_block, paper_block
-from pipeline.papers.uno_arena_lines import Line, Measure, change, printed, scaled
-from pipeline.papers.uno_arena_rows import change_rows, correlation_rows, table_rows, trace_rows
+from pipeline.papers.published import paper
+from pipeline.papers.uno_arena_blocks import our_block, paper_block, traced
+from pipeline.papers.uno_arena_lines import Line, Measure, printed
+from pipeline.papers.uno_arena_rows import correlation_rows, table_rows, trace_rows
 from pipeline.papers.uno_arena_tables import Block, marks
+from stats.decisions import scaled_change
+from tests.pipeline.judgements import by_id, describe
 
 TOLD = paper("uno_arena")
 COLUMNS = TOLD["columns"]
@@ -30,7 +33,8 @@ def judged(cell: str, player: int, name: str, games: int, figures: Figures) -> I
     won = round(rate * games)
     for fallbacks in ("left_out", "counted"):
         for options in (2, 3, 4):
-            row: dict[str, Any] = {"cell": cell, "player": player, "name": name, "games": games}
+            row: dict[str, Any] = {"cell": cell, "key": cell, "player": player, "name": name}
+            row["games"] = games
             row |= {"wins": won, "solo_wins": won - 1, "shared_wins": 1, "win_rate": rate}
             row |= {"win_low": rate - reach, "win_high": rate + reach, "values": "true"}
             row |= {"threshold": 0.15, "fallbacks": fallbacks, "options": options}
@@ -40,8 +44,11 @@ def judged(cell: str, player: int, name: str, games: int, figures: Figures) -> I
 
 
 def folder_of(there: Path, rows: list[Any]) -> Path:
+    """An output_dir with these rows; its cells, as old as they come, have their names as keys."""
     (there / "metrics").mkdir(parents=True)
     pd.DataFrame(rows).to_csv(there / "metrics" / "metrics.csv", index=False)
+    for age, cell in enumerate(dict.fromkeys(row["cell"] for row in rows)):
+        describe(there, cell, cell, age)
     return there
 
 
@@ -59,10 +66,6 @@ def table2(tmp_path: Path) -> Block:
     beaten = (0.2, 0.3, 1.9, 0.04)
     rows += [row for name, _ in players for row in judged(name, 0, "random", 500, beaten)]
     return our_block({"table2": folder_of(tmp_path, rows)}, "table2", 0.15)
-
-
-def by_id(rows: Iterator[Row]) -> dict[str, Row]:
-    return {row.id.removeprefix("uno_arena."): row for row in rows}
 
 
 def test_every_line_has_the_verdict_that_it_should(table2: Block) -> None:
@@ -98,6 +101,23 @@ def test_of_a_player_judged_twice_the_newer_cell_counts(table2: Block) -> None:
     assert table2.lines["pocket"].measures["WR"].estimate == 50.0
 
 
+def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) -> None:
+    """Wherever it stands in the file, and in the traces too."""
+    rows = [
+        {**row, "cell": "solo-dqn", "key": key}
+        for key, rate in (("new", 0.6), ("old", 0.5))
+        for row in judged(key, 1, "dqn", 100, (rate, 0.5, 1.5, 0.1))
+    ]
+    there = folder_of(tmp_path / "out", rows)
+    describe(there, "solo-dqn", "old", 1)
+    describe(there, "solo-dqn", "new", 2)
+    lines = our_block({"table2": there}, "table2", 0.15).lines
+    assert lines["dqn"].measures["WR"].estimate == pytest.approx(60)
+    stands = [{"cell": "solo-dqn", "key": row["key"], "name": "dqn"} for row in rows]
+    pd.DataFrame(stands).to_csv(there / "metrics" / "traces.csv", index=False)
+    assert set(traced(there)["key"]) == {"new"}
+
+
 def test_a_published_value_agrees_within_the_chance_of_both_samples() -> None:
     """With as many games of ours, the reach is sqrt(2) times that of our own interval."""
     for off, verdict in ((5.6, "agrees"), (5.7, "differs")):
@@ -124,39 +144,12 @@ def test_changes_are_the_published_brackets_but_for_the_misprints() -> None:
         for player, bracket in printed(TOLD, table, "changes").items():
             after, before = lines[new.format(player)], lines[old.format(player)]
             for column in COLUMNS:
-                found = scaled(column, after.measures[column], before.measures[column])
-                if not near(found.estimate, bracket.measures[column].estimate):
+                metric, _, k = column.partition("@")
+                pair = (line.measures[column].estimate for line in (after, before))
+                found = scaled_change(*pair, int(k)) if metric == "ADR" else np.subtract(*pair)
+                if not near(float(found), bracket.measures[column].estimate):
                     missed.add((table, player, column))
     assert missed == MISPRINTS
-
-
-def test_the_interval_of_a_win_rates_change_is_by_deck() -> None:
-    """Five decks, four of them won by the new player alone: of 2 ** 4 sign patterns two reach."""
-    measures = {column: Measure(50.0, 40.0, 60.0) for column in COLUMNS}
-    line = Line(10, measures)
-    decks = [0, 1, 2, 3, 4]
-    wins = (pd.Series([1.0, 1, 1, 1, 1], decks), pd.Series([0.0, 0, 0, 0, 1], decks))
-    found = change(line, line, wins)
-    assert found.p_value == 2 / 16
-    assert found.measures["WR"].estimate == pytest.approx(80.0)
-    assert found.measures["WR"].low == pytest.approx(80 - 100 * 2.776 * 0.2, abs=0.1)
-    assert found.measures["ODHR@2"].high == pytest.approx(200**0.5)
-    assert found.measures["ADR@4"].high == pytest.approx(100 * 200**0.5 / 3)
-
-
-def test_brackets_of_models_that_are_not_here_are_not_run() -> None:
-    line = Line(8, {column: Measure(50.0, 40.0, 60.0) for column in COLUMNS})
-    wins = (pd.Series([1.0, 0.5]), pd.Series([0.0, 0.5]))
-    lines = {"pocket.vanilla": line, "pocket.tutri": line}
-    block = Block("ours", lines, {"pocket.tutri": change(line, line, wins)}, True)
-    wanted = ["pocket.vanilla", "pocket.tutri", "other.vanilla", "other.tutri"]
-    found = by_id(change_rows(TOLD, "table4", block, wanted))
-    assert len(found) == 7 * (5 + 2)
-    assert found["table4.gpt-3.5.delta_odhr2"].published == 0.06
-    assert found["table4.gpt-3.5.delta_odhr2"].verdict == "not_run"
-    assert found["table4.pocket.delta_wr"].ours == pytest.approx(50.0)
-    assert found["table4.pocket.delta_wr"].verdict == "no_reference"
-    assert found["table4.other.delta_wr"].verdict == "not_run"
 
 
 def test_best_and_second_are_those_of_the_numbers() -> None:
@@ -277,10 +270,28 @@ def test_no_more_decks_than_asked_for_and_than_the_paper_has(tmp_path: Path) -> 
     for deals in (2000, 50):
         order: Any = Order(deals)
         uno_arena.play(order, ["pocket"])
-    wanted = [
-        *("uno_arena_table2", "uno_arena_table3", "uno_arena_table3_rotated"),
-        *("uno_arena_tutri", "uno_arena_tutri"),
-    ]
-    assert [folder for folder, _ in asked] == 2 * wanted
+    tables = ("table2", "table3", "table3_rotated", "tutri")
+    assert [folder for folder, _ in asked] == 2 * [f"uno_arena_{table}" for table in tables]
     sizes = [deals for _, deals in asked]
-    assert sizes == [f"deals={n}" for n in (500, 200, 40, 100, 100, 50, 50, 40, 50, 50)]
+    assert sizes == [f"deals={n}" for n in (500, 200, 40, 100, 50, 50, 40, 50)]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "launch"),
+    [
+        ((), []),
+        (("launch=inline", "launch.workers=2"), []),
+        (("deals=3", "launch=local", "launch.workers=2"), ["--launch", "local", "workers=2"]),
+        (("launch=ray", "launch.address=a:1"), ["--launch", "ray", "address=a:1"]),
+    ],
+)
+def test_decisions_are_judged_where_the_matches_were_played(
+    monkeypatch: pytest.MonkeyPatch, overrides: tuple[str, ...], launch: list[str]
+) -> None:
+    ran: list[tuple[str, ...]] = []
+    monkeypatch.setattr(orders, "command", lambda *words: ran.append(words))
+    order = orders.Order(("pocket",), 5, 77, Path("out"), (*overrides, "tracking.store=there"))
+    order.judge(Path("folder"), "--tie", "min")
+    (words,) = ran
+    assert words[:2] == ("pipeline.metrics", "folder")
+    assert [*words[2:]] == ["--playouts", "77", "--store", "there", "--tie", "min", *launch]

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline import reproduce, run
 from pipeline.config import CellConfig, SweepConfig
-from pipeline.papers import uno_arena, uno_arena_blocks
+from pipeline.papers import orders, uno_arena, uno_arena_blocks
 from pipeline.papers.orders import read_csv
 from pipeline.plan import Cell, build_cells
 from pipeline.track import tracking_uri
@@ -102,7 +102,10 @@ def test_models_can_be_swept_and_scripted_players_are_played_once(compose: Compo
     ("edit", "everybody", "again"),
     [
         ({}, True, False),
-        ({"playouts": 10_000}, True, True),
+        ({"playouts": 999}, True, True),
+        ({"playouts": 10_000}, True, False),
+        ({"tie": "average"}, True, True),
+        ({"traces": 0}, True, True),
         ({"threshold": 0.15}, True, True),
         ({"player": 1}, True, True),
         ({"player": 1}, False, False),
@@ -116,14 +119,17 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     everybody: bool,
     again: bool,
 ) -> None:
-    """Another number of playouts, a threshold too few, the subject alone, a match played since."""
+    """Fewer playouts, other ranks, no traces, a threshold too few, the subject alone, a match
+    played since."""
     ran: list[tuple[str, ...]] = []
-    monkeypatch.setattr(uno_arena, "command", lambda *words: ran.append(words))
+    monkeypatch.setattr(orders, "command", lambda *words: ran.append(words))
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "cell.jsonl").touch()
     late = edit.pop("late", False)
     rows = [
-        {"cell": "a", "player": player, "playouts": 1000, "threshold": threshold} | edit
+        {"key": "a", "player": player, "playouts": 1000, "tie": "min", "traces": 4}
+        | {"threshold": threshold}
+        | edit
         for player in (0, 1)
         for threshold in (0.0, 0.15)
     ]
@@ -132,8 +138,14 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     pd.DataFrame(rows).to_csv(file, index=False)
     os.utime(tmp_path / "records" / "cell.jsonl", (0, 2000 if late else 1000))
     os.utime(file, (0, 1500))
-    uno_arena.judge(tmp_path, "store", everybody)
+    order = orders.Order(("pocket",), 5, 1000, tmp_path)
+    uno_arena.judge(order, tmp_path, everybody)
     assert bool(ran) == again
+    pd.DataFrame(rows).drop(columns=["key", "traces"]).to_csv(file, index=False)
+    os.utime(file, (0, 1500))
+    ran.clear()
+    uno_arena.judge(order, tmp_path, everybody)
+    assert ran, "a table of an older version"
 
 
 def ids() -> set[str]:
@@ -159,9 +171,9 @@ def scripted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reproduce")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uno_arena, "available", lambda models: [])
-        patch.setattr(uno_arena, "PLAYOUTS", 20)
         patch.chdir(out)
-        words = ["uno_arena", "--models", "pocket", "--deals", "2", "--out", str(out)]
+        words = ["uno_arena", "--models", "pocket", "--deals", "2", "--playouts", "20"]
+        words += ["--out", str(out)]
         assert reproduce.main([*words, "launch=inline", "tracking=none"]) == 0
     return out
 
@@ -203,9 +215,9 @@ def with_a_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("model")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uno_arena, "SCRIPTED", ("random",))
-        patch.setattr(uno_arena, "PLAYOUTS", 20)
         patch.chdir(out)
-        words = ["uno_arena", "--models", "fake", "--deals", "2", "--out", str(out)]
+        words = ["uno_arena", "--models", "fake", "--deals", "2", "--playouts", "20"]
+        words += ["--out", str(out)]
         assert reproduce.main([*words, "launch=inline", f"tracking.store={out / 'store'}"]) == 0
     return out
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import atanh, isnan, nan, sqrt, tanh
+import tracemalloc
+from math import isnan, sqrt
 
 import numpy as np
 import pytest
@@ -11,15 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
+from stats import decisions
 from stats.decisions import (
     Decisions,
     critical,
-    pearson,
     ranks,
     scaled_change,
     score,
     won_together,
 )
+from stats.proportions import wilson
 
 shares = arrays(
     np.int64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.integers(0, 9)
@@ -125,8 +127,10 @@ def test_playouts_won_together_are_counted() -> None:
 def playouts(rng: np.random.Generator, values: np.ndarray, n: int, alike: float) -> Decisions:
     """Playouts of options with these true values; a share `alike` of each playout is common."""
     d, k = values.shape
-    common = rng.random((d, 1, n))
-    own = np.where(rng.random((d, k, n)) < alike, common, rng.random((d, k, n)))
+    own = rng.random((d, k, n), np.float32)
+    if alike:
+        shared = rng.random((d, k, n), np.float32) < alike
+        own = np.where(shared, rng.random((d, 1, n), np.float32), own)
     together = np.stack([won_together(won) for won in own < values[:, :, None]])
     return Decisions(together, rng.integers(k, size=d), np.arange(d) // 5, n)
 
@@ -150,26 +154,82 @@ def test_the_noise_is_that_of_the_playouts() -> None:
 def test_options_that_always_win_together_stay_tied() -> None:
     together = np.full((10, 3, 3), 70)
     tied = Decisions(together, np.full(10, 2), np.arange(10), 200)
-    found = score(tied, 0.0)
-    assert found.hit_rate.estimate == found.hit_rate.low == found.hit_rate.high == 1
+    found = score(tied, 0.0).hit_rate
+    assert (found.estimate, found.denoised, found.high) == (1, 1, 1)
+    assert found.low == pytest.approx(float(wilson(10, 10).low))
     assert score(tied, 0.0, "strict_index").mean_rank.estimate == 3
 
 
-@pytest.mark.parametrize(("n", "alike"), [(1000, 0.0), (1000, 0.6)])
-def test_the_interval_covers_the_truth(n: int, alike: float) -> None:
-    """A decider that takes the best of three in 40% of its decisions and else chooses blindly: its
-    true hit rate, whatever the noise, lies in nearly all 95% intervals."""
+def test_one_decision_that_counts_in_a_hundred_games_has_no_interval() -> None:
+    values = [[0.9, 0.1]] + [[0.5, 0.5]] * 99
+    found = score(decided(values, [0] * 100), 0.15)
+    assert (found.decisions, found.hit_rate.estimate) == (1, 1)
+    assert isnan(found.hit_rate.low)
+    assert isnan(found.mean_rank.high)
+    two = score(decided([[0.9, 0.1], *values], [0] * 101), 0.15).hit_rate
+    assert two.low == pytest.approx(float(wilson(2, 2).low))
+
+
+def test_where_all_games_agree_the_far_limit_is_wilsons() -> None:
+    """And one game that does not agree brings no limit back towards the edge."""
+    values = [[0.9, 0.1]] * 169
+    every = score(decided(values, [0] * 169), 0.15)
+    assert every.hit_rate.low == pytest.approx(float(wilson(169, 169).low))
+    assert every.hit_rate.high == 1
+    assert every.mean_rank.low == 1
+    assert every.mean_rank.high == pytest.approx(2 - every.hit_rate.low)
+    none = score(decided(values, [1] * 169), 0.15).hit_rate
+    assert (none.low, none.high) == (0, pytest.approx(float(wilson(0, 169).high)))
+    almost = score(decided(values, [1] + [0] * 168), 0.15).hit_rate
+    assert almost.low <= every.hit_rate.low
+
+
+def test_the_middle_rank_in_every_game_can_err_to_both_sides() -> None:
+    """Of three games a share of z^2 / (3 + z^2) could be otherwise, by one rank."""
+    found = score(decided([[0.9, 0.5, 0.1]] * 3, [1] * 3), 0.0).mean_rank
+    reach = norm.ppf(0.975) ** 2 / (3 + norm.ppf(0.975) ** 2)
+    assert (found.low, found.high) == pytest.approx((2 - reach, 2 + reach))
+
+
+@pytest.mark.parametrize(
+    ("spread", "alike", "skill"), [(0.03, 0.6, 0.4), (0.03, 0.0, 0.4), (0.02, 0.0, 1.0)]
+)
+def test_the_interval_covers_the_truth(spread: float, alike: float, skill: float) -> None:
+    """A decider that takes the best of three with some skill and else chooses blindly: its true
+    hit rate, whatever the noise, lies in nearly all 95% intervals. So does a perfect one's."""
     rng = np.random.default_rng(5)
     covered = 0
-    for _ in range(60):
-        values = np.clip(0.5 + 0.03 * rng.standard_normal((200, 3)), 0, 1)
-        played = playouts(rng, values, n, alike)
-        best = rng.random(200) < 0.4
+    for _ in range(30):
+        values = np.clip(0.5 + spread * rng.standard_normal((200, 3)), 0, 1)
+        played = playouts(rng, values, 1000, alike)
+        best = rng.random(200) < skill
         chosen = np.where(best, values.argmax(1), played.chosen)
-        played = Decisions(played.together, chosen, played.games, n)
+        played = Decisions(played.together, chosen, played.games, 1000)
         found = score(played, 0.0, draws=50)
-        covered += found.hit_rate.low <= 0.4 + 0.6 / 3 <= found.hit_rate.high
-    assert covered >= 52, covered
+        covered += found.hit_rate.low <= skill + (1 - skill) / 3 <= found.hit_rate.high
+    assert covered >= 26, covered
+
+
+def test_a_bootstrap_is_the_same_however_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = playouts(np.random.default_rng(4), np.full((60, 2), 0.5), 100, 0.0)
+    found = []
+    for block in (decisions.REPLICATES, 50, 8):
+        monkeypatch.setattr(decisions, "BLOCK", block)
+        found.append(score(played, 0.0, draws=5).mean_rank)
+    for other in found[1:]:
+        assert (other.low, other.high) == pytest.approx((found[0].low, found[0].high))
+
+
+def test_many_games_take_little_memory() -> None:
+    """Far less than the counts of every game in every replicate."""
+    games = 4000
+    together = np.tile([[600, 400], [400, 500]], (games, 1, 1))
+    many = Decisions(together, np.arange(games) % 2, np.arange(games), 1000)
+    tracemalloc.start()
+    score(many, 0.0, draws=2)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * games * decisions.REPLICATES / 4
 
 
 def test_fewer_playouts_make_a_wider_interval() -> None:
@@ -198,44 +258,6 @@ def test_changes_in_percent_of_the_span() -> None:
     """Table 5 of UNO Arena: from 2.3482 to 2.3824 with K = 4 is +1.14%."""
     assert scaled_change(2.3824, 2.3482, 4) == pytest.approx(1.14, abs=0.005)
     assert scaled_change([1.4567], [1.4636], 2) == pytest.approx([-0.69])
-
-
-def test_a_correlation_is_the_cosine_of_the_centred_columns() -> None:
-    """A pair of which one side is unknown does not count."""
-    x, y = [55.8, 63.2, 53.8, nan, 53.6], [57.3, 61.5, 53.9, 50.0, 53.7]
-    a, b = (np.array([side[i] for i in (0, 1, 2, 4)]) for side in (x, y))
-    a, b = a - a.mean(), b - b.mean()
-    found = pearson(x, y)
-    assert found.estimate == pytest.approx(a @ b / sqrt((a @ a) * (b @ b)))
-    assert found.n == 4
-    assert found.estimate == pytest.approx(
-        np.corrcoef([55.8, 63.2, 53.8, 53.6], y[:3] + y[4:])[0, 1]
-    )
-
-
-def test_the_limits_of_a_correlation_are_fishers() -> None:
-    rng = np.random.default_rng(2)
-    x = rng.standard_normal(20)
-    y = x + rng.standard_normal(20)
-    found = pearson(x, y)
-    middle, error = atanh(found.estimate), 1 / sqrt(17)
-    assert found.low == pytest.approx(tanh(middle - norm.ppf(0.975) * error))
-    assert found.high == pytest.approx(tanh(middle + norm.ppf(0.975) * error))
-    assert pearson(x, y, 0.5).low > found.low
-
-
-def test_three_points_have_a_correlation_and_no_limits() -> None:
-    found = pearson([1, 2, 3], [1, 3, 2])
-    assert found.estimate == pytest.approx(0.5)
-    assert isnan(found.low)
-    assert isnan(found.high)
-
-
-@pytest.mark.parametrize(("x", "y"), [([1, 2], [3, 3]), ([1], [3]), ([nan, 2], [3, 4]), ([], [])])
-def test_a_correlation_that_cannot_be_said(x: list[float], y: list[float]) -> None:
-    found = pearson(x, y)
-    assert isnan(found.estimate)
-    assert isnan(found.low)
 
 
 @pytest.mark.parametrize(

@@ -2,54 +2,91 @@
 
 from __future__ import annotations
 
-from math import isnan, nan, sqrt
+from math import isnan, sqrt
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm, t
 
-from stats.intervals import difference, prediction
+from stats.intervals import alike, change, prediction
+from stats.paired import clustered_mean
 from stats.prediction import prediction_interval
 from stats.proportions import wilson
 
 Z = norm.ppf(0.975)
 
 
-def limits(wins: int, games: int) -> tuple[float, tuple[float, float]]:
-    found = wilson(wins, games)
-    return float(found.estimate), (float(found.low), float(found.high))
+@given(st.integers(1, 500), st.floats(0, 1))
+def test_units_that_all_agree_have_limits_between_them_and_the_ends(n: int, value: float) -> None:
+    low, high = alike(value, n, (0.0, 1.0))
+    assert 0 <= low <= value <= high <= 1
+    assert high - low == pytest.approx(float(wilson(0, n).high))
+    assert alike(0.0, n, (0.0, 1.0)) == (0.0, float(wilson(0, n).high))
 
 
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        ((56, 70, 48, 80), (0.0524, 0.3339)),
-        ((9, 10, 3, 10), (0.1705, 0.8090)),
-        ((10, 10, 0, 10), (0.6075, 1.0000)),
-    ],
-)
-def test_of_two_proportions_it_is_newcombes(
-    counts: tuple[int, int, int, int], expected: tuple[float, float]
-) -> None:
-    """Method 10 of R. G. Newcombe (1998), Statistics in Medicine 17, 873-890, table II."""
-    new, old = limits(*counts[:2]), limits(*counts[2:])
-    assert difference(*new, *old) == pytest.approx(expected, abs=5e-5)
+def test_three_in_a_hundred_can_hide() -> None:
+    """Where a share s of deals differs, 100 show none with chance (1 - s)^100: 2.5% at .0362."""
+    low, high = alike(0.0, 100, (-100.0, 100.0))
+    assert (low, high) == pytest.approx((-3.7, 3.7), abs=0.01)
+    assert (1 - high / 100) ** 100 < 0.025
 
 
-@given(*[st.floats(-5, 5)] * 2, *[st.floats(0, 3)] * 2)
-def test_of_symmetric_intervals_the_reaches_add_in_squares(
-    new: float, old: float, one: float, other: float
-) -> None:
-    low, high = difference(new, (new - one, new + one), old, (old - other, old + other))
-    assert (low + high) / 2 == pytest.approx(new - old, abs=1e-9)
-    assert (high - low) / 2 == pytest.approx(sqrt(one**2 + other**2), abs=1e-9)
+@given(arrays(np.float64, (12, 2), elements=st.floats(-1, 1).map(lambda x: round(x, 3))))
+def test_one_value_a_deal_is_the_paired_t_interval(values: np.ndarray) -> None:
+    deals = np.arange(12)
+    found, limits = change((values[:, 0], deals), (values[::-1, 1], deals[::-1]), 2.0)
+    differences = values[:, 0] - values[:, 1]
+    assert found == pytest.approx(differences.mean(), abs=1e-12)
+    if differences.std() > 1e-6:
+        reach = t.ppf(0.975, 11) * differences.std(ddof=1) / sqrt(12)
+        assert limits == pytest.approx((found - reach, found + reach), abs=1e-9)
 
 
-def test_an_unknown_limit_is_no_limit() -> None:
-    low, high = difference(1.0, (nan, 2.0), 0.0, (-1.0, 1.0))
-    assert isnan(low)
-    assert high == pytest.approx(1 + sqrt(2))
+def test_a_change_against_a_constant_is_the_clustered_mean() -> None:
+    rng = np.random.default_rng(1)
+    deals = rng.integers(15, size=90)
+    values = rng.random(90) + deals / 15
+    found, limits = change((values, deals), (np.zeros(15), np.arange(15)), 2.0)
+    expected = clustered_mean(values, deals)
+    assert (found, *limits) == pytest.approx((expected.estimate, expected.low, expected.high))
+
+
+def test_pairing_is_worth_what_a_bootstrap_of_deals_says() -> None:
+    """Two sides that share 40 deals' luck, with different numbers of values a deal."""
+    rng = np.random.default_rng(2)
+    luck = rng.random(40)
+    sizes = rng.integers(2, 6, size=(2, 40))
+    sides = [
+        (rng.random(size.sum()) < np.repeat(luck, size) + 0.1 * at, np.repeat(np.arange(40), size))
+        for at, size in enumerate(sizes)
+    ]
+    found, (low, high) = change(*sides, 1.0)
+    sums = np.array([[np.bincount(d, v, 40), np.bincount(d, minlength=40)] for v, d in sides])
+    picked = rng.multinomial(40, np.full(40, 1 / 40), size=20_000).T
+    (new, new_n), (old, old_n) = sums @ picked
+    spread = (new / new_n - old / old_n).std()
+    assert found == pytest.approx(sides[0][0].mean() - sides[1][0].mean())
+    assert (high - low) / 2 == pytest.approx(t.ppf(0.975, 39) * spread, rel=0.1)
+    apart = [(v, d + 40 * at) for at, (v, d) in enumerate(sides)]
+    _, (least, most) = change(*apart, 1.0)
+    assert most - least > 1.3 * (high - low)
+
+
+def test_two_sides_that_no_deal_tells_apart_could_still_differ() -> None:
+    one = ([0.0, 1.0, 1.0, 0.0], [0, 0, 1, 2])
+    assert change(one, one, 1.0) == (0.0, alike(0.0, 3, (-1.0, 1.0)))
+
+
+def test_a_change_of_one_deal_or_of_nothing_has_no_limits() -> None:
+    found, limits = change(([1.0], [0]), ([0.0], [0]), 1.0)
+    assert (found, *map(isnan, limits)) == (1.0, True, True)
+    found, limits = change(([1.0, 0.0], [0, 1]), ([], []), 1.0)
+    assert all(map(isnan, (found, *limits)))
+    with pytest.raises(ValueError, match="its deal"):
+        change(([1.0, 0.0], [0]), ([0.0], [0]), 1.0)
 
 
 @pytest.mark.parametrize(("wins", "games", "others"), [(300, 500, 200), (100, 250, 10_000)])

@@ -14,7 +14,8 @@ from games.uno import guess, review
 from games.uno.arena import encode, rollouts, rules, words
 from games.uno.arena.encode import Practice
 from games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS
-from games.uno.game import State, card_order, count, distinct, hand
+from games.uno.game import State
+from games.uno.reading import card_order, count, distinct, hand
 from games.uno.rollouts import redeal
 from games.uno.rules import (
     DIRECTION,
@@ -30,7 +31,7 @@ from games.uno.rules import (
     hand_of,
 )
 from games.uno.words import hand as hand_words
-from games.uno.words import holdings
+from games.uno.words import holdings, order_of_play
 
 CODES = {"random": rollouts.RANDOM, "rule": rollouts.RULE}
 """Scripted players by name."""
@@ -109,9 +110,13 @@ class UnoArena:
             Fact("Cards", holdings(sizes, seat)),
             Fact("Piles", f"{array.item(PILE)} to draw from, {array.item(PLAYED)} played"),
             Fact("Top card", words.top_card(phase, top, colour, by)),
-            Fact("Your hand", hand_words(sorted(hand(array, seat), key=card_order)) or "empty"),
-            Fact("Next player", f"player {(seat + direction) % self.num_seats}"),
-            Fact("To decide", words.question(phase, top, before, colour, by)),
+            Fact("Order of play", order_of_play(seat, direction, self.num_seats)),
+            Fact(
+                "Your hand",
+                hand_words(sorted(hand(array, seat), key=card_order)) or "empty",
+                own=True,
+            ),
+            Fact("To decide", words.question(phase, top, before, colour, by), own=True),
         )
         options = self.legal(state, seat)
         labels = tuple(words.option(phase, action) for action in options)

@@ -1,0 +1,46 @@
+"""Where a sweep may be played, whatever its launch config says.
+
+A person sits at this terminal. An API needs no workers, and its ledger, which keeps what was paid
+and holds the cap, is a file of one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from models.base import ModelSource, Paid
+from models.human import Terminal
+from pipeline.config import Leaf, SweepConfig
+from pipeline.errors import UserError
+
+HERE: Leaf = {"kind": "inline", "workers": 1}
+
+
+def placed(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepConfig:
+    """The sweep as it is to be played: in this process where a person plays, match by match, and
+    where every model is paid."""
+    if asks_a_person(sources):
+        return replace(sweep, launch=HERE, width=1)
+    if sources and all(isinstance(source, Paid) for source in sources):
+        return replace(sweep, launch=HERE)
+    return sweep
+
+
+def asks_a_person(sources: Sequence[ModelSource]) -> bool:
+    """Whether somebody at this terminal plays."""
+    return any(isinstance(source, Terminal) for source in sources)
+
+
+def check_nodes(sources: Sequence[ModelSource], nodes: int) -> None:
+    """Raises UserError where workers on several machines would ask a paid model."""
+    if nodes > 1 and 0 < len(paid(sources)) < len(sources):
+        raise UserError(
+            f"a model behind an API and others would be asked from {nodes} nodes, but what is paid "
+            "is kept and capped on one machine only: take one node, or a sweep for each of them"
+        )
+
+
+def paid(sources: Sequence[ModelSource]) -> list[Paid]:
+    """Those whose answers cost money."""
+    return [source for source in sources if isinstance(source, Paid)]

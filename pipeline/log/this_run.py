@@ -1,0 +1,43 @@
+"""Who plays now: what a reader of the records may want to know, and no match depends on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from pipeline.plan import Plan
+
+PACKAGES = ("torch", "transformers", "ray", "numpy", "numba")
+
+
+def about_this_run(plan: Plan, matches: int) -> dict[str, Any]:
+    """When, where, of which versions, and how many matches are to be played."""
+    return {
+        "started": time.strftime("%Y-%m-%d %H:%M:%S"),
+        "host": socket.gethostname(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "matches": matches,
+        "cells": [cell.key for cell in plan.cells],
+        "commit": _commit(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in PACKAGES},
+        },
+    }
+
+
+def _commit() -> str | None:
+    """The project's git commit, where it is a git checkout."""
+    here = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True
+        )
+    except OSError:
+        return None
+    return found.stdout.strip() or None

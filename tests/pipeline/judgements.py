@@ -1,0 +1,24 @@
+"""What tests of UNO Arena's tables share: cells as a folder describes them, and rows by id."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.papers.published import Row
+
+
+def by_id(rows: Iterator[Row]) -> dict[str, Row]:
+    return {row.id.removeprefix("uno_arena."): row for row in rows}
+
+
+def describe(folder: Path, cell: str, key: str, age: int) -> None:
+    """Writes what a cell is; the higher its age, the newer."""
+    about = {"key": key, "name": cell, "experiment": "e", "labels": {}, "rotations": 2}
+    about |= {"baseline": None, "cards": "", "helping": False}
+    path = folder / "cells" / f"{cell}-{key}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(about))
+    os.utime(path, (age, age))

@@ -1,0 +1,88 @@
+"""Two cells of one name in one folder: each keeps its own figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline import metrics, track
+from pipeline.errors import UserError
+from pipeline.judging.metric_figures import by_player, traces
+from pipeline.judging.metric_rows import by_cell
+from tests.pipeline.conftest import Sweep
+
+OTHER = "0123456789e12345"
+"""A key that a careless reader takes for a number."""
+
+
+@pytest.fixture
+def twins(sweep: Sweep, folder: Path) -> Path:
+    """Four deals of a cell, and the first two again as a cell of its name and another key."""
+    assert sweep("game=uno_arena", "agent=rule", "deals=4") == 0
+    (cell,) = (folder / "cells").glob("*.json")
+    about = json.loads(cell.read_text())
+    stem = cell.stem.replace(about["key"], OTHER)
+    (cell.parent / f"{stem}.json").write_text(json.dumps({**about, "key": OTHER}))
+    (log,) = (folder / "records").glob("*.jsonl")
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    again = [
+        {**record, "cell": OTHER, "match": f"{int(record['match'], 16) ^ 1:016x}"}
+        for record in records
+        if record["deal"] < 2
+    ]
+    (log.parent / f"{stem}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in again))
+    judging = [str(folder), "--playouts", "20", "--threads", "1", "--everybody"]
+    assert metrics.main([*judging, "--store", str(folder / "none")]) == 0
+    return folder
+
+
+def read(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / "metrics" / name, dtype={"key": str})
+
+
+def test_every_file_tells_them_apart(twins: Path) -> None:
+    table = read(twins, "metrics.csv")
+    assert table["cell"].nunique() == 1
+    games = table.drop_duplicates(["key", "games"]).set_index("key")["games"]
+    assert games.pop(OTHER) == 2
+    assert list(games) == [4]
+    assert len(by_player(table, 0.0)) == 4
+    rows = {sheet.title: len(sheet.rows) for sheet in metrics.sheets(table)}
+    assert set(rows.values()) == {4}
+    lines = (twins / "metrics" / "decisions.jsonl").read_text().splitlines()
+    deals = {(one["key"] == OTHER, one["deal"]) for one in map(json.loads, lines)}
+    assert deals == {(False, deal) for deal in range(4)} | {(True, 0), (True, 1)}
+    stands = read(twins, "traces.csv")
+    assert stands.groupby("key")["match"].nunique()[OTHER] == 2
+    titles = [axes.get_title() for axes in traces(stands).axes]
+    assert titles == [f"deal {deal}, uno_arena-solo-rule" for deal in (0, 0, 1, 1)]
+
+
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
+def test_each_run_of_mlflow_has_the_figures_of_its_cell(twins: Path, tmp_path: Path) -> None:
+    from mlflow.tracking import MlflowClient
+
+    store = tmp_path / "store"
+    assert track.main([str(twins), "--store", str(store)]) == 0
+    client = MlflowClient(track.tracking_uri(store))
+    places = [found.experiment_id for found in client.search_experiments()]
+    runs = {run.data.tags.get("gauntlet.cell"): run for run in client.search_runs(places)}
+    assert len(runs) == 3
+    listed = {item.path for item in client.list_artifacts(runs[None].info.run_id, "metrics")}
+    assert "metrics/metrics.csv" in listed
+    table = read(twins, "metrics.csv")
+    for key, own in table.groupby("key"):
+        two = own[(own["options"] == 2) & (own["threshold"] == 0) & (own["values"] == "true")]
+        for player, rows in two.groupby("player"):
+            wanted = rows[rows["fallbacks"] == "left_out"]["decisions"].item()
+            logged = runs[key].data.metrics
+            assert logged[f"judged_2/player_{player}/true/0"] == wanted
+            assert logged[f"win_rate/player_{player}"] == rows["win_rate"].iloc[0]
+
+
+def test_a_table_that_does_not_tell_them_apart_is_refused(twins: Path) -> None:
+    with pytest.raises(UserError, match="older version"):
+        by_cell(read(twins, "metrics.csv").drop(columns="key"))

@@ -1,0 +1,82 @@
+"""Where a sweep is played, whatever its launch says: paid models and persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import ray
+from ray.exceptions import RayError
+
+from models.fake import Fake
+from models.human import Terminal
+from models.openai import OpenAI
+from pipeline.errors import UserError
+from pipeline.launch.cluster import _wait_until_ready
+from pipeline.launch.place import HERE, check_nodes, placed
+from tests.pipeline.conftest import Sweep
+
+PAID, OTHER = OpenAI("m", "http://a/v1"), OpenAI("n", "http://a/v1")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The part of a sweep's config that matters here."""
+
+    launch: object = "as asked"
+    width: int = 64
+
+
+def test_a_sweep_of_paid_models_needs_no_workers() -> None:
+    assert placed(Settings(), [PAID, OTHER]) == Settings(HERE)
+
+
+def test_a_person_plays_match_by_match() -> None:
+    assert placed(Settings(), [Terminal(), Fake()]) == Settings(HERE, 1)
+    assert placed(Settings(), [Terminal(), PAID]) == Settings(HERE, 1)
+
+
+@pytest.mark.parametrize("sources", [[], [Fake()], [PAID, Fake()]])
+def test_all_else_is_played_as_asked(sources: list[object]) -> None:
+    assert placed(Settings(), sources) == Settings()
+
+
+def test_paid_and_other_models_share_one_node_only() -> None:
+    check_nodes([PAID, Fake()], 1)
+    check_nodes([PAID, OTHER], 2)  # asked by one process
+    check_nodes([Fake()], 2)
+    with pytest.raises(UserError, match="would be asked from 2 nodes"):
+        check_nodes([PAID, Fake()], 2)
+
+
+def test_slurm_is_not_handed_what_several_nodes_would_pay(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = ("launch=slurm", "launch.nodes=2", "launch.dry_run=true", "game=tic_tac_toe")
+    paid = ("model=openai", "model.name=m", "prompt=cloze")
+    assert sweep(*job, *paid, "seats.0.agent=llm", "seats.0.model=fake") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert "would be asked from 2 nodes" in said.err
+    assert sweep(*job, *paid) == 0
+    assert "#SBATCH --nodes=2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ("pipeline.errors.UserError: model 'm': refused", "model 'm': refused"),
+        ("ValueError: odd", "ValueError: odd"),
+    ],
+)
+def test_why_a_worker_could_not_start_is_told_in_its_own_words(
+    monkeypatch: pytest.MonkeyPatch, last: str, told: str
+) -> None:
+    def refuse(_: object) -> None:
+        raise RayError(f"The actor died.\n  File ...\n{last}\n")
+
+    monkeypatch.setattr(ray, "get", refuse)
+    with pytest.raises(UserError, match=rf"^a worker could not start: {told}$"):
+        _wait_until_ready([])
