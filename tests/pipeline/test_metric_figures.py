@@ -39,7 +39,7 @@ def test_three_players_have_no_interval_and_an_unknown_one_is_not_counted() -> N
 
 def test_a_row_a_player_from_the_long_table() -> None:
     rows = [
-        {"cell": cell, "player": 1, "name": cell, "win_rate": rate, "values": values,
+        {"key": cell, "cell": cell, "player": 1, "name": cell, "win_rate": rate, "values": values,
          "threshold": threshold, "fallbacks": fallbacks, "options": k,
          "odhr": rate + k if kept else 99.0, "adr": rate - k if kept else 99.0}
         for cell, rate in (("a", 0.5), ("b", 0.25))
@@ -58,8 +58,8 @@ def test_a_row_a_player_from_the_long_table() -> None:
 def stands(deals: int, plies: int = 5, cell: str = "cell") -> pd.DataFrame:
     """Two players who move in turn; the second one's chance rises by a tenth a ply."""
     return pd.DataFrame(
-        {"cell": cell, "match": f"{cell}{deal}", "deal": deal, "ply": ply, "moved": ply % 2,
-         "seat": seat, "player": seat, "name": ("random", "rule")[seat],
+        {"key": cell, "cell": cell, "match": f"{cell}{deal}", "deal": deal, "ply": ply,
+         "moved": ply % 2, "seat": seat, "player": seat, "name": ("random", "rule")[seat],
          "true": 0.5 + 0.1 * ply * (2 * seat - 1), "seen": float("nan")}
         for deal in range(deals) for ply in range(plies) for seat in (0, 1)
     )  # fmt: skip
