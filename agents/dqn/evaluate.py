@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--game", default="games.uno.arena.UnoArena", help="class of the game")
-    parser.add_argument("--weights", default=SHIPPED, help="folder of the networks")
+    parser.add_argument("--weights", default=str(SHIPPED), help="folder of the networks")
     parser.add_argument("--games", type=positive, default=20_000, help="games of each network")
     options = parser.parse_args(arguments)
     try:

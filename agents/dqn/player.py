@@ -13,10 +13,7 @@ from agents.base import Decision, Thinking, Turn
 from agents.dqn.network import Network, load
 from games.base import Encoded, Game
 
-PROJECT = Path(__file__).resolve().parents[2]
-PREFIX = "pkg:"
-"""Opens the name of a folder that comes with the project, given relative to its root."""
-SHIPPED = f"{PREFIX}agents/dqn/weights"
+SHIPPED = Path(__file__).parent / "weights"
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class DQN:
     """A Q-network trained by `python -m agents.dqn.train`, at play without exploring.
 
     seed: which of the networks, each trained alone from a seed of its own.
-    weights: a folder that the trainer wrote, or `pkg:` and a folder of this project.
+    weights: a folder that the trainer wrote; none for the networks that come with the project.
     digest: of the folder's networks. Other weights make another player, wherever they lie.
 
     An option is worth what its best code is; ties go to the option that the game lists first.
@@ -34,7 +31,7 @@ class DQN:
     """
 
     seed: int = 0
-    weights: str = SHIPPED
+    weights: str | None = None
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,9 +48,7 @@ class DQN:
 
     @property
     def folder(self) -> Path:
-        if self.weights.startswith(PREFIX):
-            return PROJECT / self.weights.removeprefix(PREFIX)
-        return Path(self.weights)
+        return SHIPPED if self.weights is None else Path(self.weights)
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where there are no networks for the game, or none of the seed."""

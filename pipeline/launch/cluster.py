@@ -20,7 +20,7 @@ from pipeline.drive import AHEAD, Worker, WorkerLost
 from pipeline.errors import UserError
 from pipeline.launch.devices import fit, name_of, shards_of
 from pipeline.launch.place import check_nodes, paid
-from pipeline.launch.session import session
+from pipeline.launch.session import nodes_alive, session
 from pipeline.plan import Plan, Task
 from pipeline.scheduler import Finished, Scheduler
 
@@ -202,7 +202,7 @@ def _ray_workers(launch: Leaf, plan: Plan, width: int) -> Iterator[Sequence[Work
     import ray
 
     with session(launch):
-        check_nodes(plan.sources, sum(node["Alive"] for node in ray.nodes()))  # type: ignore[no-untyped-call]
+        check_nodes(plan.sources, nodes_alive())
         actor: Any = ray.remote(_Actor)
         lasting = {"max_restarts": -1, "max_concurrency": 2 * AHEAD}
         handles = [

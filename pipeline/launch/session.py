@@ -130,10 +130,9 @@ def _knock(address: str) -> None:
 
 def _wait_for_nodes(wanted: int) -> None:
     """Returns once so many nodes have joined. Raises UserError after JOIN_SECONDS."""
-    import ray
 
     deadline = time.monotonic() + JOIN_SECONDS
-    while (there := sum(node["Alive"] for node in ray.nodes())) < wanted:  # type: ignore[no-untyped-call]
+    while (there := nodes_alive()) < wanted:
         if time.monotonic() > deadline:
             raise UserError(
                 f"launch.nodes={wanted}: only {there} had joined the cluster in "
@@ -168,3 +167,11 @@ def _set(variables: dict[str, str]) -> None:
     ray_constants.ENABLE_RAY_CLUSTER = os.environ.get(LOOPBACK_SWITCH, "1") == "1"
     Config.initialize("")
     AuthenticationTokenLoader.instance().reset_cache()
+
+
+def nodes_alive() -> int:
+    """How many nodes the cluster of this session has now."""
+    import ray
+
+    # Ray's own annotations leave `nodes` out.
+    return sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]

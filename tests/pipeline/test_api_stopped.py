@@ -91,7 +91,7 @@ def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
 ) -> None:
     with stopping.start(*players) as run:
         while stopping.answered() < 10 and run.poll() is None:
-            time.sleep(0.05)
+            time.sleep(0.05)  # only the server's count tells how far the command is
         os.killpg(run.pid, signal.SIGINT)
         out, err = run.communicate(timeout=120)
     assert run.returncode == 130, out + err
