@@ -18,7 +18,7 @@ run: $(READY) ## play the main job: two prompting methods of a small language mo
 	$(PY) -m pipeline.run
 
 reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|audit MODELS=pocket
-	$(PY) -m pipeline.reproduce $(PAPER) --models $(MODELS) --deals $(DEALS) --playouts $(PLAYOUTS)
+	$(PY) -m papers.reproduce $(PAPER) --models $(MODELS) --deals $(DEALS) --playouts $(PLAYOUTS)
 
 test: $(READY) ## run the tests
 	$(PY) -m pytest -m "not slow and not cluster"

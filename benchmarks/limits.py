@@ -23,8 +23,8 @@ import torch
 from benchmarks.networks import layer_parameters
 from benchmarks.ways import encoded
 from models.base import Score
-from models.tokens import Tokens
-from models.trie import grow, shared_length
+from models.engine.tokens import Tokens
+from models.engine.trie import grow, shared_length
 
 PAGE = 16
 WASTED = (PAGE - 1) / 2

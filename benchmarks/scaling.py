@@ -30,10 +30,10 @@ from agents.base import Agent, Decision, Turn
 from games.base import Game
 from games.tic_tac_toe import TicTacToe
 from models.base import Model, Prompt, Reply, Request, Score, Scores
-from pipeline.drive import Arrivals, Driver
 from pipeline.log.records import Log
-from pipeline.plan import Cell, Player, Task
-from pipeline.scheduler import Finished, Scheduler
+from pipeline.plan.cells import Cell, Player, Task
+from pipeline.play.driver import Arrivals, Driver
+from pipeline.play.scheduler import Finished, Scheduler
 
 Figures = dict[str, float]
 
@@ -157,7 +157,7 @@ def scheduled(cell: Cell, tasks: Sequence[Task]) -> tuple[float, int]:
 
 def bare(cell: Cell, tasks: Sequence[Task]) -> float:
     """Processor seconds of playing the tasks one by one, each question answered on the spot."""
-    from pipeline.match import play
+    from pipeline.play.match import play
 
     started = time.process_time()
     for task in tasks:

@@ -4,7 +4,7 @@
 
 Ways, on the same network, threads and cloze prompts of real UNO turns, in turn and in one run:
 
-- packed: `models.packed`, many decisions a call, as many matches would ask them;
+- packed: `models.engine.packed`, many decisions a call, as many matches would ask them;
 - loop: as published, `generate(max_new_tokens=1)` a prompt, batch 1, softmax over the vocabulary;
 - forward: a bare forward pass a prompt with logits at the last position only;
 - cached: plain transformers at its best, static part kept, many prompts a padded batch.
@@ -37,10 +37,10 @@ from benchmarks.networks import SIZES, USUAL, network_of, tokens_of
 from benchmarks.ways import Cached, Forward, Loop, Rows
 from benchmarks.writing import measure_writing
 from models.base import Score
-from models.layout import Piece, lay_out
-from models.packed import Packed
-from models.reference import Reference
-from models.tokens import Tokens
+from models.engine.layout import Piece, lay_out
+from models.engine.packed import Packed
+from models.engine.reference import Reference
+from models.engine.tokens import Tokens
 
 WIDTH = {"cpu": 64, "cuda": 512}
 """Decisions a call of the packed scorer."""

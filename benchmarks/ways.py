@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from models.base import Prompt, Score
-from models.tokens import Tokens
+from models.engine.tokens import Tokens
 
 Rows = list[list[float]]
 

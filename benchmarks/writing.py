@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from models.base import Generate, Score
-from models.generate import Generator
-from models.packed import Packed
-from models.tokens import Tokens
+from models.engine.generate import Generator
+from models.engine.packed import Packed
+from models.engine.tokens import Tokens
 
 TEXTS, ALONE = 64, 8
 LENGTH = 48

@@ -22,10 +22,6 @@ Action = int
 """An action's number. What it means is the game's affair; `Observation.options` names it."""
 
 
-class IllegalAction(ValueError):
-    """A move that the rules do not allow in this state; the message names move and state."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One named thing that a seat knows, such as ("Hand", "red 3, wild").

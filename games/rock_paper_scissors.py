@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from games.base import Action, Fact, IllegalAction, Observation
+from common.errors import IllegalAction
+from games.base import Action, Fact, Observation
 
 HANDS = ("rock", "paper", "scissors")
 """Each beats the one before it, the first beats the last."""

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from games.base import Action, Fact, IllegalAction, Observation
+from common.errors import IllegalAction
+from games.base import Action, Fact, Observation
 
 
 @dataclass(frozen=True, slots=True)

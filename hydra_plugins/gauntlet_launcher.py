@@ -1,7 +1,7 @@
 """Hydra's view of the pipeline: a launcher that takes all jobs of a sweep at once.
 
-Other launchers run each job by itself. This one composes them all and hands them to
-`pipeline.sweep` as one plan, so that a sweep is one Ray session, one progress bar and one table.
+Other launchers run each job by itself. This one composes them all and hands them on together, so
+that a sweep is one plan, one Ray session, one progress bar and one table.
 """
 
 from __future__ import annotations
@@ -27,24 +27,25 @@ class GauntletLauncher(Launcher):
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        from pipeline import config, run
+        from pipeline.config import compose as composing
+        from pipeline.config import read
 
         loader = self._context.config_loader
 
         def compose(overrides: Sequence[str]) -> DictConfig:
             return loader.load_sweep_config(self._config, list(overrides))
 
-        def find(group: str, choice: str) -> config.Leaf:
+        def find(group: str, choice: str) -> read.Leaf:
             leaf = OmegaConf.to_container(compose([f"{group}={choice}"])[group], resolve=True)
             assert isinstance(leaf, dict)
             return {str(key): value for key, value in leaf.items()}
 
         jobs = [compose(overrides) for overrides in job_overrides]
         cells = [
-            config.read_cell(job, job.hydra.runtime.choices, job.hydra.overrides.task, find)
+            read.read_cell(job, job.hydra.runtime.choices, job.hydra.overrides.task, find)
             for job in jobs
         ]
-        status = run.act(cells, config.read_sweep(jobs))
+        status = composing.act(cells, read.read_sweep(jobs))
         if status:
             sys.exit(status)
         return [JobReturn(status=JobStatus.COMPLETED, _return_value=None) for _ in jobs]

@@ -11,14 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 
-class ModelError(Exception):
-    """A model cannot be used as asked; the message says which, why, and what would do."""
-
-
-class Stopped(ModelError):
-    """A model answers no more in this run, whoever asks; the message says why and what would do."""
-
-
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What a model reads. As raw text it is the three parts joined.

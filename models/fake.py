@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.base import Generate, Generation, ModelError, Prompt, Reply, Request, Score, Scores
+from common.errors import ModelError
+from models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
 
 
 @dataclass(frozen=True)

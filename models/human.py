@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from models.base import Generate, Generation, ModelError, Prompt, Reply, Request, Score, Scores
+from common.errors import ModelError
+from models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
 
 KEYBOARD = 0
 """The file descriptor of standard input."""

@@ -10,17 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.base import (
-    Dialogue,
-    Generate,
-    Generation,
-    ModelError,
-    Prompt,
-    Reply,
-    Request,
-    Score,
-    Scores,
-)
+from common.errors import ModelError
+from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request, Score, Scores
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.errors import UserError
-from pipeline.log.records import write_atomically
-from pipeline.report import results_of
+from common.disk import write_atomically
+from common.errors import UserError
+from pipeline.log.results import CellResults
 from pipeline.tables import table
-from pipeline.tables.summary import CellResults, paired
+from pipeline.tables.summary import paired
+from pipeline.tables.views import results_of
 
 
 def compare(first: Path, second: Path) -> pd.DataFrame:

@@ -33,11 +33,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
 
+from common.disk import write_atomically
+from common.errors import UserError
 from games.base import Game, RolledOut
-from pipeline.config import Leaf
-from pipeline.errors import UserError
+from pipeline.config.read import Leaf
 from pipeline.judging.judge import Judged, Stand, Work, judge
-from pipeline.judging.metric_figures import by_player, heat_map, traces
 from pipeline.judging.metric_rows import (
     METRIC_COLUMNS,
     OPTIONS,
@@ -50,13 +50,14 @@ from pipeline.judging.metric_rows import (
 )
 from pipeline.launch.fan_out import Map, hands, read_launch
 from pipeline.log.progress import Bar
-from pipeline.log.records import read_records, write_atomically
-from pipeline.replay import player_name, recorded_cell, recorded_game
-from pipeline.report import results_of
+from pipeline.log.recorded import player_name, recorded_cell, recorded_game
+from pipeline.log.records import read_records
+from pipeline.log.results import CellResults
 from pipeline.tables.figures import save_png
-from pipeline.tables.summary import CellResults
+from pipeline.tables.metric_figures import by_player, heat_map, traces
 from pipeline.tables.table import Sheet, console, number, percent, sheet_view
-from pipeline.track import STORE, add_metrics, tracking_uri
+from pipeline.tables.views import results_of
+from pipeline.tracking.track import STORE, add_metrics, tracking_uri
 from stats.decisions import Tie
 
 PLAYOUTS = 10_000

@@ -19,13 +19,14 @@ from rich.console import Console
 from rich.markup import escape as no_markup
 from rich.table import Table
 
+from common.disk import write_atomically
+from common.errors import UserError
 from games.base import Game
-from pipeline.errors import UserError
-from pipeline.leaves import build
-from pipeline.log.records import read_records, write_atomically
-from pipeline.match import DEAL, stream
+from pipeline.log.recorded import player_name, recorded_cell, recorded_game
+from pipeline.log.records import read_records
+from pipeline.log.trace import Trace, trace
+from pipeline.plan.chance import DEAL, stream
 from pipeline.tables.table import console, visible
-from pipeline.trace import Trace, trace
 
 
 @dataclass(frozen=True)
@@ -146,30 +147,6 @@ def _turn(decision: Mapping[str, Any], statics: Mapping[str, str], player: str) 
         status=decision["status"],
         fallback=decision["fallback"],
     )
-
-
-def recorded_cell(folder: Path, key: str) -> dict[str, Any]:
-    for path in (folder / "cells").glob(f"*{key}.json"):
-        cell: dict[str, Any] = json.loads(path.read_text())
-        return cell
-    raise UserError(f"{folder / 'cells'} has lost the description of cell {key}")
-
-
-def recorded_game(described: Mapping[str, Any]) -> Game[Any]:
-    settings = {key: value for key, value in described.items() if key not in ("class", "num_seats")}
-    leaf = {"_target_": described["class"], **settings}
-    game: Game[Any] = build(leaf, "game", (), num_seats=described["num_seats"])
-    return game
-
-
-def player_name(described: Mapping[str, Any]) -> str:
-    """What a player is, in a few words: its class and what sets it apart."""
-    agent = described["agent"]
-    words = [agent["class"].rpartition(".")[2]]
-    if "method" in agent:
-        words.append(agent["method"]["class"].rpartition(".")[2])
-    words += [str(value) for key, value in agent.items() if key not in ("class", "method")]
-    return " ".join(words)
 
 
 def show(match: Match, out: Console, prompts: bool) -> None:

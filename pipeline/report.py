@@ -1,7 +1,4 @@
-"""report.html: one self-contained page a sweep; also the command that makes it again.
-
-python -m pipeline.report outputs/quickstart
-"""
+"""The tables and the page of a folder again: `python -m pipeline.report outputs/quickstart`."""
 
 from __future__ import annotations
 
@@ -10,84 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
-import pandas as pd
-
-from pipeline import stopping
-from pipeline.errors import UserError
-from pipeline.judging import luck
-from pipeline.log.records import read_lines, read_outcomes, write_atomically
-from pipeline.tables import figures, labels, table
-from pipeline.tables.answers import Answer, answers
-from pipeline.tables.summary import CellResults, collect, pairs_table, read_abouts, summary_table
-from pipeline.tables.table import Sheet
-
-
-def write_views(
-    folder: Path, results: Sequence[CellResults]
-) -> tuple[pd.DataFrame, pd.DataFrame, list[Sheet]]:
-    """Writes summary.csv, pairs.csv, figures/ and report.html, and where a cell studies letters
-    labels.csv and debiasing.csv; returns the two tables and the sheets of the study."""
-    summary, pairs = summary_table(results), pairs_table(results)
-    summary, adjusted = luck.into(summary, folder, results)
-    write_atomically(folder / "summary.csv", summary.to_csv(index=False))
-    write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
-    drawn = figures.all_figures(summary, pairs, results)
-    figures.save_png(drawn, folder / "figures")
-    stopped = stopping.sheets(folder, table.short_names(summary), results)
-    wrong, spent = table.reply_sheets(summary), table.cost_sheets(summary)
-    sheets = [*stopped, *adjusted, *_study(folder, results, summary), *wrong, *spent]
-    drawings = {name: figures.svg(figure) for name, figure in drawn.items()}
-    said = answers(results, summary, pairs)
-    write_atomically(folder / "report.html", _page(folder, summary, pairs, drawings, sheets, said))
-    return summary, pairs, sheets
-
-
-def _study(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) -> list[Sheet]:
-    found = labels.study(folder, results)
-    if found is None:
-        return []
-    found.write(folder)
-    names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
-    return list(labels.sheets(found, names))
-
-
-def results_of(folder: Path) -> list[CellResults]:
-    """Every cell of an output_dir with the outcomes of its gap-free deals,
-    up to where it was stopped. Raises UserError."""
-    aside = read_lines(folder, "set_aside")
-    results = collect(read_abouts(folder), read_outcomes(folder), aside, deals=None)
-    return stopping.cut(folder, results)
-
-
-def _page(
-    folder: Path,
-    summary: pd.DataFrame,
-    pairs: pd.DataFrame,
-    drawings: dict[str, str],
-    sheets: Sequence[Sheet],
-    said: Sequence[Answer],
-) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for view in (table.percent, table.points, table.number, table.p_value):
-        environment.filters[view.__name__] = view
-    names = table.short_names(summary)
-    return environment.get_template("report.html.j2").render(
-        title=folder.name,
-        rows=list(zip(names, summary.to_dict("records"), strict=True)),
-        pairs=pairs.to_dict("records"),
-        names=dict(zip(summary["cell"], names, strict=True)),
-        drawings=drawings,
-        sheets=sheets,
-        answers=said,
-        foot=table.foot(summary).splitlines(),
-        runs=read_lines(folder, "runs"),
-    )
+from common.errors import UserError
+from pipeline.tables import table
+from pipeline.tables.views import results_of, write_views
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

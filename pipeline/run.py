@@ -2,121 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from pipeline.config import CellConfig, SweepConfig, explain
-from pipeline.errors import UserError
-
-CONF = Path(__file__).parent.parent / "conf"
-PLUGINS = ("hydra_plugins.gauntlet_launcher.", "hydra._internal.core_plugins.")
+from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, SweepConfig
 
 
-Act = Callable[[Sequence[CellConfig], SweepConfig], int]
-_acts: list[Act] = []
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Composes the command line and plays it; returns the exit status."""
+    return compose(arguments, play)
 
 
-def act(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-    """What the launcher does with the composed sweep: plays it, hands it to SLURM, or does what
-    `main` was given."""
-    if _acts:
-        return _acts[-1](cells, sweep)
+def play(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+    """Plays the sweep, or hands it to SLURM."""
     if sweep.launch["kind"] == "slurm":
         from pipeline.launch import slurm
 
         return slurm.hand_over(cells, sweep, sys.argv[1:])
-    from pipeline import sweep as playing
+    from pipeline.sweep import course
 
-    return playing.run(cells, sweep)
-
-
-def main(arguments: Sequence[str] | None = None, instead: Act | None = None) -> int:
-    """Composes the command line and plays it, or does something `instead` of playing.
-
-    Returns the exit status: 0, 2 (user's mistake) or 130 (interrupted).
-    """
-    before = sys.argv
-    sys.argv = before if arguments is None else [before[0], *arguments]
-    if instead is not None:
-        _acts.append(instead)
-    try:
-        return _composed()
-    finally:
-        sys.argv = before
-        if instead is not None:
-            _acts.pop()
-
-
-def _composed() -> int:
-    import hydra
-    from hydra.errors import HydraException
-    from omegaconf import DictConfig
-    from omegaconf.errors import OmegaConfBaseException
-
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra prints and exits before we can explain
-
-    @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
-    def compose(config: DictConfig) -> None:
-        raise AssertionError("the launcher runs the jobs")
-
-    try:
-        with only_plugins():
-            compose()
-    except UserError as error:
-        message = str(error)
-    except (HydraException, OmegaConfBaseException) as error:
-        message = explain(error)
-    except KeyboardInterrupt:
-        print("\ninterrupted; the same command again goes on", file=sys.stderr)
-        return 130
-    else:
-        return 0
-    print(f"gauntlet: {' '.join(message.split())}", file=sys.stderr)
-    return 2
-
-
-@contextmanager
-def only_plugins() -> Iterator[None]:
-    """Hydra composes nothing meanwhile that would make it call anything but its own plugins.
-
-    Hydra builds whatever `hydra.callbacks` and its logging configs name, before any launcher is
-    asked, so an experiment file could run any function. It has no setting against that.
-    """
-    from hydra._internal.config_loader_impl import ConfigLoaderImpl
-    from omegaconf import OmegaConf
-
-    load = ConfigLoaderImpl.load_configuration
-
-    def checked(self: Any, *arguments: Any, **more: Any) -> Any:
-        config = load(self, *arguments, **more)
-        refuse_calls(OmegaConf.to_container(config.hydra, resolve=False), "hydra")
-        return config
-
-    setattr(ConfigLoaderImpl, "load_configuration", checked)  # noqa: B010
-    try:
-        yield
-    finally:
-        setattr(ConfigLoaderImpl, "load_configuration", load)  # noqa: B010
-
-
-def refuse_calls(node: Any, where: str) -> None:
-    """Raises UserError where the node names something to call that is no plugin."""
-    if isinstance(node, list):
-        node = dict(enumerate(node))
-    if not isinstance(node, Mapping):
-        return
-    for key, value in node.items():
-        plugin = key == "_target_" and str(value).startswith(PLUGINS)
-        if key in ("_target_", "()", "class") and not plugin:
-            raise UserError(
-                f"{where}.{key} is {value!r}; a config names classes of games, agents and models "
-                "only, and nothing else that is to be called"
-            )
-        refuse_calls(value, f"{where}.{key}")
+    return course.run(cells, sweep)
 
 
 if __name__ == "__main__":

@@ -22,12 +22,13 @@ from rich.live import Live as Screen
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.errors import UserError
+from common.errors import UserError
+from pipeline.judging.stopping import read as read_stops
 from pipeline.log.events import read_events
 from pipeline.log.live import Running, read_status
-from pipeline.log.records import Outcome, outcome_of, read_lines
-from pipeline.stopping import read as read_stops
-from pipeline.tables.summary import About, read_abouts
+from pipeline.log.outcomes import Outcome
+from pipeline.log.records import outcome_of, read_lines
+from pipeline.log.results import About, read_abouts
 from pipeline.tables.table import console, number, percent, short, short_names
 
 SILENT_SECONDS = 30.0

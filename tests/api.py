@@ -23,10 +23,10 @@ from agents.base import Goal, Turn
 from agents.prompting.cloze import Cloze
 from agents.prompting.counterfactual import Counterfactual
 from games.uno.game import Uno
+from models.api.openai import OpenAI, Remote
 from models.base import Score
-from models.openai import OpenAI, Remote
-from models.serve import POCKET, Handler, Server
-from models.served import Served
+from models.server.serve import POCKET, Handler, Server
+from models.server.served import Served
 
 KEY = "sk-test-4f7c1b9d8e2a6053"
 RETRY_AFTER = 0.4

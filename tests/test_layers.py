@@ -1,4 +1,8 @@
-"""Who may import whom, read from the source: imports inside functions count too."""
+"""Who may import whom, read from the source: imports inside functions and for types count too.
+
+The project is a house of floors. A room may use the rooms on lower floors, and no other: so there
+is no circle, and a reader who has understood the floors below can read a room by itself.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +11,64 @@ import importlib.util
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("agents", "games", "hydra_plugins", "models", "pipeline", "stats")
+PACKAGES = (
+    *("agents", "benchmarks", "common", "games", "hydra_plugins"),
+    *("models", "papers", "pipeline", "stats", "training"),
+)
 
-SEES: dict[str, tuple[str, ...]] = {
-    "games": ("games",),
-    "models": ("models",),
-    "models.pocket": ("models", "games", "agents"),
-    "agents": ("agents", "games.base", "models.base"),
-    "agents.dqn.evaluate": ("agents", "games.base", "stats"),
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("common", "stats"),
+    ("games", "models"),
+    ("models.engine",),
+    ("models.api", "models.server", "models.checkpoint"),
+    ("agents",),
+    ("pipeline.config",),
+    ("pipeline.plan",),
+    ("pipeline.log",),
+    ("pipeline.play", "pipeline.judging"),
+    ("pipeline.tables",),
+    ("pipeline.sizing",),
+    ("pipeline.launch", "pipeline.tracking"),
+    ("pipeline.sweep",),
+    ("pipeline", "hydra_plugins"),
+    ("papers", "training"),
+    ("benchmarks",),
+)
+"""Every room on its floor, from the ground up; a module is of the longest name that fits it."""
+
+COMMANDS_IN_ROOMS = {"pipeline.plan.__main__": "pipeline"}
+"""`python -m pipeline.plan` is a command, though its file lies in the room of that name."""
+
+NARROW: dict[str, tuple[str, ...]] = {
     "stats": ("stats",),
-    "pipeline": PACKAGES,
-    "hydra_plugins": PACKAGES,
+    "games": ("common", "games"),
+    "models": ("common", "models"),
+    "agents": ("common", "agents", "games.base", "games.capabilities", "models.base"),
 }
-"""What of the project a package may import; the longest name that fits a module counts. The
-trainer of the shipped model plays games and words prompts; the rest of models knows neither."""
+"""Rooms that see less than all that lies below them."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "hydra": ("pipeline.config", "pipeline.run", "hydra_plugins"),
-    "omegaconf": ("pipeline.config", "pipeline.run", "hydra_plugins"),
+    "hydra": ("pipeline.config", "hydra_plugins"),
+    "omegaconf": ("pipeline.config", "hydra_plugins"),
     "ray": ("pipeline.launch",),
-    "mlflow": ("pipeline.curves", "pipeline.follow", "pipeline.track"),
-    "openai": ("models.asking",),
-    "httpx2": ("models.asking",),
-    "torch": ("models", "agents.dqn.learner"),
+    "mlflow": ("pipeline.tracking", "training.dqn.curves"),
+    "openai": ("models.api.asking",),
+    "httpx2": ("models.api.asking",),
+    "starlette": ("models.server",),
+    "uvicorn": ("models.server",),
+    "torch": ("models", "training"),
     "deepspeed": ("models",),
-    "transformers": ("models",),
-    "tokenizers": ("models",),
+    "transformers": ("models", "training"),
+    "tokenizers": ("models", "training"),
 }
-"""Where a heavy library may be imported."""
+"""Where a heavy library may be imported; benchmarks may all of them."""
 
 
 def modules() -> dict[str, Path]:
@@ -71,6 +99,7 @@ def within(module: str, packages: tuple[str, ...]) -> bool:
 
 
 MODULES = modules()
+ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 
 def imports_of(module: str) -> list[str]:
@@ -79,24 +108,102 @@ def imports_of(module: str) -> list[str]:
     return list(imports(file.read_text(encoding="utf-8"), package))
 
 
+def room_of(module: str) -> str:
+    """The room that a module, or a name in one, is of."""
+    if module in COMMANDS_IN_ROOMS:
+        return COMMANDS_IN_ROOMS[module]
+    return max((room for room in ROOMS if within(module, (room,))), key=len)
+
+
+def upward(module: str, names: list[str]) -> list[str]:
+    """Those of the imported names that a module of this name must not import."""
+    own = room_of(module)
+    narrow = NARROW.get(own.partition(".")[0], PACKAGES)
+    project = [name for name in names if within(name, (*PACKAGES, "tests"))]
+    return [
+        name
+        for name in project
+        if not within(name, narrow) or (room_of(name) != own and ROOMS[room_of(name)] >= ROOMS[own])
+    ]
+
+
+def graph() -> dict[str, set[str]]:
+    """The modules of the project that each of them imports."""
+    found: dict[str, set[str]] = {}
+    for module in MODULES:
+        found[module] = {_module_of(name) for name in imports_of(module)} - {module, ""}
+    return found
+
+
+def _module_of(name: str) -> str:
+    """The module that an imported name is, or is in; "" where it is none of the project."""
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def a_circle(graph: Mapping[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        return circle
+    return []
+
+
 @pytest.mark.parametrize("module", MODULES)
-def test_a_module_sees_only_the_layers_below_it(module: str) -> None:
-    layer = max((name for name in SEES if within(module, (name,))), key=len)
-    project = [name for name in imports_of(module) if within(name, (*PACKAGES, "tests"))]
-    assert [name for name in project if not within(name, SEES[layer])] == []
+def test_a_module_sees_only_the_floors_below_it(module: str) -> None:
+    assert upward(module, imports_of(module)) == []
 
 
-def test_only_the_trainer_of_the_shipped_model_knows_games() -> None:
-    others = [name for name in MODULES if within(name, ("models",))]
-    others = [name for name in others if not within(name, ("models.pocket",))]
-    used = {name for module in others for name in imports_of(module)}
-    assert not any(within(name, ("models.pocket",)) for name in used)
+@pytest.mark.parametrize(
+    ("module", "planted"),
+    [
+        ("pipeline.log.records", "pipeline.play.match.play"),
+        ("pipeline.judging.luck", "pipeline.play.match.play"),
+        ("pipeline.plan.cells", "pipeline.log.records.Log"),
+        ("pipeline.tables.summary", "pipeline.report.main"),
+        ("pipeline.run", "papers.reproduce.main"),
+        ("models.engine.local", "models.checkpoint.Checkpoint"),
+        ("models.base", "games.base.Game"),
+        ("agents.random", "games.uno.Uno"),
+        ("stats.paired", "common.errors.UserError"),
+        ("games.base", "tests.test_layers.PACKAGES"),
+    ],
+)
+def test_a_planted_upward_import_is_found(module: str, planted: str) -> None:
+    assert module in MODULES
+    assert upward(module, [*imports_of(module), planted]) == [planted]
+
+
+def test_no_module_imports_itself_on_a_detour() -> None:
+    assert a_circle(graph()) == []
+
+
+def test_a_planted_circle_is_found() -> None:
+    found = graph()
+    found["common.errors"] = {*found["common.errors"], "games.base"}
+    found["games.base"] = {*found["games.base"], "common.errors"}
+    assert {"common.errors", "games.base"} <= set(a_circle(found))
+
+
+def test_every_room_of_the_pipeline_has_its_floor() -> None:
+    folders = {".".join(file.relative_to(ROOT).parts[:2]) for file in MODULES.values()}
+    rooms = {name for name in folders if name.startswith("pipeline.") and name[-3:] != ".py"}
+    assert rooms <= ROOMS.keys()
+    assert ROOMS.keys() <= {room_of(module) for module in MODULES}
+
+
+def test_the_floors_stand_in_the_architecture_page() -> None:
+    """The page's table of rooms is printed by `python -m tests.test_layers`."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert floors_table() in page
 
 
 @pytest.mark.parametrize("library", ONLY_IN)
 def test_a_heavy_library_stays_in_its_place(library: str) -> None:
     users = [name for name in MODULES if any(within(i, (library,)) for i in imports_of(name))]
-    assert [name for name in users if not within(name, ONLY_IN[library])] == []
+    assert [name for name in users if not within(name, (*ONLY_IN[library], "benchmarks"))] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -111,7 +218,7 @@ def test_a_package_name_means_this_tree(package: str) -> None:
 def test_the_packages_to_install_are_the_packages_there_are() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     folders = {".".join(file.relative_to(ROOT).parts[:-1]) for file in MODULES.values()}
-    assert set(listed["tool"]["setuptools"]["packages"]) == folders | {"benchmarks"}
+    assert set(listed["tool"]["setuptools"]["packages"]) == folders
 
 
 @pytest.mark.parametrize("name", ["arena", "luck", "scaling", "scoring", "stopping", "uno"])
@@ -133,3 +240,20 @@ def later():
 """
     found = set(imports(source, "top.under"))
     assert found == {"a", "b.c", "e.f", "top.under.g", "top.under.h.i", "top.j.k", "l.m"}
+
+
+def floors_table() -> str:
+    """The house, top floor first: each room, and the rooms that it uses."""
+    used: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for module, others in graph().items():
+        used[room_of(module)] |= {room_of(other) for other in others} - {room_of(module)}
+    lines = ["| floor | room | uses |", "|---|---|---|"]
+    for floor in reversed(range(len(FLOORS))):
+        for room in FLOORS[floor]:
+            uses = ", ".join(f"`{name}`" for name in sorted(used[room]))
+            lines.append(f"| {floor} | `{room}` | {uses} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(floors_table())

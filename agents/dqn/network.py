@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.dqn.files import write_atomically
+from common.disk import write_atomically
 
 UNREADABLE = (EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 """What numpy raises for a file that is cut short, damaged, or holds something else."""
@@ -55,7 +55,7 @@ def load(path: Path) -> tuple[Network, ...]:
         weights, biases = _read(path)
     except UNREADABLE as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise ValueError(f"{path} holds no networks of agents.dqn.train: {reason}") from error
+        raise ValueError(f"{path} holds no networks of training.dqn.train: {reason}") from error
     return tuple(
         Network(tuple(weight[seed] for weight in weights), tuple(bias[seed] for bias in biases))
         for seed in range(len(weights[0]))

@@ -18,7 +18,7 @@ SHIPPED = Path(__file__).parent / "weights"
 
 @dataclass(frozen=True)
 class DQN:
-    """A Q-network trained by `python -m agents.dqn.train`, at play without exploring.
+    """A Q-network trained by `python -m training.dqn.train`, at play without exploring.
 
     seed: which of the networks, each trained alone from a seed of its own.
     weights: a folder that the trainer wrote; none for the networks that come with the project.

@@ -10,7 +10,7 @@ nor how many wilds a hand holds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,9 +37,7 @@ from games.uno.rules import (
     step,
     trait_of,
 )
-
-if TYPE_CHECKING:
-    from games.uno.game import View
+from games.uno.state import View
 
 PLANES = 4 * KINDS
 CARDS = STACK - 1

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
-from games.base import Action, Fact, IllegalAction, Observation
+from common.errors import IllegalAction
+from games.base import Action, Fact, Observation
 from games.uno import encode, luck, policies, review, rollouts, rules, words
 from games.uno.encode import Practice
 from games.uno.guess import known
 from games.uno.reading import card_order, count, distinct, hand, listed, played_itself
+from games.uno.state import State, View
 
 CODES = {
     "rule": policies.RULE,
@@ -30,39 +32,6 @@ AIMED = {
 """The players with an eye on a seat that is not the one before theirs, but `back` before it."""
 
 ACTION_NUMBERS = {name: action for action, name in enumerate(words.MOVE_NAMES)}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A state: the array of `games.uno.rules`, and the public moves so far, oldest first."""
-
-    array: np.ndarray
-    history: tuple[str, ...] = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return self.history == other.history and bool(np.array_equal(self.array, other.array))
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class View(NamedTuple):
-    """What a seat sees, in numbers.
-
-    sizes: cards held, by seat. hand, played: cards of each kind (15 x colour + trait), all wilds
-    counted at 13 and all wild draw fours at 14; `played` holds the cards since the last
-    reshuffle, the top card included. options: the legal actions, in the game's order.
-    """
-
-    seat: int
-    direction: int
-    colour: int
-    trait: int
-    sizes: tuple[int, ...]
-    hand: tuple[int, ...]
-    played: tuple[int, ...]
-    options: tuple[Action, ...]
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from games.uno import rules
 from games.uno.rules import WILD
-
-if TYPE_CHECKING:
-    from games.uno.game import View
+from games.uno.state import View
 
 
 def known(view: View) -> np.ndarray:

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from common.errors import UserError
 from games.base import Game, RolledOut
-from pipeline.errors import UserError
-from pipeline.match import DEAL, stream
+from pipeline.plan.chance import DEAL, stream
 from stats.decisions import won_together
 
 JUDGE = 3
-"""What a random stream is for, beside those of `pipeline/match.py` and `luck.py`."""
+"""What a random stream is for, beside those of `pipeline/play/match.py` and `luck.py`."""
 
 
 @dataclass(frozen=True)

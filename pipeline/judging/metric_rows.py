@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.errors import UserError
+from common.errors import UserError
 from pipeline.judging.judge import Judged, Stand
 from stats.decisions import SAME, Decisions, Tie, ranks, score
 from stats.intervals import alike

@@ -29,7 +29,7 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from pipeline.errors import UserError
+from common.errors import UserError
 from pipeline.launch.session import JOIN_SECONDS, new_token, starting
 
 LOOPBACK = "127.0.0.1"

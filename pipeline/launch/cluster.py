@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from models.base import Awaited, Model, ModelError, ModelSource, Paid
-from pipeline.config import Leaf
-from pipeline.drive import AHEAD, Worker, WorkerLost
-from pipeline.errors import UserError
+from common.errors import ModelError, UserError, WorkerLost
+from models.base import Awaited, Model, ModelSource, Paid
+from pipeline.config.read import Leaf
 from pipeline.launch.devices import fit, name_of, shards_of
 from pipeline.launch.place import check_nodes, paid
 from pipeline.launch.session import nodes_alive, session
-from pipeline.plan import Plan, Task
-from pipeline.scheduler import Finished, Scheduler
+from pipeline.plan.cells import Plan, Task
+from pipeline.play.driver import AHEAD, Worker
+from pipeline.play.scheduler import Finished, Scheduler
 
 if TYPE_CHECKING:
     from pipeline.launch.shard_group import Places
@@ -63,7 +63,7 @@ class _Inline:
     """A worker in this process."""
 
     def __init__(self, plan: Plan, width: int, load_one: Load) -> None:
-        self._models = load(plan.sources, load_one)
+        self._models = {source: load_one(source) for source in plan.sources}
         self._scheduler = Scheduler(
             {cell.key: cell for cell in plan.cells}, plan.seed, self._models, width
         )
@@ -84,14 +84,6 @@ class _Inline:
         self._waiting.shutdown(cancel_futures=True)
         for model in self._models.values():
             model.close()
-
-
-def load(sources: Sequence[ModelSource], load_one: Load) -> Mapping[ModelSource, Model]:
-    """Every model once. Raises UserError for one that cannot be loaded."""
-    try:
-        return {source: load_one(source) for source in sources}
-    except ModelError as error:
-        raise UserError(str(error)) from error
 
 
 def _load_whole(source: ModelSource) -> Model:

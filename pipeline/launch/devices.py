@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from common.errors import UserError
 from models.base import ModelSource
-from pipeline.errors import UserError
 
 
 @dataclass(frozen=True)

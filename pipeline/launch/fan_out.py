@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
-from pipeline.config import Leaf
-from pipeline.errors import UserError, nearest
+from common.errors import UserError, nearest
+from pipeline.config.compose import CONF
+from pipeline.config.read import Leaf
 from pipeline.launch.session import session
 
-CONF = Path(__file__).parent.parent.parent / "conf" / "launch"
 CHUNK = 16
 """The most items that travel together."""
 AHEAD = 4
@@ -36,7 +35,9 @@ def read_launch(words: Sequence[str]) -> Leaf:
     name, *changes = words
     if name not in ("local", "ray"):
         raise UserError(f"--launch {name} cannot be used here{nearest(name, ('local', 'ray'))}")
-    leaf: dict[str, Any] = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))
+    leaf: dict[str, Any] = yaml.safe_load(
+        (CONF / "launch" / f"{name}.yaml").read_text(encoding="utf-8")
+    )
     for change in changes:
         key, given, value = change.partition("=")
         if not given or key not in leaf:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from common.errors import UserError
 from models.base import ModelSource, Paid
 from models.human import Terminal
-from pipeline.config import Leaf, SweepConfig
-from pipeline.errors import UserError
+from pipeline.config.read import Leaf, SweepConfig
 
 HERE: Leaf = {"kind": "inline", "workers": 1}
 

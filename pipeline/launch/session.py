@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.config import Leaf
-from pipeline.errors import UserError
+from common.errors import UserError
+from pipeline.config.read import Leaf
 
 TOKEN_FILE = Path(".ray/auth_token")
 """Where Ray itself keeps a token, in the home folder."""

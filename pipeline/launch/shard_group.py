@@ -21,8 +21,8 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.placement_group import placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from models.base import Model, ModelError, ModelSource, Reply, Request
-from pipeline.errors import UserError
+from common.errors import ModelError, UserError
+from models.base import Model, ModelSource, Reply, Request
 from pipeline.launch.devices import Fit, name_of, shards_of
 
 PLACE_SECONDS = 120
@@ -110,7 +110,7 @@ class ShardGroup:
         self._folder.cleanup()
 
     def _meeting(self) -> str:
-        """Where the ranks meet: a URL for `models.shards.Rank`."""
+        """Where the ranks meet: a URL for `models.engine.shards.Rank`."""
         if _own_address().startswith("127."):
             # All on one machine: a file, so that no port is open that others could reach.
             return (Path(self._folder.name) / "meeting").as_uri()
@@ -154,7 +154,7 @@ class _Rank:
             return f"{host}:{free.getsockname()[1]}"
 
     def load(self, source: Any, number: int, count: int, meeting: str) -> None:
-        from models.shards import Rank
+        from models.engine.shards import Rank
 
         self._first = number == 0
         self._part = source.load_part(Rank(number, count, meeting))

@@ -18,16 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models import hub
-from models.base import ModelError
+from common.disk import write_atomically
+from common.errors import ModelError, UserError
 from models.checkpoint import Checkpoint
-from models.files import local_folder
-from pipeline.config import CellConfig, Leaf, SweepConfig
-from pipeline.errors import UserError
+from models.engine import hub
+from models.engine.files import local_folder
+from pipeline.config.read import CellConfig, Leaf, SweepConfig
 from pipeline.launch.cluster import patience
 from pipeline.launch.place import check_nodes
-from pipeline.log.records import write_atomically
-from pipeline.plan import build_cells
+from pipeline.plan.build import build_cells
 from pipeline.sizing.workload import cast
 
 TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?")

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from common.disk import write_atomically
 from pipeline.log.events import event, redact
-from pipeline.log.records import Outcome, write_atomically
-from pipeline.plan import Cell, Plan, Task
+from pipeline.log.outcomes import Outcome
+from pipeline.plan.cells import Cell, Plan, Task
 
 State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]
 FILE = "status.json"

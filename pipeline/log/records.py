@@ -25,13 +25,11 @@ from typing import Any
 
 import orjson
 
-from pipeline.errors import UserError
-from pipeline.log.disk import DISK, Disk, append, mend
-from pipeline.log.disk import write_atomically as write_atomically
+from common.disk import DISK, Disk, append, mend, write_atomically
+from common.errors import UserError
 from pipeline.log.events import event
-from pipeline.log.outcomes import Outcome as Outcome
-from pipeline.log.outcomes import Outcomes, outcome
-from pipeline.plan import SCHEMA, Cell, Task
+from pipeline.log.outcomes import Outcome, Outcomes, outcome
+from pipeline.plan.cells import SCHEMA, Cell, Task
 
 SYNC_SECONDS = 0.25
 """How much play, at most, a power cut can take back."""

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pipeline.plan import Plan
+from pipeline.plan.cells import Plan
 
 PACKAGES = ("torch", "transformers", "ray", "numpy", "numba")
 

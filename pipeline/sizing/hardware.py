@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models import hub
-from models.base import ModelError
-from models.files import local_folder, read_json
-from pipeline.errors import UserError, nearest
+from common.errors import ModelError, UserError, nearest
+from models.engine import hub
+from models.engine.files import local_folder, read_json
 
 GIB = 1 << 30
 

@@ -9,7 +9,6 @@ are, comes from playing a few matches with answers made up.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,16 +16,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from common.errors import UserError
 from models.checkpoint import Checkpoint
-from models.memory import PACK_MOST, bytes_per_token, state_bytes
-from pipeline import run
-from pipeline.baseline import measure
-from pipeline.config import CellConfig, SweepConfig
-from pipeline.errors import UserError
+from models.engine.memory import PACK_MOST, bytes_per_token, state_bytes
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.plan.baseline import measure
+from pipeline.plan.deals import planned_deals
 from pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
 from pipeline.sizing.workload import SAMPLE, Work, cast, sampled
-from pipeline.sweep import planned_deals
-from pipeline.tables.table import console, short
+from pipeline.tables.table import short
 
 USABLE = 0.9
 """The share of a device's memory that is planned with."""
@@ -218,22 +216,3 @@ def _time(found: Sequence[Load], took: Sequence[Hours]) -> Table:
             f"{own.packed:,.2f}",
         )
     return table
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m pipeline.plan",
-        description="What a sweep needs: memory, shards, replicas, decisions, tokens, hours.",
-        epilog="All other arguments are those of pipeline.run.",
-    )
-    parser.add_argument("--hardware", required=True, help="such as 8xH100, 2xA100-40, 16xcpu")
-    parser.add_argument(
-        "--efficiency", type=float, default=EFFICIENCY, help="share of the data sheet's rate"
-    )
-    given, overrides = parser.parse_known_args(arguments)
-
-    def plan(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-        show(console(), cells, sweep, given.hardware, given.efficiency)
-        return 0
-
-    return run.main(overrides, plan)

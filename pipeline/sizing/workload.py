@@ -13,11 +13,12 @@ from typing import TypeVar
 from models.base import Generate, ModelSource, Reply, Request, Score
 from models.checkpoint import Checkpoint
 from models.fake import Fake, FakeModel
-from pipeline.config import CellConfig, SeatConfig
-from pipeline.leaves import build
-from pipeline.match import Ask, common_start, play
-from pipeline.plan import Cell, Task, build_cells
-from pipeline.prepare import prepare
+from pipeline.config.nodes import build
+from pipeline.config.read import CellConfig, SeatConfig
+from pipeline.plan.build import build_cells
+from pipeline.plan.cells import Cell, Task
+from pipeline.play.match import Ask, common_start, play
+from pipeline.play.prepare import prepare
 
 SAMPLE = 50
 """Matches of a cell that are played to count its decisions and tokens."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.tables.summary import CellResults
+from pipeline.log.results import CellResults
 from pipeline.tables.table import p_value, percent, points
 from stats.power import detectable_one_proportion, detectable_paired
 from stats.regression import LogitFit, clustered_logit

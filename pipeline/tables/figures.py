@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pipeline.tables.summary import CellResults
+from pipeline.log.results import CellResults
 from pipeline.tables.table import short_names
 from stats.proportions import wilson
 

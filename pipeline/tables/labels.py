@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 
 from agents.prompting.cloze import LETTERS
-from pipeline.log.records import read_records, write_atomically
-from pipeline.tables.summary import CellResults
+from common.disk import write_atomically
+from pipeline.log.records import read_records
+from pipeline.log.results import CellResults
 from pipeline.tables.table import Sheet, number, percent
 from stats.paired import clustered_mean
 from stats.proportions import wilson

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.dqn.evaluate import game_of, last_test, main, over_seeds, rate
 from agents.dqn.network import Network, load, save
 from agents.dqn.player import DQN
-from agents.dqn.practice import results
 from games.tic_tac_toe import TicTacToe
 from games.uno import State, Uno
 from games.uno.arena import UnoArena
 from games.uno.arena.rules import CALL, COLOUR, PHASE, YIELD
 from games.uno.rules import ACTIONS
 from tests.agents.play import drive, turn_at, unasked
+from training.dqn.evaluate import game_of, last_test, main, over_seeds, rate
+from training.dqn.practice import results
 
 SHIPPED_GAMES = pytest.mark.parametrize("game", [Uno(), UnoArena()], ids=str)
 
@@ -192,7 +192,7 @@ def test_a_damaged_file_is_refused_with_its_path(kind: str, tmp_path: Path) -> N
     save(path, [random_network(Uno())])
     damaged(kind, path.read_bytes(), path)
     load.cache_clear()
-    with pytest.raises(ValueError, match=r"uno-2\.npz holds no networks of agents.dqn.train"):
+    with pytest.raises(ValueError, match=r"uno-2\.npz holds no networks of training.dqn.train"):
         DQN(weights=str(tmp_path)).check(Uno())
 
 

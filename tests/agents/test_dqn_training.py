@@ -12,20 +12,11 @@ import pytest
 import torch
 from torch import nn
 
-from agents.dqn.learner import (
-    Batch,
-    Learner,
-    Memory,
-    Settings,
-    Stack,
-    choose,
-    one_thread,
-    train,
-)
 from agents.dqn.network import Network, load
 from agents.dqn.player import DQN
-from agents.dqn.train import main, parse
 from games.uno import Uno
+from training.dqn.learner import Batch, Learner, Memory, Settings, Stack, choose, one_thread, train
+from training.dqn.train import main, parse
 
 FEATURES, CODES = 6, 4
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from games.base import IllegalAction
+from common.errors import IllegalAction
 from games.uno import State
 from games.uno import rules as cards
 from games.uno.arena import UnoArena, rules

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from scipy.stats import fisher_exact
 
-from games.base import Game, IllegalAction, Sampled, Scripted
+from common.errors import IllegalAction
+from games.base import Game, Sampled, Scripted
 from games.uno import State as UnoState
 from games.uno import Uno
 from games.uno.arena import UnoArena

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from games.base import Fact, IllegalAction
+from common.errors import IllegalAction
+from games.base import Fact
 from games.rock_paper_scissors import HANDS, RockPaperScissors, State
 
 hands = st.integers(0, 2)

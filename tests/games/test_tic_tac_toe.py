@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from games.base import Fact, IllegalAction
+from common.errors import IllegalAction
+from games.base import Fact
 from games.tic_tac_toe import State, TicTacToe
 from tests.games.cases import seeds, walk
 

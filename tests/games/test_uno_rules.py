@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from games.base import IllegalAction
+from common.errors import IllegalAction
 from games.uno import State, Uno, rules
 from games.uno.words import CARD_NAMES, COLOURS, MOVE_NAMES
 

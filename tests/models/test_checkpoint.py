@@ -14,9 +14,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from models import files, hub
-from models.base import ModelError, Prompt, Score
+from common.errors import ModelError
+from models.base import Prompt, Score
 from models.checkpoint import Checkpoint
+from models.engine import files, hub
 
 ASK = Score((Prompt("Rules.\n", "Hand: red 1\n", "Answer:"),), ("A", "B"))
 

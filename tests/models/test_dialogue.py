@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedTokenizerFast
 
+from models.api.wire import TEMPLATE_TOKENS, Wire
 from models.base import Dialogue, Generate, Generation, Prompt, Score, Scores
+from models.engine.tokens import Tokens
 from models.replay import Replay
-from models.tokens import Tokens
-from models.wire import TEMPLATE_TOKENS, Wire
-from pipeline.match import exchange
-from pipeline.trace import trace
+from pipeline.log.trace import trace
+from pipeline.play.match import exchange
 
 TEMPLATE = (
     "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"

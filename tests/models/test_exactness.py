@@ -16,12 +16,12 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from benchmarks.decisions import played, stored
 from models.base import Score, Scores
-from models.files import PROJECT
-from models.flat import Flat
-from models.local import load_network
-from models.packed import Packed
-from models.reference import Reference
-from models.tokens import Tokens, load_tokens
+from models.engine.files import PROJECT
+from models.engine.flat import Flat
+from models.engine.local import load_network
+from models.engine.packed import Packed
+from models.engine.reference import Reference
+from models.engine.tokens import Tokens, load_tokens
 
 POCKET = PROJECT / "models" / "pocket" / "weights"
 NETWORKS = ("pocket", "llama", "mistral", "qwen3")

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from models.base import Generate, ModelError, Prompt, Score
+from common.errors import ModelError
+from models.base import Generate, Prompt, Score
 from models.fake import Fake
 
 PROMPT = Prompt("Rules.\n", "Hand: red 1\n", "Answer:")

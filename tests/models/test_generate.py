@@ -9,10 +9,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from models.base import Generate, ModelError, Prompt, Score
+from common.errors import ModelError
+from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
-from models.generate import Generator, choose, cut_at
-from models.tokens import load_tokens
+from models.engine.generate import Generator, choose, cut_at
+from models.engine.tokens import load_tokens
 
 COLOURS = ("red", "green", "blue", "yellow")
 PROMPT = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:")

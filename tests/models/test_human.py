@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from models.base import Generate, Generation, ModelError, Prompt, Score, Scores
+from common.errors import ModelError
+from models.base import Generate, Generation, Prompt, Score, Scores
 from models.human import Terminal, TerminalModel
 
 

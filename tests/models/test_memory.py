@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from models import memory
-from models.memory import GIB, Memory, free_bytes, state_bytes
+from models.engine import memory
+from models.engine.memory import GIB, Memory, free_bytes, state_bytes
 
 LLAMA_8B = SimpleNamespace(
     hidden_size=4096,

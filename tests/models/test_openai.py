@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from models.base import Generate, ModelError, Prompt, Score, Stopped
+from common.errors import ModelError, Stopped
+from models.api.openai import OpenAI
+from models.api.wire import Wire, reported
+from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
-from models.openai import OpenAI
 from models.replay import Replay
-from models.serve import POCKET
-from models.wire import Wire, reported
-from pipeline.match import exchange
+from models.server.serve import POCKET
+from pipeline.play.match import exchange
 from tests.api import KEY, Counting, Opened, Script
 
 pytestmark = pytest.mark.usefixtures("key")

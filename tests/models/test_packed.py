@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-import models.layout
-import models.packed
-import models.portable
-from models.base import ModelError, Prompt, Score, Scores
+import models.engine.layout
+import models.engine.packed
+import models.engine.portable
+from common.errors import ModelError
+from models.base import Prompt, Score, Scores
 from models.checkpoint import Checkpoint
-from models.flat import Flat
-from models.local import Local
-from models.portable import Portable
+from models.engine.flat import Flat
+from models.engine.local import Local
+from models.engine.portable import Portable
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
@@ -200,15 +201,15 @@ def test_a_wrong_mask_or_position_is_found(
     local = load(checkpoint_folder)
     plain = flat(load(checkpoint_folder, engine="reference").answer(decisions[:4]))
     local.answer(decisions[:1])
-    monkeypatch.setattr(models.layout, seam, mutation(getattr(models.layout, seam)))
+    monkeypatch.setattr(models.engine.layout, seam, mutation(getattr(models.engine.layout, seam)))
     assert np.abs(flat(local.answer(decisions[:4])) - plain).max() > 1e-2
 
 
 def test_answers_read_from_the_wrong_branch_are_found(checkpoint_folder, decisions, monkeypatch):
     local = load(checkpoint_folder)
     plain = flat(load(checkpoint_folder, engine="reference").answer(decisions[:4]))
-    grow = models.packed.grow
-    monkeypatch.setattr(models.packed, "grow", lambda texts: grow([*texts[1:], texts[0]]))
+    grow = models.engine.packed.grow
+    monkeypatch.setattr(models.engine.packed, "grow", lambda texts: grow([*texts[1:], texts[0]]))
     assert np.abs(flat(local.answer(decisions[:4])) - plain).max() > 1e-2
 
 
@@ -228,7 +229,9 @@ def test_other_architectures_take_the_portable_path(family, make_checkpoint, dec
 def test_a_packed_pass_that_disagrees_is_not_used(
     checkpoint_folder, decisions, monkeypatch, caplog
 ):
-    monkeypatch.setattr(models.layout, "mask_of", see_everything(models.layout.mask_of))
+    monkeypatch.setattr(
+        models.engine.layout, "mask_of", see_everything(models.engine.layout.mask_of)
+    )
     local = load(checkpoint_folder)
     assert isinstance(local._scorer.engine, Portable)
     assert "the portable path: the packed scorer is off by" in caplog.text
@@ -239,8 +242,8 @@ def test_a_packed_pass_that_disagrees_is_not_used(
 def test_where_both_passes_disagree_the_plain_scorer_answers(
     checkpoint_folder, decisions, monkeypatch, caplog
 ):
-    for module in (models.layout, models.portable):
-        monkeypatch.setattr(module, "mask_of", see_everything(models.layout.mask_of))
+    for module in (models.engine.layout, models.engine.portable):
+        monkeypatch.setattr(module, "mask_of", see_everything(models.engine.layout.mask_of))
     local = load(checkpoint_folder)
     assert "one prompt at a time" in caplog.text
     plain = load(checkpoint_folder, engine="reference").answer(decisions[:2])

@@ -17,13 +17,13 @@ from agents.prompting.base import Method
 from games.tic_tac_toe import TicTacToe
 from games.uno.game import Uno
 from models.base import Prompt
-from models.pocket import data, train, writing
-from models.pocket.data import Lesson
-from models.pocket.evaluate import answers, play
-from models.pocket.teacher import Network, teach, win_counts
-from models.pocket.tokenizer import train_tokenizer
-from models.pocket.trees import Target, Tree, collate, visible, wanted
-from models.pocket.writing import CLOZE, COUNTERFACTUAL, LABELS, TALKS, Writer, prompts_of
+from training.pocket import data, train, writing
+from training.pocket.data import Lesson
+from training.pocket.evaluate import answers, play
+from training.pocket.teacher import Network, teach, win_counts
+from training.pocket.tokenizer import train_tokenizer
+from training.pocket.trees import Target, Tree, collate, visible, wanted
+from training.pocket.writing import CLOZE, COUNTERFACTUAL, LABELS, TALKS, Writer, prompts_of
 
 METHODS = pytest.mark.parametrize("method", [CLOZE, COUNTERFACTUAL], ids=["cloze", "verdict"])
 

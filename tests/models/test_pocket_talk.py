@@ -16,10 +16,10 @@ from agents.prompting.vanilla import Vanilla
 from games.uno.game import Uno
 from models.base import Generate, Reply, Request
 from models.checkpoint import Checkpoint
-from models.local import Local
-from models.pocket import data, train
-from models.pocket.data import Lesson
+from models.engine.local import Local
 from tests.agents.play import drive
+from training.pocket import data, train
+from training.pocket.data import Lesson
 
 METHODS = (Vanilla(), Tutri(), Tutri(history=False), Tutri(strategy=False))
 

@@ -7,7 +7,8 @@ import math
 
 import pytest
 
-from models.base import Generate, Generation, ModelError, Prompt, Score, Scores
+from common.errors import ModelError
+from models.base import Generate, Generation, Prompt, Score, Scores
 from models.replay import Replay
 
 STATIC = "Rules.\n"

@@ -12,13 +12,13 @@ import torch
 from transformers import AutoTokenizer
 
 from models.base import Generate, Prompt, Score, Scores
-from models.batches import Batches
 from models.checkpoint import Checkpoint
-from models.local import Local, load_network
-from models.reference import Reference
-from models.serve import POCKET, _options, main
-from models.served import Served
-from models.tokens import load_tokens
+from models.engine.local import Local, load_network
+from models.engine.reference import Reference
+from models.engine.tokens import load_tokens
+from models.server.batches import Batches
+from models.server.serve import POCKET, _options, main
+from models.server.served import Served
 from tests.api import Script, serving
 
 TEXT = "You are player 1 in a game of UNO.\n\nHand: red 1, blue 2\nA) red 1\nB) blue 2\nAnswer:"

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.base import Generate, ModelError, Reply, Request, Scores
+from common.errors import ModelError
+from models.base import Generate, Reply, Request, Scores
 from models.checkpoint import Checkpoint
-from models.memory import PACK_LEAST
-from models.shards import Rank, layer_weights
+from models.engine.memory import PACK_LEAST
+from models.engine.shards import Rank, layer_weights
 
 SPOILT = ("no sum", "no memory", "little free", "no DeepSpeed")
 RANKS = 2
@@ -64,7 +65,7 @@ class Job:
             if self.spoil == "no DeepSpeed":
                 patch.setattr("deepspeed.init_inference", refuse)
             if self.spoil == "little free" and rank.number == 1:
-                patch.setattr("models.memory.free_bytes", lambda device: 1 << 20)
+                patch.setattr("models.engine.memory.free_bytes", lambda device: 1 << 20)
             try:
                 local = self.source.load_part(rank)
             except ModelError as error:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from models.base import ModelError, Prompt
-from models.tokens import Tokens, has_local_words
+from common.errors import ModelError
+from models.base import Prompt
+from models.engine.tokens import Tokens, has_local_words
 
 TEMPLATE = (
     "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
@@ -156,7 +157,7 @@ def test_chat_without_a_template_is_refused(tokenizer):
 
 
 def test_memory_for_lines_is_bounded(tokenizer, monkeypatch, decisions):
-    monkeypatch.setattr("models.tokens.FRAGMENTS", 10)
+    monkeypatch.setattr("models.engine.tokens.FRAGMENTS", 10)
     tokens = Tokens(tokenizer, "test", chat=False)
     for decision in decisions:
         assert tokens.encode_all(decision.prompts) == [tokens.encode(p) for p in decision.prompts]
@@ -164,7 +165,7 @@ def test_memory_for_lines_is_bounded(tokenizer, monkeypatch, decisions):
 
 
 def test_tokens_of_a_checkpoint_are_those_of_its_tokenizer(checkpoint_folder: Path, tokenizer):
-    from models.tokens import load_tokens
+    from models.engine.tokens import load_tokens
 
     tokens = load_tokens(checkpoint_folder, "test", False)
     prompt = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:")

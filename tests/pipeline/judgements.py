@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.papers.published import Row
+from papers.published import Row
 
 
 def by_id(rows: Iterator[Row]) -> dict[str, Row]:

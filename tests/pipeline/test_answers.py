@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.baseline import Baseline
 from pipeline.log.outcomes import Outcome, Outcomes
+from pipeline.log.results import About, CellResults
+from pipeline.plan.baseline import Baseline
 from pipeline.tables.answers import answers
-from pipeline.tables.summary import About, CellResults, pairs_table, summary_table
+from pipeline.tables.summary import pairs_table, summary_table
 from tests.pipeline.conftest import Sweep
 
 DEALS = 1200

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from models.openai import OpenAI
+from models.api.openai import OpenAI
 from pipeline import run
-from pipeline.config import CellConfig, SweepConfig
-from pipeline.plan import Plan, build_cells
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.plan.build import build_cells
+from pipeline.plan.cells import Plan
 from tests.api import KEY, Counting, Script
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

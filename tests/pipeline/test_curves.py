@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import curves, track
+from pipeline import track
+from training.dqn import curves
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common.errors import UserError
 from models.checkpoint import Checkpoint
 from models.fake import Fake
-from pipeline.errors import UserError
 from pipeline.launch.devices import fit
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipeline.drive import AHEAD, LOSSES, Arrivals, Driver, WorkerLost
-from pipeline.errors import UserError
-from pipeline.plan import Task
-from pipeline.scheduler import Finished
+from common.errors import UserError, WorkerLost
+from pipeline.plan.cells import Task
+from pipeline.play.driver import AHEAD, LOSSES, Arrivals, Driver
+from pipeline.play.scheduler import Finished
 
 TASKS = [Task("cell", deal, 0, f"match{deal}") for deal in range(100)]
 

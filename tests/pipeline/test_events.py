@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
+from common.errors import UserError
 from pipeline.log import events
 from pipeline.log.events import event, logged, read_events, redact
 from pipeline.log.records import Log

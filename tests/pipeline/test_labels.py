@@ -12,8 +12,8 @@ import pytest
 
 from pipeline import report
 from pipeline.log.records import read_records
-from pipeline.report import results_of
 from pipeline.tables import labels
+from pipeline.tables.views import results_of
 from stats.proportions import wilson
 from tests.pipeline.conftest import Sweep
 

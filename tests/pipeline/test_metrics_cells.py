@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from common.errors import UserError
 from pipeline import metrics, track
-from pipeline.errors import UserError
-from pipeline.judging.metric_figures import by_player, traces
 from pipeline.judging.metric_rows import by_cell
+from pipeline.tables.metric_figures import by_player, traces
 from tests.pipeline.conftest import Sweep
 
 OTHER = "0123456789e12345"

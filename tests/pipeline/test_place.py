@@ -9,10 +9,10 @@ import pytest
 import ray
 from ray.exceptions import RayError
 
+from common.errors import UserError
+from models.api.openai import OpenAI
 from models.fake import Fake
 from models.human import Terminal
-from models.openai import OpenAI
-from pipeline.errors import UserError
 from pipeline.launch.cluster import _wait_until_ready
 from pipeline.launch.place import HERE, check_nodes, placed
 from tests.pipeline.conftest import Sweep
@@ -67,7 +67,7 @@ def test_slurm_is_not_handed_what_several_nodes_would_pay(
 @pytest.mark.parametrize(
     ("last", "told"),
     [
-        ("pipeline.errors.UserError: model 'm': refused", "model 'm': refused"),
+        ("common.errors.UserError: model 'm': refused", "model 'm': refused"),
         ("ValueError: odd", "ValueError: odd"),
     ],
 )

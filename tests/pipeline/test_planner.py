@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UserError
 from models.base import Prompt, Score
 from models.checkpoint import Checkpoint
-from pipeline.errors import UserError
 from pipeline.sizing import planner
 from pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
 from pipeline.sizing.planner import Fit, Load, fit, hours

@@ -17,12 +17,13 @@ from agents.llm import LLM
 from agents.prompting.cloze import LETTERS
 from agents.prompting.pride import Pride
 from agents.random import Random
+from common.errors import ModelError
 from games.uno import Uno
-from models.base import ModelError, Reply, Request
+from models.base import Reply, Request
 from models.fake import Fake, FakeModel
 from pipeline.log.records import read_records
-from pipeline.plan import Cell, Player, Task
-from pipeline.scheduler import Scheduler
+from pipeline.plan.cells import Cell, Player, Task
+from pipeline.play.scheduler import Scheduler
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches, preparations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
+from common.errors import UserError
 from pipeline.log import records
 from pipeline.log.records import Log
 from tests.pipeline.conftest import Sweep

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UserError
 from games.uno import Uno
 from pipeline import replay
-from pipeline.errors import UserError
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

@@ -11,9 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import reproduce
-from pipeline.papers import audit, audit_llm_uno, audit_uno_arena, llm_uno, orders
-from pipeline.papers.published import frame, paper, proportion
+from papers import orders, reproduce
+from papers.audit import findings as audit
+from papers.audit import llm_uno as audit_llm_uno
+from papers.audit import uno_arena as audit_uno_arena
+from papers.llm_uno import reproduction as llm_uno
+from papers.published import frame, paper, proportion
 
 ENTRY = {"id": "x", "value": 0.35, "n": 10_000}
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from models.base import ModelError
+from common.errors import ModelError, UserError
 from models.checkpoint import Checkpoint
-from pipeline.errors import UserError
-from pipeline.leaves import build
+from pipeline.config.compose import refuse_calls
+from pipeline.config.nodes import build
+from pipeline.log.trace import Answer, Asked, Trace
 from pipeline.replay import Match, Ply, Turn, page, show
-from pipeline.run import refuse_calls
 from pipeline.tables.table import console
-from pipeline.trace import Answer, Asked, Trace
 from tests.leaves import ROOT
 from tests.pipeline.conftest import Sweep
 
@@ -36,8 +35,8 @@ EVIL = "<script>alert(1)</script>"
         ("modelsx.fake.Fake", "it must lie in"),
         ("eval", "it must lie in"),
         (None, "it must lie in"),
-        ("models.files.hashlib.sha256", "cannot be loaded"),
-        ("models.files.content_hash", "is not a dataclass"),
+        ("models.engine.files.hashlib.sha256", "cannot be loaded"),
+        ("models.engine.files.content_hash", "is not a dataclass"),
         ("models.base.Model", "is not a dataclass"),
         ("agents.llm.dataclass", "is not a dataclass"),
     ],

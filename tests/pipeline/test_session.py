@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import UserError
+from common.errors import UserError
 from pipeline.launch.session import authentication, new_token, session
 
 JOIN: dict[str, Any] = {

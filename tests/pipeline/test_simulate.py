@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from pipeline.baseline import Baseline, measure
-from pipeline.config import CellConfig, SeatConfig
-from pipeline.plan import Cell, build_cells
-from pipeline.simulate import wins_by_seat
+from pipeline.config.read import CellConfig, SeatConfig
+from pipeline.plan.baseline import Baseline, measure
+from pipeline.plan.build import build_cells
+from pipeline.plan.cells import Cell
+from pipeline.sweep.simulate import wins_by_seat
 from stats.power import deals_one_proportion
 from stats.proportions import two_sample_z
 from tests.pipeline.conftest import Sweep

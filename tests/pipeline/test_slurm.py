@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import UserError
+from common.errors import UserError
 from pipeline.launch import allocation
 from pipeline.launch.slurm import inside, read_job, script, seconds
 from tests.pipeline.conftest import Sweep
@@ -81,7 +81,7 @@ def test_the_weights_need_not_be_where_the_job_is_submitted(
 ) -> None:
     """The nodes have them. Neither a copy nor the hub is asked for."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "no cache"))
-    monkeypatch.setattr("models.hub._ask", lambda *_: pytest.fail("the hub was asked"))
+    monkeypatch.setattr("models.engine.hub._ask", lambda *_: pytest.fail("the hub was asked"))
     dry = ("launch=slurm", "launch.dry_run=true")
     assert sweep(*LLAMA, *dry) == 0
     told = capsys.readouterr()

@@ -17,7 +17,8 @@ import pytest
 
 from pipeline import status
 from pipeline.log.live import FILE, Running
-from pipeline.log.records import Outcome, read_outcomes
+from pipeline.log.outcomes import Outcome
+from pipeline.log.records import read_outcomes
 from tests.pipeline.conftest import Sweep
 
 

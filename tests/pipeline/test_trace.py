@@ -14,8 +14,8 @@ from agents.prompting.counterfactual import Counterfactual
 from games.base import Fact, Observation
 from games.uno import Uno
 from models.base import Scores
-from pipeline.match import exchange
-from pipeline.trace import Trace, trace
+from pipeline.log.trace import Trace, trace
+from pipeline.play.match import exchange
 
 OPTIONS = ("green 2", "green 9", "red skip")
 PRINTED = ((0.1103, 0.0758, 0.6345), (0.0609, 0.5780, 0.1877), (0.3065, 0.3936, 0.1278))

@@ -7,10 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import follow, metrics, track
-from pipeline import sweep as sweeping
+from pipeline import metrics, track
 from pipeline.log import live
 from pipeline.log.events import read_events
+from pipeline.sweep import course as sweeping
+from pipeline.tracking import follow
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own

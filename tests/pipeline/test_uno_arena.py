@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.papers import orders, uno_arena, uno_arena_tables
-from pipeline.papers.audit_uno_arena import near
-from pipeline.papers.published import paper
-from pipeline.papers.uno_arena_blocks import our_block, paper_block, traced
-from pipeline.papers.uno_arena_lines import Line, Measure, printed
-from pipeline.papers.uno_arena_rows import correlation_rows, table_rows, trace_rows
-from pipeline.papers.uno_arena_tables import Block, marks
+from papers import orders
+from papers.audit.uno_arena import near
+from papers.published import paper
+from papers.uno_arena import reproduction as uno_arena
+from papers.uno_arena import tables as uno_arena_tables
+from papers.uno_arena.blocks import our_block, paper_block, traced
+from papers.uno_arena.lines import Line, Measure, printed
+from papers.uno_arena.rows import correlation_rows, table_rows, trace_rows
+from papers.uno_arena.tables import Block, marks
 from stats.decisions import scaled_change
 from tests.pipeline.judgements import by_id, describe
 

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.papers.published import paper
-from pipeline.papers.uno_arena_blocks import our_block
-from pipeline.papers.uno_arena_changes import Side, change, ranked
-from pipeline.papers.uno_arena_lines import Line, Measure
-from pipeline.papers.uno_arena_rows import change_rows
-from pipeline.papers.uno_arena_tables import Block
+from papers.published import paper
+from papers.uno_arena.blocks import our_block
+from papers.uno_arena.changes import Side, change, ranked
+from papers.uno_arena.lines import Line, Measure
+from papers.uno_arena.rows import change_rows
+from papers.uno_arena.tables import Block
 from stats.proportions import wilson
 from tests.pipeline.judgements import by_id, describe
 
@@ -137,7 +137,7 @@ def test_decisions_that_count_are_read_from_the_file(tutri: Path) -> None:
 def test_table_4_pairs_the_two_players_of_a_cell(
     tutri: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.papers.uno_arena_changes.read_records", records)
+    monkeypatch.setattr("papers.uno_arena.changes.read_records", records)
     block = our_block({"table4": tutri}, "table4", 0.15)
     found = block.changes["pocket.tutri"].measures
     assert found["WR"].estimate == pytest.approx(50.0)

@@ -10,12 +10,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline import reproduce, run
-from pipeline.config import CellConfig, SweepConfig
-from pipeline.papers import orders, uno_arena, uno_arena_blocks
-from pipeline.papers.orders import read_csv
-from pipeline.plan import Cell, build_cells
-from pipeline.track import tracking_uri
+from papers import orders, reproduce
+from papers.orders import read_csv
+from papers.uno_arena import blocks as uno_arena_blocks
+from papers.uno_arena import reproduction as uno_arena
+from pipeline import run
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.plan.build import build_cells
+from pipeline.plan.cells import Cell
+from pipeline.tracking.track import tracking_uri
 
 Composed = tuple[tuple[Cell, ...], SweepConfig]
 Compose = Callable[..., Composed]

@@ -12,9 +12,9 @@ import os
 import signal
 import sys
 
+from common import disk
+from common.disk import Disk
 from pipeline import run
-from pipeline.log import disk
-from pipeline.log.disk import Disk
 
 
 def tear_write(number: int) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pipeline.drive import Driver
-from pipeline.log import disk, records
-from pipeline.log.disk import Disk
-from pipeline.prepare import Ready
-from pipeline.scheduler import Finished
+from common import disk
+from common.disk import Disk
+from pipeline.log import records
+from pipeline.play.driver import Driver
+from pipeline.play.prepare import Ready
+from pipeline.play.scheduler import Finished
 from tests.simulation.disk import SimulatedDisk
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.log.disk import Disk
+from common.disk import Disk
 
 
 class Killed(BaseException):

@@ -15,11 +15,11 @@ from typing import Any
 
 import orjson
 
-from pipeline.drive import Driver
-from pipeline.errors import UserError
+from common.errors import UserError
 from pipeline.log.records import Log
-from pipeline.plan import Task
-from pipeline.scheduler import Finished
+from pipeline.plan.cells import Task
+from pipeline.play.driver import Driver
+from pipeline.play.scheduler import Finished
 from tests.simulation.disk import Killed, SimulatedDisk
 from tests.simulation.world import (
     PREPARATION,
@@ -113,7 +113,7 @@ class Schedule:
         )
 
     def _live(self, natures: list[Nature]) -> set[str]:
-        """What `pipeline/sweep.py` does with a driver and a log. Returns what was set aside."""
+        """What `course.py` does with a driver and a log. Returns what was set aside."""
         arrivals = SimulatedArrivals(self.world)
         workers = [
             SimulatedWorker(

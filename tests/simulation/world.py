@@ -11,10 +11,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.drive import Arrivals, WorkerLost
-from pipeline.plan import Task
-from pipeline.prepare import Ready
-from pipeline.scheduler import Finished
+from common.errors import WorkerLost
+from pipeline.plan.cells import Task
+from pipeline.play.driver import Arrivals
+from pipeline.play.prepare import Ready
+from pipeline.play.scheduler import Finished
 
 HANGS_AFTER = 50_000.0
 """Simulated seconds in which any of the schedules ends many times over."""

@@ -7,11 +7,12 @@ colour is asked afterwards, each has one, and the decision is told as it stood b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from games.uno import encode
+from games.uno import state as uno
 from games.uno.arena.rules import (
     CHALLENGE,
     COLOUR,
@@ -22,6 +23,7 @@ from games.uno.arena.rules import (
     over,
     step,
 )
+from games.uno.arena.state import View
 from games.uno.chance import below, derive
 from games.uno.compiled import compiled, inlined
 from games.uno.policies import nth_action, number_of
@@ -37,10 +39,6 @@ from games.uno.rules import (
     WILD_DRAW_FOURS,
     WILDS,
 )
-
-if TYPE_CHECKING:
-    from games import uno
-    from games.uno.arena.game import View
 
 NUM_CODES = ACTIONS + 2
 

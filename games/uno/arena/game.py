@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
+from common.errors import IllegalAction
 from games import uno
-from games.base import Action, Fact, IllegalAction, Observation
+from games.base import Action, Fact, Observation
 from games.uno import guess, review
 from games.uno.arena import encode, rollouts, rules, words
 from games.uno.arena.encode import Practice
 from games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS
-from games.uno.game import State
+from games.uno.arena.state import View
 from games.uno.reading import card_order, count, distinct, hand
 from games.uno.rollouts import redeal
 from games.uno.rules import (
@@ -30,27 +31,12 @@ from games.uno.rules import (
     blank,
     hand_of,
 )
+from games.uno.state import State
 from games.uno.words import hand as hand_words
 from games.uno.words import holdings, order_of_play
 
 CODES = {"random": rollouts.RANDOM, "rule": rollouts.RULE}
 """Scripted players by name."""
-
-
-class View(NamedTuple):
-    """What a seat sees, in numbers.
-
-    table: hand, sizes, played cards, top card and options, as in UNO. phase: what is to be
-    decided (`games.uno.arena.rules`). before: the colour in force before the top card. by: who
-    played the top card, -1 if it was turned up. under: the kind of the card under the top card, all
-    wilds counted as in `table`; -1 if there is none.
-    """
-
-    table: uno.View
-    phase: int
-    before: int
-    by: int
-    under: int
 
 
 @dataclass(frozen=True)

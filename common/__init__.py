@@ -1,0 +1,1 @@
+"""What every room stands on: one tree of errors, and files that are whole or not there."""

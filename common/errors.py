@@ -1,0 +1,52 @@
+"""The tree of errors. A UserError is one that a user can mend: a run ends with its one line and
+status 2.
+
+GauntletError
+├── UserError             something asked for cannot be done
+│   ├── ModelError        a model cannot be used as asked
+│   │   └── Stopped       a model answers no more in this run
+│   └── Halted            a run ends early because of that; what was played is kept
+├── IllegalAction         a move that the rules do not allow
+└── WorkerLost            a worker died with its matches; others play them
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GauntletError(Exception):
+    """Whatever the project itself raises, but for wrong arguments of its functions (ValueError)."""
+
+
+class UserError(GauntletError):
+    """Something asked for cannot be done; the message is one line that says what would do."""
+
+
+class ModelError(UserError):
+    """A model cannot be used as asked; the message says which, why, and what would do."""
+
+
+class Stopped(ModelError):
+    """A model answers no more in this run, whoever asks; the message says why and what would do."""
+
+
+class Halted(UserError):
+    """A model answers no more: the run ends early, and all that was played is kept."""
+
+
+class IllegalAction(GauntletError, ValueError):
+    """A move that the rules do not allow in this state; the message names move and state."""
+
+
+class WorkerLost(GauntletError):
+    """The worker died with its lease; the message says how."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """ "; did you mean 'x'?" where a known name is close to `word`, and the names there are."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{hint} (known: {', '.join(names) or 'none'})"

@@ -1,0 +1,236 @@
+"""Sends one request to a server through the `openai` client until there is a whole reply.
+
+The client's own retries are off: they give up on a Retry-After of more than two minutes and on a
+reply that is cut or no JSON, and know nothing of what an attempt may have cost.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import openai
+
+from common.errors import GauntletError, ModelError, Stopped
+from models.api.ledger import Ledger, Tokens
+from models.api.wire import Body, Wire, failure, usage
+
+KEY = "OPENAI_API_KEY"
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+"""Seconds between attempts, doubled each time, where the server does not say."""
+LOOK_SECONDS = 0.1
+"""How often to look for a reply that another process waits for."""
+NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""Connections that failed before the request left."""
+TRANSIENT = (408, 409, 425, 429)
+
+
+@dataclass
+class Again(GauntletError):
+    """An attempt failed in a way that another may not.
+
+    lost: the request may have been answered and billed. after: seconds that the server asks for.
+    """
+
+    reason: str
+    lost: bool = False
+    after: float | None = None
+    connected: bool = True
+
+
+class Asker:
+    """Asks one model of one server. Any thread may ask; what one of them or of another process has
+    under way, the others wait for."""
+
+    def __init__(
+        self, wire: Wire, base_url: str, key: str, ledger: Ledger, timeout: float, patience: float
+    ) -> None:
+        """key: as `key_in` gives it. timeout: seconds for an attempt; patience: for all attempts
+        at one reply."""
+        self.who = f"model {wire.name!r} at {base_url}"
+        self._wire, self._ledger, self._patience = wire, ledger, patience
+        self._key = key
+        self._client = openai.OpenAI(
+            base_url=base_url, api_key=key or "none", timeout=timeout, max_retries=0
+        )
+        self._answers = 0
+        self._shapes: set[frozenset[str]] = set()
+        self._hold_until = 0.0
+        self._over = threading.Event()
+
+    def ask(self, key: bytes, body: Body) -> Mapping[str, Any]:
+        """The reply, kept in the ledger before it is returned: from there if it is there.
+
+        Raises Stopped where no further request can be expected to do better, else ModelError.
+        """
+        deadline, before = time.monotonic() + self._patience, self._answers
+        most, wait = self._wire.most(body), FIRST_WAIT
+        while (kept := self._ledger.find(key)) is None:
+            try:
+                self._heed_hold(deadline)
+                if self._ledger.claim(key, most):
+                    return self._attempt(key, body, most)
+                self._pause(LOOK_SECONDS)
+            except Again as failed:
+                pause = failed.after or wait * random.uniform(0.5, 1.0)
+                wait = min(2 * wait, LONGEST_WAIT)
+                hopeless = not failed.connected and not self._answers
+                if hopeless or time.monotonic() + pause > deadline:
+                    raise self._given_up(failed, self._answers > before) from None
+                self._pause(pause)
+        self._shapes.add(frozenset(body))
+        reply: Mapping[str, Any] = json.loads(kept)
+        return reply
+
+    def hang_up(self) -> None:
+        """Ends all waiting; a reply under way is still taken in and kept."""
+        self._over.set()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _heed_hold(self, deadline: float) -> None:
+        """Waits for as long as the server last asked everybody to. Raises Again where that is
+        past the deadline."""
+        now = time.monotonic()
+        hold = self._hold_until - now
+        if self._hold_until > max(now, deadline):
+            raise Again(f"it asks to wait {hold:.0f} s more", after=hold)
+        self._pause(hold)
+
+    def _given_up(self, failed: Again, others_do: bool) -> ModelError:
+        """What ends the attempts at one reply; Stopped unless others meanwhile got theirs."""
+        too_long = failed.after is not None and failed.after > self._patience
+        hopeless = not failed.connected and not self._answers
+        hint = "" if hopeless else "; what was answered is kept, the same command goes on"
+        kind = ModelError if others_do and not too_long else Stopped
+        return kind(f"{self.who}: {failed.reason}{hint}")
+
+    def _attempt(self, key: bytes, body: Body, most: Tokens) -> Mapping[str, Any]:
+        """One request; its reply is kept. Raises Again, or what `ask` raises."""
+        try:
+            text = self._send(key, body)
+            reply = self._read(text, frozenset(body))
+        except BaseException as error:
+            free = isinstance(error, ModelError) or (isinstance(error, Again) and not error.lost)
+            (self._ledger.refused if free else self._ledger.lost)(key)
+            raise
+        self._ledger.keep(key, text, usage(reply) or most)
+        self._answers += 1
+        self._shapes.add(frozenset(body))
+        return reply
+
+    def _send(self, key: bytes, body: Body) -> str:
+        client: Any = self._client
+        route = client.chat.completions if self._wire.endpoint == "chat" else client.completions
+        try:
+            # A server that knows the header answers a repeated request from memory.
+            raw = route.with_raw_response.create(
+                **body, extra_headers={"Idempotency-Key": key.hex()}
+            )
+            return str(raw.text)
+        except openai.APITimeoutError as error:
+            sent = not isinstance(error.__cause__, NOT_SENT)
+            raise Again("it did not answer in time", lost=sent, connected=sent) from None
+        except openai.APIConnectionError as error:
+            sent = not isinstance(error.__cause__, NOT_SENT)
+            why = "the connection was cut" if sent else "it cannot be reached"
+            said = self._clean(str(error.__cause__ or error))
+            raise Again(f"{why} ({said})", lost=sent, connected=sent) from None
+        except openai.APIStatusError as error:
+            told = error.body.get("message") if isinstance(error.body, dict) else None
+            if error.code == "insufficient_quota":
+                said = self._clean(str(told or error.message))
+                raise Stopped(f"{self.who}: the account's quota is used up ({said})") from None
+            after = retry_after(error.response.headers)
+            why = str(told or error.message)
+            raise self._refusal(error.status_code, why, after, frozenset(body)) from None
+
+    def _read(self, text: str, shape: frozenset[str]) -> Mapping[str, Any]:
+        """The reply as data. Raises Again where it is damaged, and what `_refusal` says where it
+        tells of an error under a status of 200."""
+        try:
+            reply = json.loads(text)
+            failed = failure(reply)
+            if failed is None:
+                self._wire.texts(reply)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Again(
+                f"its reply cannot be read ({self._clean(str(error))})", lost=True
+            ) from None
+        if failed is not None:
+            told, status = failed
+            raise self._refusal(status, told, None, shape)
+        return dict(reply)
+
+    def _refusal(
+        self, status: int | None, told: str, after: float | None, shape: frozenset[str]
+    ) -> Exception:
+        """What an error status means: to try again, to stop the run, or to give up this one.
+        after: seconds that the server asks all to wait."""
+        said = self._clean(told) if status is None else f"{status}: {self._clean(told)}"
+        if status is None or status >= 500 or status in TRANSIENT:
+            if after is not None:
+                self._hold_until = max(self._hold_until, time.monotonic() + after)
+            wish = "" if after is None else f", and asks to wait {after:g} s"
+            return Again(f"it goes on failing ({said}{wish})", after=after)
+        if status in (401, 403):
+            state = "is not accepted" if self._key else "is not set"
+            return Stopped(f"{self.who}: the key in the variable {KEY} {state} ({said})")
+        if status == 404:
+            return Stopped(f"{self.who}: not found ({said}){self._known()}")
+        # A server that has answered such a request before refuses this prompt, not our way to ask.
+        return (ModelError if shape in self._shapes else Stopped)(f"{self.who}: refused ({said})")
+
+    def _known(self) -> str:
+        """The names of the server's models, where it lists them."""
+        try:
+            names = sorted(model.id for model in self._client.models.list())
+        except (openai.OpenAIError, ValueError):
+            return ""
+        return f"; it has: {', '.join(names[:20])}" if names else ""
+
+    def _clean(self, text: str) -> str:
+        """One short line, without the key: some servers print it."""
+        safe = text.replace(self._key, "[key]") if self._key else text
+        return " ".join(safe.split())[:300]
+
+    def _pause(self, seconds: float) -> None:
+        if self._over.wait(max(0.0, seconds)):
+            raise ModelError(f"{self.who}: the run ends")
+
+
+def key_in(environment: Mapping[str, str]) -> str:
+    """The key, without space around it; "" where there is none. Raises ModelError, which does not
+    repeat it, for one that no header can carry."""
+    given = environment.get(KEY, "")
+    key = given.strip()
+    if given and not key:
+        raise ModelError(f"the variable {KEY} is blank; give it a key, or unset it")
+    if not all("!" <= character <= "~" for character in key):
+        raise ModelError(
+            f"the variable {KEY} holds a space or a character that no key has; only printable "
+            "ASCII characters are allowed"
+        )
+    return key
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a server asks to wait, given in milliseconds, in seconds or as a date."""
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) / scale)
+        except (KeyError, ValueError):
+            continue
+    try:
+        date = email.utils.parsedate_to_datetime(headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
+    return max(0.0, date.timestamp() - time.time())

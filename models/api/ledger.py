@@ -1,0 +1,217 @@
+"""What was asked of a paid server, what it replied, and what that cost: one file on disk.
+
+A reply is on the disk before anyone uses it, so nothing that was paid is ever paid again, whatever
+is killed. A request is written down before it is sent: one whose reply never came may have been
+billed, and counts as such against a spending cap. Several threads and processes of one machine may
+share the file; a request that one of them has under way, the others wait for.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import ModelError, Stopped
+
+BUSY_SECONDS = 60.0
+"""How long to wait for another process that writes."""
+GRACE_SECONDS = 5.0
+"""Added to a request's own time limit before another process stops waiting for it."""
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS paid (
+    account TEXT PRIMARY KEY, replies INTEGER, prompt_tokens INTEGER, tokens INTEGER
+);
+CREATE TABLE IF NOT EXISTS sent (
+    key BLOB PRIMARY KEY, account TEXT, times INTEGER, prompt_tokens INTEGER, tokens INTEGER,
+    asker TEXT, until REAL
+) WITHOUT ROWID;
+"""
+"""replies: as they came. paid: their sums by account. sent: requests whose reply is not there, how
+many times each may have been billed, at most how many tokens that is, and who asks until when."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens read and written."""
+
+    prompt: int
+    written: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost, and how much may be spent in all; None for no cap."""
+
+    prompt: float
+    written: float
+    cap: float | None = None
+
+    def of(self, tokens: Tokens) -> float:
+        return (tokens.prompt * self.prompt + tokens.written * self.written) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Of one account: the replies that are kept, their tokens, and the most that requests without
+    a reply may have taken."""
+
+    replies: int
+    paid: Tokens
+    unsure: Tokens
+
+
+class Ledger:
+    """The ledger in the file `path`, which is made if it is not there. One `account` in it: a
+    model of a server. Any thread may call any method. Raises ModelError for a bad file."""
+
+    def __init__(self, path: Path, account: str, prices: Prices, timeout: float) -> None:
+        self._account, self._prices, self._timeout = account, prices, timeout
+        self._me = f"{socket.gethostname()}:{os.getpid()}"
+        self._lock = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._base = sqlite3.connect(
+                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.executescript(TABLES)
+        except (OSError, sqlite3.Error) as error:
+            raise ModelError(
+                f"the cache of replies {str(path)!r} cannot be used: {error}"
+            ) from None
+
+    def find(self, key: bytes) -> str | None:
+        """The reply to a request, if it is there."""
+        with self._lock:
+            return self._find(key)
+
+    def claim(self, key: bytes, most: Tokens) -> bool:
+        """Whether the caller is to send the request now, and to tell of its end: by `keep`,
+        `refused` or `lost`. `most` is what it can take at most.
+
+        False where its reply has come meanwhile, where it is under way already, and where there is
+        no telling yet whether the requests under way leave room for it under the cap. Raises
+        Stopped where there is no room whatever becomes of them.
+        """
+        with self._writing(durable=False):
+            if self._find(key) is not None or self._under_way(key) or not self._room(most):
+                return False
+            self._base.execute(
+                "INSERT INTO sent VALUES (?, ?, 1, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "times = times + 1, asker = excluded.asker, until = excluded.until",
+                (key, self._account, most.prompt, most.written, self._me, self._until()),
+            )
+        return True
+
+    def refused(self, key: bytes) -> None:
+        """The server turned the claimed request away, so that it costs nothing."""
+        with self._writing(durable=False):
+            self._settle(key)
+
+    def lost(self, key: bytes) -> None:
+        """No reply to the claimed request will come; it may have been billed."""
+        with self._writing(durable=False):
+            self._base.execute("UPDATE sent SET until = 0 WHERE key = ?", (key,))
+
+    def keep(self, key: bytes, reply: str, tokens: Tokens) -> None:
+        """Brings the reply to the claimed request to the disk. Once that is done it returns."""
+        with self._writing(durable=True):
+            self._base.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
+            self._base.execute(
+                "INSERT INTO paid VALUES (?, 1, ?, ?) ON CONFLICT (account) DO UPDATE SET "
+                "replies = replies + 1, prompt_tokens = prompt_tokens + excluded.prompt_tokens, "
+                "tokens = tokens + excluded.tokens",
+                (self._account, tokens.prompt, tokens.written),
+            )
+            self._settle(key)
+
+    def spending(self) -> Spending:
+        """What this account has taken so far, by all processes and runs."""
+        with self._lock:
+            return self._spending()
+
+    def close(self) -> None:
+        with self._lock:
+            self._base.close()
+
+    def _find(self, key: bytes) -> str | None:
+        row = self._base.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def _under_way(self, key: bytes) -> bool:
+        """Whether a process that lives has sent the request and may yet be answered."""
+        row = self._base.execute("SELECT asker, until FROM sent WHERE key = ?", (key,)).fetchone()
+        if row is None or row[1] < time.time():
+            return False
+        host, _, process = str(row[0]).rpartition(":")
+        return host != socket.gethostname() or _lives(int(process))
+
+    def _settle(self, key: bytes) -> None:
+        """One sending of the request has an outcome; what is left may have been billed too."""
+        self._base.execute("UPDATE sent SET times = times - 1, until = 0 WHERE key = ?", (key,))
+        self._base.execute("DELETE FROM sent WHERE key = ? AND times <= 0", (key,))
+
+    def _spending(self) -> Spending:
+        paid = self._base.execute(
+            "SELECT replies, prompt_tokens, tokens FROM paid WHERE account = ?", (self._account,)
+        ).fetchone() or (0, 0, 0)
+        return Spending(paid[0], Tokens(*paid[1:]), self._unanswered("times"))
+
+    def _unanswered(self, times: str) -> Tokens:
+        """The most that requests without a reply may have taken, each so often as `times` says."""
+        row = self._base.execute(
+            f"SELECT coalesce(sum({times} * prompt_tokens), 0), coalesce(sum({times} * tokens), 0) "
+            "FROM sent WHERE account = ?",
+            (self._account,),
+        ).fetchone()
+        return Tokens(*row)
+
+    def _room(self, most: Tokens) -> bool:
+        prices = self._prices
+        if prices.cap is None:
+            return True
+        spending = self._spending()
+        under_way = prices.of(self._unanswered(f"(until > {time.time()})"))
+        paid, unsure = prices.of(spending.paid), prices.of(spending.unsure)
+        if paid + unsure - under_way + prices.of(most) > prices.cap:
+            raise Stopped(
+                f"{self._account}: the spending cap of {prices.cap:g} is reached ({paid:.4g} paid, "
+                f"{unsure:.4g} at most for requests without a reply, {prices.of(most):.2g} at most "
+                "for the next); what was answered is kept, a larger model.cap goes on"
+            )
+        return paid + unsure + prices.of(most) <= prices.cap
+
+    def _until(self) -> float:
+        return time.time() + self._timeout + GRACE_SECONDS
+
+    @contextmanager
+    def _writing(self, durable: bool) -> Iterator[None]:
+        """A transaction; if durable, it is on the disk at the end."""
+        with self._lock:
+            self._base.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._base.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._base.execute("ROLLBACK")
+                raise
+            self._base.execute("COMMIT")
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,281 @@
+"""A model behind an API: any server that speaks OpenAI's protocol.
+
+Importing this module costs nothing: the client is imported by `load`. The key comes from the
+variable OPENAI_API_KEY and is in no setting, record or message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from common.errors import ModelError, Stopped
+from models.api.ledger import Ledger, Prices, Spending
+from models.api.wire import SCORE_TEMPERATURE, Body, Endpoint, Limit, Reported, Wire, usage
+from models.base import Generate, Generation, Prompt, Reply, Request, Scores
+
+if TYPE_CHECKING:
+    from models.api.asking import Asker
+
+PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
+"""Asked before the first match, once in the life of a cache: a wrong key, name or address and a
+setting that the server does not take all show here."""
+
+
+@dataclass(frozen=True)
+class OpenAI:
+    """One model of one server.
+
+    name, base_url: as the server calls itself and the model.
+    endpoint: "chat" sends a prompt as one message of the user; "completions" sends it as it is.
+    scores: how Score is answered. "logprobs": from the `top` reported logprobs of one token; a
+        choice that is not reported gets minus infinity, and `Scores.ceilings` says how much it
+        could have had. "sampled": `samples` drawn tokens, counted, from `seed` on.
+    limit: what the server calls the greatest number of tokens of a chat reply.
+    Models that reason before they answer do not fit: a score is of the first token.
+    in_flight: requests at a time. timeout: seconds for one. patience: seconds for a reply, with
+        all attempts.
+    price_in, price_out: of a million tokens; cap: the most that the replies of this model in
+        `cache` may cost together, and those that were perhaps billed and never came.
+    cache: the file that keeps every reply; on a local disk. Processes may share it.
+
+    Raises ValueError where a field has a value that is not allowed.
+    """
+
+    name: str
+    base_url: str = "https://api.openai.com/v1"
+    endpoint: Endpoint = "chat"
+    scores: Literal["logprobs", "sampled"] = "logprobs"
+    top: int = 20
+    samples: int = 10
+    seed: int = 0
+    limit: Limit = "max_tokens"
+    in_flight: int = 16
+    timeout: float = 60.0
+    patience: float = 600.0
+    price_in: float = 0.0
+    price_out: float = 0.0
+    cap: float | None = None
+    cache: str = "outputs/replies.sqlite"
+
+    def __post_init__(self) -> None:
+        for field, allowed in (
+            ("endpoint", get_args(Endpoint)),
+            ("scores", ("logprobs", "sampled")),
+            ("limit", get_args(Limit)),
+        ):
+            if getattr(self, field) not in allowed:
+                raise ValueError(
+                    f"{field} {getattr(self, field)!r} of model {self.name!r}: allowed are "
+                    f"{', '.join(allowed)}"
+                )
+        for field, least in (("top", 2), ("samples", 1), ("in_flight", 1), ("price_in", 0)):
+            self._check_least(field, least)
+        for field in ("price_out", "cap", "seed", "patience"):
+            self._check_least(field, 0)
+        if not self.timeout > 0:
+            raise ValueError(f"timeout {self.timeout:g} of model {self.name!r}: more than 0")
+        if self.cap is not None and not self.price_in + self.price_out:
+            raise ValueError(
+                f"cap {self.cap:g} of model {self.name!r} needs prices: give price_in, price_out"
+            )
+        if not _is_address(self.base_url):
+            raise ValueError(
+                f"base_url of model {self.name!r} must be http(s)://host[:port]/path and no more: "
+                "without a key, password, ? or #"
+            )
+        # A worker may start in another folder.
+        object.__setattr__(self, "cache", str(Path(self.cache).expanduser().absolute()))
+
+    def identity(self) -> Mapping[str, Any]:
+        """Who is asked and how. Nobody is asked for it, so a finished run needs no server."""
+        how = {"top": self.top} if self.scores == "logprobs" else self._draws()
+        asked = {"api": self.base_url, "model": self.name, "endpoint": self.endpoint}
+        return {**asked, "scores": self.scores, "temperature": SCORE_TEMPERATURE, **how}
+
+    def check_choices(self, choices: Sequence[str]) -> None:
+        """Any word passes: a server does not show its tokenizer. One that is no single token is
+        never reported, and the records say so."""
+
+    def load(self) -> Remote:
+        """The model, asked once whether it answers. Raises ModelError in one line if not."""
+        from models.api.asking import Asker, key_in
+
+        key = key_in(os.environ)
+        ledger = self._ledger()
+        wire = Wire(self.name, self.endpoint, self.limit)
+        asker = Asker(wire, self.base_url, key, ledger, self.timeout, self.patience)
+        model = Remote(self, wire, asker, ledger)
+        try:
+            model.answer([PROBE])
+        except ModelError:
+            model.close()
+            raise
+        return model
+
+    def account(self) -> str:
+        """What the replies in the cache cost, by all runs that share it."""
+        ledger = self._ledger()
+        spending = ledger.spending()
+        ledger.close()
+        return (
+            f"{self.name} at {self.base_url}: {spending.replies:,} replies kept, "
+            f"{spending.paid.prompt:,} tokens read, {spending.paid.written:,} written; "
+            f"{self._prices.of(spending.paid):.4g} paid, at most "
+            f"{self._prices.of(spending.unsure):.4g} more for requests without a reply"
+        )
+
+    @property
+    def _prices(self) -> Prices:
+        return Prices(self.price_in, self.price_out, self.cap)
+
+    def _ledger(self) -> Ledger:
+        account = f"{self.name} at {self.base_url}"
+        return Ledger(Path(self.cache), account, self._prices, self.timeout)
+
+    def _draws(self) -> Mapping[str, Any]:
+        return {"samples": self.samples, "seed": self.seed}
+
+    def _check_least(self, field: str, least: int) -> None:
+        value = getattr(self, field)
+        if value is not None and not value >= least:
+            raise ValueError(f"{field} {value:g} of model {self.name!r}: at least {least}")
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a server said to one prompt of a Score: reported tokens, or drawn texts."""
+
+    said: Reported | tuple[str, ...]
+    tokens: int
+
+    def logprobs(self, choices: Sequence[str]) -> tuple[float, ...]:
+        """Of drawn texts the logarithm of each choice's share; it may stand behind spaces."""
+        if isinstance(self.said, Reported):
+            return self.said.of(choices)
+        drawn = Counter(text.strip() for text in self.said)
+        shares = (drawn[choice] / len(self.said) for choice in choices)
+        return tuple(math.log(share) if share else -math.inf for share in shares)
+
+    @property
+    def ceiling(self) -> float:
+        return self.said.ceiling if isinstance(self.said, Reported) else 0.0
+
+
+class Remote:
+    """Answers requests by asking the server, many at a time; what the ledger holds is not asked."""
+
+    def __init__(self, source: OpenAI, wire: Wire, asker: Asker, ledger: Ledger) -> None:
+        self._source, self._wire, self._asker, self._ledger = source, wire, asker, ledger
+        self._pool = ThreadPoolExecutor(source.in_flight, "api")
+        self._stopped: Stopped | None = None
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """Raises Stopped where this run can ask no more; all that was asked is taken in first."""
+        parts = dict.fromkeys(part for request in requests for part in _parts(request))
+        running = {part: self._pool.submit(self._do, part) for part in parts}
+        wait(running.values())
+        if self._stopped is not None:
+            raise self._stopped
+        done = {part: future.result() for part, future in running.items()}
+        return [self._reply(request, done) for request in requests]
+
+    def hang_up(self) -> None:
+        """Ends all waiting for the server; replies under way are kept."""
+        self._asker.hang_up()
+
+    def spending(self) -> Spending:
+        """What this model has taken, in all runs that share its cache."""
+        return self._ledger.spending()
+
+    def close(self) -> None:
+        self.hang_up()
+        self._pool.shutdown(cancel_futures=True)
+        self._asker.close()
+        self._ledger.close()
+
+    def _do(self, part: Prompt | Generate) -> Heard | Generation:
+        """One prompt of a Score, or one Generate."""
+        if self._stopped is not None:
+            raise self._stopped
+        try:
+            return self._write(part) if isinstance(part, Generate) else self._hear(part)
+        except Stopped as stop:
+            self._stopped = stop
+            raise
+
+    def _write(self, request: Generate) -> Generation:
+        reply = self._ask(self._wire.writing(request))
+        text, counted = self._wire.texts(reply)[0], usage(reply)
+        for stop in request.stop:  # some servers leave it on
+            text = text.partition(stop)[0]
+        return Generation(text, counted.prompt, counted.written) if counted else _uncounted(text)
+
+    def _hear(self, prompt: Prompt) -> Heard:
+        if self._source.scores == "sampled":
+            return self._draw(prompt)
+        reply = self._ask(self._wire.scoring(prompt, self._source.top))
+        reported, counted = self._wire.first_token(reply), usage(reply)
+        if reported is None:
+            raise Stopped(
+                f"{self._asker.who}: it tells no log-probabilities; set model.scores=sampled"
+            )
+        return Heard(reported, counted.prompt if counted else 0)
+
+    def _draw(self, prompt: Prompt) -> Heard:
+        """As many texts as asked for, also from a server that gives one at a time."""
+        texts: list[str] = []
+        tokens = 0
+        while (left := self._source.samples - len(texts)) > 0:
+            body = self._wire.sampling(prompt, left, self._source.seed + len(texts))
+            reply = self._ask(body)
+            counted = usage(reply)
+            tokens += counted.prompt if counted else 0
+            texts += self._wire.texts(reply)
+        return Heard(tuple(texts[: self._source.samples]), tokens)
+
+    def _ask(self, body: Body) -> Mapping[str, Any]:
+        asked = [self._source.base_url, self._source.endpoint, body]
+        text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
+        return self._asker.ask(hashlib.sha256(text.encode()).digest(), body)
+
+    def _reply(self, request: Request, done: Mapping[Any, Heard | Generation]) -> Reply:
+        if isinstance(request, Generate):
+            written = done[request]
+            assert isinstance(written, Generation)
+            return written
+        heard = [part for part in map(done.get, request.prompts) if isinstance(part, Heard)]
+        rows = tuple(part.logprobs(request.choices) for part in heard)
+        missing = any(-math.inf in row for row in rows)
+        unsure = missing and self._source.scores == "logprobs"
+        ceilings = tuple(part.ceiling for part in heard) if unsure else ()
+        return Scores(rows, tuple(part.tokens for part in heard), ceilings)
+
+
+def _parts(request: Request) -> tuple[Prompt | Generate, ...]:
+    return (request,) if isinstance(request, Generate) else request.prompts
+
+
+def _is_address(url: str) -> bool:
+    """Whether the URL says where a server is, and nothing else: it is printed and logged."""
+    try:
+        address = urlsplit(url)
+        _ = address.port
+    except ValueError:
+        return False
+    plain = url.isprintable() and not set(url) & set(" ?#@\\")
+    return plain and address.scheme in ("http", "https") and bool(address.hostname)
+
+
+def _uncounted(text: str) -> Generation:
+    """From a server that counts no tokens."""
+    return Generation(text, 0, 0)

@@ -1,0 +1,167 @@
+"""OpenAI's protocol as data: what a request's body says, and what a reply's body tells.
+
+Pure functions of the endpoint; nothing is sent here. Raises ValueError for a reply without what
+every reply must have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeGuard
+
+from models.api.ledger import Tokens
+from models.base import Generate, Prompt
+
+Endpoint = Literal["chat", "completions"]
+Limit = Literal["max_tokens", "max_completion_tokens"]
+Body = dict[str, Any]
+
+SCORE_TEMPERATURE = 1.0
+"""At 1 the reported probabilities are the model's own also on servers that report them after the
+temperature, and so are the shares of drawn answers."""
+TEMPLATE_TOKENS = 256
+"""More than any chat template adds to a short message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The likeliest first tokens, as a server lists them.
+
+    logprobs: of each token; of several that look alike the likeliest counts.
+    ceiling: no token that is left out has a larger logprob.
+    """
+
+    logprobs: Mapping[str, float]
+    ceiling: float
+
+    def of(self, words: Sequence[str]) -> tuple[float, ...]:
+        """The logprob of each word, spelt with or without a leading space; minus infinity where
+        neither is listed."""
+        found = self.logprobs
+        spelt = ((found.get(word), found.get(f" {word}")) for word in words)
+        return tuple(
+            max((one for one in pair if one is not None), default=-math.inf) for pair in spelt
+        )
+
+
+@dataclass(frozen=True)
+class Wire:
+    """The dialect of one endpoint, for one model of a server.
+
+    A prompt is a message of the user, or the raw text of a completion; a dialogue is as many
+    messages as were said. The cue stands at the end of the user's messages, because not every
+    server lets a request open the model's turn.
+    """
+
+    name: str
+    endpoint: Endpoint
+    limit: Limit
+
+    def scoring(self, prompt: Prompt, top: int) -> Body:
+        """Asks for the `top` likeliest first tokens."""
+        asked: Body = {"logprobs": top}
+        if self.endpoint == "chat":
+            asked = {"logprobs": True, "top_logprobs": top}
+        return {**self._opening(prompt, 1), "temperature": SCORE_TEMPERATURE, **asked}
+
+    def sampling(self, prompt: Prompt, count: int, seed: int) -> Body:
+        """Asks for the first token, drawn `count` times."""
+        drawn: Body = {"temperature": SCORE_TEMPERATURE, "n": count, "seed": seed}
+        return {**self._opening(prompt, 1), **drawn}
+
+    def writing(self, request: Generate) -> Body:
+        body = self._opening(request.prompt, request.max_tokens)
+        body |= {"temperature": request.temperature, "seed": request.seed}
+        return {**body, "stop": list(request.stop)} if request.stop else body
+
+    def most(self, body: Body) -> Tokens:
+        """The most tokens that the request can take: a token is at least a byte."""
+        if self.endpoint == "completions":
+            texts = [body["prompt"]]
+        else:
+            texts = [message["content"] for message in body["messages"]]
+        read = sum(len(text.encode()) + TEMPLATE_TOKENS for text in texts)
+        return Tokens(read, int(body[self._limit_key]) * int(body.get("n", 1)))
+
+    def texts(self, reply: Mapping[str, Any]) -> list[str]:
+        """What the model said, a text a choice."""
+        if self.endpoint == "completions":
+            return [str(choice["text"]) for choice in choices(reply)]
+        return [str(choice["message"]["content"] or "") for choice in choices(reply)]
+
+    def first_token(self, reply: Mapping[str, Any]) -> Reported | None:
+        """What is reported of the first place; None where no probabilities can be read there."""
+        logprobs: Any = choices(reply)[0].get("logprobs")
+        try:
+            places = logprobs["content" if self.endpoint == "chat" else "top_logprobs"]
+            if places == []:
+                return reported([], None)
+            if self.endpoint == "chat":
+                listed = [(one["token"], one["logprob"]) for one in places[0]["top_logprobs"]]
+            else:
+                listed = list(places[0].items())
+            return reported(listed, logprobs.get("tokens"))
+        except (TypeError, KeyError, AttributeError, ValueError):
+            return None
+
+    def _opening(self, prompt: Prompt, max_tokens: int) -> Body:
+        body: Body = {"model": self.name, self._limit_key: max_tokens}
+        if self.endpoint == "completions":
+            return {**body, "prompt": prompt.text}
+        messages = [
+            {"role": "assistant", "content": said}
+            if number % 2
+            else {"role": "user", "content": said + prompt.cue}
+            for number, said in enumerate(prompt.messages)
+        ]
+        return {**body, "messages": messages}
+
+    @property
+    def _limit_key(self) -> str:
+        return self.limit if self.endpoint == "chat" else "max_tokens"
+
+
+def choices(reply: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The reply's choices, at least one. Raises ValueError."""
+    found = reply.get("choices")
+    if not isinstance(found, list) or not found:
+        raise ValueError("it has no choices")
+    return found
+
+
+def usage(reply: Mapping[str, Any]) -> Tokens | None:
+    """The tokens that the server counted, if it says how many were read and how many written."""
+    counted = reply.get("usage")
+    if not isinstance(counted, Mapping):
+        return None
+    read, written = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    return Tokens(read, written) if _is_count(read) and _is_count(written) else None
+
+
+def failure(reply: Any) -> tuple[str, int | None] | None:
+    """What went wrong, and its status if it has one, where a body tells of an error instead of
+    choices."""
+    error = reply.get("error") if isinstance(reply, Mapping) else None
+    if not error or reply.get("choices"):
+        return None
+    if not isinstance(error, Mapping):
+        return str(error), None
+    code = error.get("code")
+    known = _is_count(code) and 400 <= code < 600
+    return str(error.get("message") or error), code if known else None
+
+
+def reported(listed: Sequence[tuple[str, float]], drawn: Sequence[str] | None) -> Reported:
+    """The tokens listed for a place. Some servers list the token that was drawn beside the
+    likeliest ones; so that one, `drawn[0]`, says nothing of those left out."""
+    logprobs: dict[str, float] = {}
+    for token, logprob in sorted(listed, key=lambda pair: -pair[1]):
+        logprobs.setdefault(token, float(logprob))
+    others = [value for token, value in logprobs.items() if not drawn or token != drawn[0]]
+    return Reported(logprobs, min(others, default=0.0))
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

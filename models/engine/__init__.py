@@ -1,0 +1,1 @@
+"""Checkpoints of transformers: scored packed, generated in batches, cut into shards."""

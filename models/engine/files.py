@@ -1,0 +1,167 @@
+"""The files of a checkpoint: where they lie, whether they are whole, and what they hash to.
+
+Only what needs neither torch nor (where no code comes with the checkpoint) transformers, so that
+a broken one is refused before any worker starts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from common.errors import ModelError
+
+PROJECT = Path(__file__).resolve().parents[2]
+SHIPPED = "pkg:"
+"""Opens the name of a folder that comes with the project, given relative to its root."""
+
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
+SETTINGS = (
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "config.json",
+    "generation_config.json",
+    "merges.txt",
+    "special_tokens_map.json",
+    "tokenizer_config.json",
+)
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+
+
+def local_folder(path: str) -> Path | None:
+    """The folder that `path` names on this machine; None where it is the name of a hub model.
+
+    Raises ModelError where it is neither.
+    """
+    if path.startswith(SHIPPED):
+        folder = PROJECT / path.removeprefix(SHIPPED)
+        if not folder.is_dir():
+            raise ModelError(
+                f"model path {path!r}: the project has no folder {folder.name!r} there"
+            )
+        return folder
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        return folder
+    if HUB_NAME.fullmatch(path):
+        return None
+    raise ModelError(
+        f"model path {path!r} is no folder here; give a folder, or a hub model as organisation/name"
+    )
+
+
+def check_folder(folder: Path, name: str) -> None:
+    """Raises ModelError, naming the file, unless the checkpoint in `folder` is whole.
+
+    `name` is how the user called it. Weights are not read, only their headers.
+    """
+    config = read_json(folder / "config.json", name)
+    if config.get("model_type") is None:
+        raise ModelError(f"model {name!r}: config.json names no model_type")
+    if not any((folder / file).is_file() for file in TOKENIZERS):
+        raise ModelError(
+            f"model {name!r} has no tokenizer; expected one of {', '.join(TOKENIZERS)}"
+        )
+    _check_code(folder, name, config)
+    for file in weight_files(folder, name):
+        check_safetensors(file, name)
+
+
+def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
+    """Raises ModelError where only code that comes with the checkpoint could run it. Code for
+    what the library knows by itself is left alone, and never run."""
+    needs = []
+    if "auto_map" in config:
+        from transformers import CONFIG_MAPPING
+
+        if config["model_type"] not in CONFIG_MAPPING:
+            needs.append(f"config.json (model_type {config['model_type']!r})")
+    if (folder / "tokenizer_config.json").is_file():
+        tokenizer = read_json(folder / "tokenizer_config.json", name)
+        if "AutoTokenizer" in tokenizer.get("auto_map", ()):
+            import transformers
+
+            if not hasattr(transformers, str(tokenizer.get("tokenizer_class"))):
+                needs.append(f"tokenizer_config.json ({tokenizer.get('tokenizer_class')})")
+    if needs:
+        raise ModelError(
+            f"model {name!r} needs code of its own, by {' and '.join(needs)}; code of checkpoints "
+            "is never run here: take one that the transformers library knows"
+        )
+
+
+def weight_files(folder: Path, name: str) -> tuple[Path, ...]:
+    """The checkpoint's safetensors files, sorted by name."""
+    if (folder / INDEX).is_file():
+        shards = read_json(folder / INDEX, name).get("weight_map")
+        if not isinstance(shards, dict) or not shards:
+            raise ModelError(f"model {name!r}: {INDEX} has no weight_map")
+        files = tuple(folder / shard for shard in sorted(set(shards.values())))
+    else:
+        files = (folder / WEIGHTS,)
+    missing = [file.name for file in files if not file.is_file()]
+    if missing and any(path for pattern in PICKLES for path in folder.glob(pattern)):
+        raise ModelError(f"model {name!r} has only pickled weights; only safetensors are loaded")
+    if missing:
+        raise ModelError(f"model {name!r} lacks {', '.join(missing)}")
+    return files
+
+
+def check_safetensors(file: Path, name: str) -> None:
+    """Raises ModelError unless the header parses and the file is as long as the header says."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        if size < 8 or length > size - 8:
+            raise ModelError(f"model {name!r}: {file.name} is truncated or no safetensors file")
+        try:
+            header = json.loads(stream.read(length))
+            ends = [t["data_offsets"][1] for key, t in header.items() if key != "__metadata__"]
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise ModelError(f"model {name!r}: {file.name} has a broken header") from error
+    expected = 8 + length + max(ends, default=0)
+    if size != expected:
+        raise ModelError(
+            f"model {name!r}: {file.name} has {size} bytes, its header says {expected}"
+        )
+
+
+def read_json(file: Path, name: str) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelError(f"model {name!r} has no {file.name}") from error
+    except ValueError as error:
+        raise ModelError(f"model {name!r}: {file.name} is not valid JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise ModelError(f"model {name!r}: {file.name} holds no JSON object")
+    return content
+
+
+def content_hash(folder: Path, name: str) -> str:
+    """SHA-256 over names and contents of weights, configuration and tokenizer, wherever they lie.
+
+    A file that came or went since, or a changed byte, changes it; other files (a README) do not.
+    """
+    known = {*SETTINGS, *TOKENIZERS, INDEX}
+    files = [folder / file for file in known if (folder / file).is_file()]
+    digest = hashlib.sha256()
+    for file in sorted([*files, *weight_files(folder, name)], key=lambda path: path.name):
+        stat = file.stat()
+        digest.update(f"{file.name} {file_hash(file, stat.st_size, stat.st_mtime_ns)}\n".encode())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def file_hash(file: Path, size: int, modified: int) -> str:
+    """SHA-256 of one file, read as a stream; size and time only tell the cache what changed."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,188 @@
+"""The forward pass over flat rows: tokens of many decisions in one row, without padding.
+
+Written over the modules of transformers' Llama, Mistral, Qwen2 and Qwen3, so that weights,
+norms and rotary frequencies stay the library's. What differs: attention runs over the tokens that
+a piece may see, linear layers run on tiles of a fixed number of rows, and the last layer is
+finished only where an answer is read.
+
+On one machine a row's result does not depend on what else is in the pass, if the pass is
+invariant: a tile has the same shape always, norms and sums are row by row, and a piece's attention
+depends on the piece alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from common.errors import GauntletError
+from models.engine.attention import KeysValues, Layer
+from models.engine.layout import Layout, Piece, Tiles, lay_out
+from models.engine.rotary import STATIC, Turns, turned_
+from models.engine.tiles import linear, silu_
+from models.engine.trie import chain
+
+FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
+
+ROWS = {"cpu": 256, "cuda": 1024}
+"""Rows of a linear layer's tile."""
+ANSWERS = 64
+"""Rows of a tile of the last layer and the head, where only answers are left."""
+
+Mixing = Callable[[int, Tensor, Layer, float], Tensor]
+"""A layer's number, queries, keys and values, and the scaling, to what each query gathers."""
+
+
+class Unsupported(GauntletError):
+    """The network is not one that this forward pass knows."""
+
+
+class Flat:
+    """Runs pieces through a causal language model of a known family.
+
+    limit: the longest text, in tokens, whose positions are known and whose attention is full.
+    """
+
+    def __init__(self, network: Any, invariant: bool = True) -> None:
+        """invariant: a row's bits do not depend on its company. Raises Unsupported."""
+        config = network.config
+        check_family(config)
+        self.limit: int = reach(config)
+        self.device: torch.device = network.device
+        self.dtype: torch.dtype = network.dtype
+        self.tiles = Tiles(ROWS[self.device.type], ANSWERS) if invariant else Tiles(None, None)
+        self._at_once = not invariant and self.device.type == "cuda"
+        self._like = torch.empty(0, device=self.device, dtype=self.dtype)
+        self._base = network.model
+        self._head = network.lm_head
+        self._turns = Turns(network.model.rotary_emb, self.device, self.dtype)
+
+    @torch.inference_mode()
+    def keys_values(self, tokens: Sequence[int]) -> KeysValues:
+        """Keys and values of one text in every layer, computed alone."""
+        kept: list[Layer] = []
+        self._read(self._laid_out([Piece(chain(tokens))]), kept)
+        return tuple((k[: len(tokens)].clone(), v[: len(tokens)].clone()) for k, v in kept)
+
+    @torch.inference_mode()
+    def logprobs(self, pieces: Sequence[Piece], columns: Sequence[int]) -> Tensor:
+        """Log-probabilities of the tokens `columns` after every end of every piece.
+
+        Shape (ends of all pieces in order, columns), float32, on the network's device; normalised
+        over the whole vocabulary.
+        """
+        layout = self._laid_out(pieces)
+        hidden = self._read(layout, None)
+        wanted = torch.tensor(columns, device=self.device)
+        picked = [
+            torch.log_softmax(self._head(tile).float(), dim=-1)[:, wanted]
+            for tile in torch.split(hidden, ANSWERS)
+        ]
+        return torch.cat(picked)[: layout.asked]
+
+    @torch.inference_mode()
+    def read(self, pieces: Sequence[Piece]) -> tuple[Tensor, list[KeysValues]]:
+        """Logits (ends, vocabulary) in float32 after every end, and each piece's own keys and
+        values."""
+        kept: list[Layer] = []
+        layout = self._laid_out(pieces)
+        logits = self._logits(self._read(layout, kept))[: layout.asked]
+        return logits, [tuple((k[rows], v[rows]) for k, v in kept) for rows in layout.rows]
+
+    @torch.inference_mode()
+    def step(self, tokens: Tensor, places: Tensor, furthest: int, mixing: Mixing) -> Tensor:
+        """Logits (rows, vocabulary) in float32 after one more token of several texts, whose
+        attention is `mixing`; rows must be whole tiles of answers."""
+        turn = self._turns.at(places, furthest)
+        hidden: Tensor = self._base.embed_tokens(tokens)
+        for number, layer in enumerate(self._base.layers):
+            inner = layer.input_layernorm(hidden)
+            own = self._keys_values(layer.self_attn, inner, turn, self.tiles.answers)
+            queries = self._queries(layer.self_attn, inner, turn, self.tiles.answers)
+            mixed = mixing(number, queries, own, layer.self_attn.scaling)
+            hidden = _finished(layer, hidden, mixed, self.tiles.answers)
+        return self._logits(self._base.norm(hidden))
+
+    def _laid_out(self, pieces: Sequence[Piece]) -> Layout:
+        return lay_out(pieces, self.tiles, self._like, self._at_once)
+
+    def _read(self, layout: Layout, kept: list[Layer] | None) -> Tensor:
+        """The last hidden row of every answer; appends each layer's keys and values to `kept`."""
+        hidden: Tensor = self._base.embed_tokens(layout.tokens)
+        turn = self._turns.at(layout.places, layout.furthest)
+        attention, tile = layout.all, self.tiles.rows
+        for number, layer in enumerate(self._base.layers):
+            inner = layer.input_layernorm(hidden)
+            own = self._keys_values(layer.self_attn, inner, turn, self.tiles.rows)
+            if kept is not None:
+                kept.append(own)
+            if number == len(self._base.layers) - 1:
+                attention, tile = layout.ends, self.tiles.answers
+                hidden, inner = hidden[layout.answers], inner[layout.answers]
+                turn = turn[0][layout.answers], turn[1][layout.answers]
+            queries = self._queries(layer.self_attn, inner, turn, tile)
+            mixed = attention(queries, own, number, layer.self_attn.scaling)
+            hidden = _finished(layer, hidden, mixed, tile)
+        last: Tensor = self._base.norm(hidden)
+        return last
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        return torch.cat([self._head(tile).float() for tile in torch.split(hidden, ANSWERS)])
+
+    def _keys_values(
+        self, attention: Any, inner: Tensor, turn: tuple[Tensor, Tensor], tile: int | None
+    ) -> Layer:
+        keys = _heads(attention, linear(attention.k_proj, inner, tile))
+        values = _heads(attention, linear(attention.v_proj, inner, tile))
+        if hasattr(attention, "k_norm"):
+            keys = attention.k_norm(keys)
+        return turned_(keys, turn), values
+
+    def _queries(
+        self, attention: Any, inner: Tensor, turn: tuple[Tensor, Tensor], tile: int | None
+    ) -> Tensor:
+        queries = _heads(attention, linear(attention.q_proj, inner, tile))
+        if hasattr(attention, "q_norm"):
+            queries = attention.q_norm(queries)
+        return turned_(queries, turn)
+
+
+def reach(config: Any) -> int:
+    """The longest text, in tokens, that every layer of such a network sees whole."""
+    window = config.sliding_window if _slides(config) else None
+    return min(int(config.max_position_embeddings), int(window or 2**31))
+
+
+def check_family(config: Any) -> None:
+    """Raises Unsupported, saying what is unknown, unless `Flat` can run such a network."""
+    rotary = (config.rope_parameters or {}).get("rope_type", "default")
+    if config.model_type not in FAMILIES:
+        raise Unsupported(f"model type {config.model_type!r}")
+    if rotary not in STATIC:
+        raise Unsupported(f"rotary frequencies of type {rotary!r}")
+    if config.hidden_act != "silu":
+        raise Unsupported(f"activation {config.hidden_act!r}")
+
+
+def _slides(config: Any) -> bool:
+    """Whether some layer sees only a window of the text."""
+    kinds = getattr(config, "layer_types", None)
+    if kinds is not None:
+        return "sliding_attention" in kinds
+    return getattr(config, "sliding_window", None) is not None
+
+
+def _finished(layer: Any, hidden: Tensor, mixed: Tensor, tile: int | None) -> Tensor:
+    """The rows behind a layer, from those before it and what its attention gathered."""
+    hidden = hidden + linear(layer.self_attn.o_proj, mixed, tile)
+    inner = layer.post_attention_layernorm(hidden)
+    gate = silu_(linear(layer.mlp.gate_proj, inner, tile))
+    wide = gate.mul_(linear(layer.mlp.up_proj, inner, tile))
+    return hidden + linear(layer.mlp.down_proj, wide, tile)
+
+
+def _heads(attention: Any, rows: Tensor) -> Tensor:
+    return rows.view(len(rows), -1, attention.head_dim)

@@ -1,0 +1,269 @@
+"""Free text from a checkpoint: many texts at once, each the same whatever else is asked.
+
+The static part of a prompt is read once and shared with the scorer. Then all texts grow by one
+token a step, in one flat pass; each keeps its keys and values in a slab of memory. A network that
+the flat pass does not know writes one text at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+
+from common.errors import ModelError
+from models.base import Generate, Generation
+from models.engine.flat import ANSWERS, Flat
+from models.engine.kv_cache import Slab
+from models.engine.layout import Piece
+from models.engine.memory import state_bytes
+from models.engine.packed import Packed
+from models.engine.tiles import rounded_up
+from models.engine.tokens import Tokens
+from models.engine.trie import grow, shared_length
+
+LOG = logging.getLogger("gauntlet")
+
+MOST = 256
+"""Texts that are written at once, at most."""
+
+
+@dataclass(slots=True)
+class Text:
+    """One request under way; `prompt` in tokens, `written` so far."""
+
+    request: Generate
+    prompt: list[int]
+    head: tuple[int, ...]
+    rng: np.random.Generator
+    written: list[int] = field(default_factory=list)
+    reply: Generation | None = None
+
+    @property
+    def room(self) -> int:
+        """Tokens of its keys and values when it is as long as it may get."""
+        return len(self.prompt) + self.request.max_tokens
+
+
+class Generator:
+    """Writes token by token: the likeliest one, or one drawn with the request's own seed."""
+
+    def __init__(self, network: Any, tokens: Tokens, scorer: Packed | None = None) -> None:
+        """scorer: whose pass and kept static parts are used; None to write one at a time."""
+        self.network = network
+        self.tokens = tokens
+        self.bytes = state_bytes(network.config, network.dtype.itemsize)
+        self._ends = _end_tokens(network, tokens)
+        self._scorer = scorer if scorer and isinstance(scorer.engine, Flat) else None
+
+    def write(self, requests: Sequence[Generate]) -> list[Generation]:
+        """One reply a request, in order. Equal requests are written once. Raises ModelError."""
+        texts = self._texts(list(dict.fromkeys(requests)))
+        together = [text for text in texts if self._fits(text)]
+        # Texts of like length end in like steps, and their attention is of one shape.
+        together.sort(key=lambda text: (text.room, len(text.prompt)))
+        while together:
+            wave, together = self._wave(together)
+            self._write_wave(wave)
+        replies = {text.request: text.reply or self._write_one(text) for text in texts}
+        return [replies[request] for request in requests]
+
+    def _texts(self, requests: Sequence[Generate]) -> list[Text]:
+        prompts = self.tokens.encode_all([request.prompt for request in requests])
+        limit = self.network.config.max_position_embeddings
+        texts = []
+        for request, prompt in zip(requests, prompts, strict=True):
+            if len(prompt) + request.max_tokens > limit:
+                raise ModelError(
+                    f"a prompt of {len(prompt)} tokens and {request.max_tokens} to write are more "
+                    f"than the {limit} that model {self.tokens.name!r} can hold"
+                )
+            head = self.tokens.head(request.prompt)
+            shared = min(shared_length(head, prompt), len(prompt) - 1)
+            rng = np.random.default_rng(request.seed)
+            texts.append(Text(request, prompt, tuple(head[:shared]), rng))
+        return texts
+
+    def _fits(self, text: Text) -> bool:
+        if self._scorer is None or not text.request.max_tokens:
+            return False
+        assert isinstance(self._scorer.engine, Flat)
+        return text.room <= self._scorer.engine.limit
+
+    def _wave(self, texts: list[Text]) -> tuple[list[Text], list[Text]]:
+        """As many of the texts as may be written at once, and the rest."""
+        assert self._scorer is not None
+        count, memory = 0, self._scorer.resident.limit
+        while count < min(len(texts), MOST):
+            if count and (count + 1) * texts[count].room * self.bytes > memory:
+                break
+            count += 1
+        return texts[:count], texts[count:]
+
+    def _write_wave(self, wave: list[Text]) -> None:
+        """Writes the texts to their ends; half of them at a time if memory runs out."""
+        try:
+            self._steps(wave)
+            return
+        except RuntimeError as error:
+            assert self._scorer is not None
+            if not self._scorer.memory.ran_out(error):
+                raise
+            if len(wave) == 1:
+                raise ModelError(
+                    f"model {self.tokens.name!r}: a text of {wave[0].room} tokens does not fit in "
+                    "memory"
+                ) from error
+        self._scorer.make_room()
+        LOG.warning("out of memory; %d texts are now written at once", len(wave) // 2)
+        for half in (wave[: len(wave) // 2], wave[len(wave) // 2 :]):
+            for text in half:
+                text.rng, text.written = np.random.default_rng(text.request.seed), []
+            self._write_wave([text for text in half if text.reply is None])
+
+    @torch.inference_mode()
+    def _steps(self, wave: list[Text]) -> None:
+        assert self._scorer is not None
+        flat = self._scorer.engine
+        assert isinstance(flat, Flat)
+        wave = sorted(wave, key=lambda text: len(text.prompt))
+        logits, slab = self._read(flat, wave)
+        active = list(wave)
+        while True:
+            self._extend(active, logits)
+            rows = [row for row, text in enumerate(active) if text.reply is None]
+            if not rows:
+                return
+            # Copying costs; a row that is done costs little until half of them are.
+            if 2 * len(rows) <= len(active):
+                slab.keep(rows)
+                active = [active[row] for row in rows]
+            logits = self._step(flat, active, slab)
+
+    def _read(self, flat: Flat, wave: Sequence[Text]) -> tuple[Tensor, Slab]:
+        """The logits after each prompt, and the slab that holds the prompts."""
+        assert self._scorer is not None
+        slab: Slab | None = None
+        rows: list[Tensor] = []
+        packs = self._packs(wave)
+        widest = max(sum(len(text.prompt) - len(text.head) for text in pack) for pack in packs)
+        held = len(wave) * max(text.room for text in wave) * self.bytes
+        self._scorer.memory.claim(max(widest, *(len(t.head) for t in wave)), further=held)
+        for pack in packs:
+            pasts = [self._scorer.past(text.head) for text in pack]
+            trees = [grow([text.prompt[len(text.head) :]]) for text in pack]
+            logits, states = flat.read(
+                [Piece(tree, past) for tree, past in zip(trees, pasts, strict=True)]
+            )
+            slab = slab or Slab(states[0], len(wave), max(text.room for text in wave))
+            for past, own in zip(pasts, states, strict=True):
+                slab.add(past, own)
+            rows.append(logits)
+        assert slab is not None
+        return torch.cat(rows), slab
+
+    def _packs(self, wave: Sequence[Text]) -> list[list[Text]]:
+        assert self._scorer is not None
+        packs: list[list[Text]] = [[]]
+        tokens = 0
+        for text in wave:
+            new = len(text.prompt) - len(text.head)
+            if packs[-1] and tokens + new > self._scorer.pack_tokens:
+                packs.append([])
+                tokens = 0
+            packs[-1].append(text)
+            tokens += new
+        return packs
+
+    def _step(self, flat: Flat, active: Sequence[Text], slab: Slab) -> Tensor:
+        """Logits after the last written token of every active text."""
+        padded = rounded_up(len(active), ANSWERS)
+        tokens = np.zeros(padded, dtype=np.int64)
+        tokens[: len(active)] = [text.written[-1] for text in active]
+        places = np.zeros(padded, dtype=np.int64)
+        places[: len(active)] = slab.lengths
+        with slab.growing() as mixing:
+            logits = flat.step(
+                torch.from_numpy(tokens).to(flat.device),
+                torch.from_numpy(places).to(flat.device),
+                int(places.max()),
+                mixing,
+            )
+        return logits[: len(active)]
+
+    def _extend(self, active: Sequence[Text], logits: Tensor) -> None:
+        """Gives every text that is not done its next token, or its end."""
+        likeliest = logits.argmax(dim=-1).tolist()
+        for row, text in enumerate(active):
+            if text.reply is None:
+                temperature = text.request.temperature
+                drawn = temperature > 0
+                self._add(
+                    text, choose(logits[row], temperature, text.rng) if drawn else likeliest[row]
+                )
+            else:
+                text.written.append(0)  # keeps its row of the pass busy
+
+    def _add(self, text: Text, token: int) -> None:
+        request = text.request
+        ended = token in self._ends
+        if not ended:
+            text.written.append(token)
+        whole, stopped = "", False
+        if not ended and self._may_stop(text):
+            whole, stopped = cut_at(self.tokens.decode(text.written), request.stop)
+        if ended or stopped or len(text.written) >= request.max_tokens:
+            whole = whole or self.tokens.decode(text.written)
+            said, _ = cut_at(whole, request.stop)
+            text.reply = Generation(said, len(text.prompt), len(text.written))
+            text.written = text.written or [0]
+
+    def _may_stop(self, text: Text) -> bool:
+        """Whether a stop string stands near the end; far cheaper than decoding the whole text."""
+        if not text.request.stop:
+            return False
+        # A character takes at most four tokens, each of one byte.
+        near = 4 * max(map(len, text.request.stop)) + 4
+        last = self.tokens.decode(text.written[-near:])
+        return any(stop in last for stop in text.request.stop)
+
+    @torch.inference_mode()
+    def _write_one(self, text: Text) -> Generation:
+        """The text with the library's own forward pass and cache."""
+        cache = DynamicCache(config=self.network.config)
+        new = text.prompt
+        while text.reply is None and text.request.max_tokens:
+            batch = torch.tensor([new], device=self.network.device)
+            out = self.network(
+                input_ids=batch, past_key_values=cache, use_cache=True, logits_to_keep=1
+            )
+            self._extend([text], out.logits[:, -1].float())
+            new = text.written[-1:]
+        return text.reply or Generation("", len(text.prompt), 0)
+
+
+def choose(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -> int:
+    """The likeliest token at temperature 0, else one drawn from softmax(logits / temperature)."""
+    if temperature <= 0:
+        return int(logits.argmax())
+    chances = torch.softmax(logits.double() / temperature, dim=-1).cumsum(dim=-1).cpu().numpy()
+    return int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
+
+
+def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:
+    """The text before the first stop string in it, and whether there was one."""
+    found = [place for place in map(text.find, stops) if place >= 0]
+    return (text[: min(found)], True) if found else (text, False)
+
+
+def _end_tokens(network: Any, tokens: Tokens) -> frozenset[int]:
+    """Every token that the checkpoint's files call an end of text."""
+    settings = network.generation_config.eos_token_id
+    listed = settings if isinstance(settings, list) else [settings]
+    return frozenset(t for t in (*listed, tokens.tokenizer.eos_token_id) if t is not None)

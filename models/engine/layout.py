@@ -1,0 +1,116 @@
+"""Where everything lies in a flat pass: which rows belong to which piece, and who sees whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models.engine.attention import EVEN, Attention, KeysValues, arrange
+from models.engine.tiles import rounded_up
+from models.engine.trie import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A tree of tokens that follows a text with known keys and values (or () for no text)."""
+
+    tree: Tree
+    past: KeysValues = ()
+
+    @property
+    def past_length(self) -> int:
+        return len(self.past[0][0]) if self.past else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """How many rows of a linear layer are computed at a time; None: all at once.
+
+    rows: in all layers but the last; answers: in the last layer and the head, where only answers
+    are left.
+    """
+
+    rows: int | None
+    answers: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A pass over several pieces, padded to whole tiles.
+
+    tokens, places: (rows,) token ids and positions.
+    furthest: the largest position.
+    rows: each piece's rows.
+    all: every token asks, as in all layers but the last.
+    ends: only the ends of the pieces ask; `answers` (answers,) are their rows, of which the first
+        `asked` are real.
+    """
+
+    tokens: Tensor
+    places: Tensor
+    furthest: int
+    rows: tuple[slice, ...]
+    all: Attention
+    ends: Attention
+    answers: Tensor
+    asked: int
+
+
+def lay_out(pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool) -> Layout:
+    """The pieces one after another; `like` gives device and dtype.
+
+    at_once: attention of all pieces in one padded call, not in one for each shape.
+    """
+    trees = [piece.tree for piece in pieces]
+    rows = _slices([len(tree.tokens) for tree in trees])
+    asks = _slices([len(tree.ends) for tree in trees])
+    ends = [tree.ends + where.start for tree, where in zip(trees, rows, strict=True)]
+    places = _joined([places_of(piece) for piece in pieces], tiles.rows)
+    answers = _joined(ends, tiles.answers)
+    pasts = [piece.past for piece in pieces]
+    masks = [mask_of(piece) for piece in pieces]
+    end_masks = [mask[tree.ends] for mask, tree in zip(masks, trees, strict=True)]
+    every = arrange(pasts, rows, rows, masks, len(places), like, at_once)
+    last = arrange(pasts, rows, asks, end_masks, len(answers), like, at_once)
+    return Layout(
+        tokens=torch.from_numpy(_joined([t.tokens for t in trees], tiles.rows)).to(like.device),
+        places=torch.from_numpy(places).to(like.device),
+        furthest=int(places.max()),
+        rows=rows,
+        all=every,
+        ends=last,
+        answers=torch.from_numpy(answers).to(like.device),
+        asked=asks[-1].stop,
+    )
+
+
+def places_of(piece: Piece) -> NDArray[np.int64]:
+    """The position of each token of the piece in its text."""
+    return piece.tree.depths + piece.past_length
+
+
+def mask_of(piece: Piece) -> NDArray[np.float32]:
+    """All of the past is seen; of the tree, a token sees itself and its ancestors."""
+    nodes = len(piece.tree.tokens)
+    mask = np.zeros((nodes, piece.past_length + nodes), dtype=np.float32)
+    mask[:, piece.past_length :][~piece.tree.sees] = -np.inf
+    return mask
+
+
+def _joined(parts: Sequence[NDArray[np.int64]], tile: int | None) -> NDArray[np.int64]:
+    """The parts one after another, then zeros up to a whole number of tiles."""
+    length = sum(map(len, parts))
+    out = np.zeros(rounded_up(length, tile or EVEN), dtype=np.int64)
+    np.concatenate(parts, out=out[:length])
+    return out
+
+
+def _slices(lengths: Sequence[int]) -> tuple[slice, ...]:
+    stops = list(accumulate(lengths))
+    return tuple(slice(stop - n, stop) for stop, n in zip(stops, lengths, strict=True))

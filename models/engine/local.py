@@ -1,0 +1,130 @@
+"""A checkpoint in this process: loads the network and sends each request to its engine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from weakref import WeakValueDictionary
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoModelForCausalLM
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar
+
+from common.errors import ModelError
+from models.base import Generate, Reply, Request, Score
+from models.engine.files import weight_files
+from models.engine.fp8 import check_device, quantize
+from models.engine.generate import Generator
+from models.engine.memory import Least, alone
+from models.engine.packed import Packed
+from models.engine.reference import Reference
+from models.engine.tokens import Tokens
+
+_LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+"""The networks in this process, by files, dtype, kind of device and quantization."""
+_LOADING = Lock()
+
+
+class Local:
+    """Answers requests with a network in this process's memory."""
+
+    def __init__(
+        self,
+        network: Any,
+        tokens: Tokens,
+        engine: str,
+        invariant: bool = True,
+        least: Least = alone,
+    ) -> None:
+        self._scorer: Packed | Reference
+        if engine == "packed":
+            self._scorer = Packed(network, tokens, invariant, least)
+            self._writer = Generator(network, tokens, self._scorer)
+        else:
+            self._scorer = Reference(network, tokens)
+            self._writer = Generator(network, tokens)
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
+        written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
+        return [next(scored) if isinstance(r, Score) else next(written) for r in requests]
+
+    def close(self) -> None:
+        """Frees the network; the model answers nothing after that."""
+        del self._scorer, self._writer
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def load_network(
+    folder: Path, name: str, dtype: str, device: str, quantization: str = "none"
+) -> Any:
+    """The checkpoint's causal language model, ready to run. Raises ModelError.
+
+    Weights that this process holds already are not loaded again: whoever asks shares them.
+    """
+    place = choose_device(device)
+    if quantization == "fp8":
+        check_device(place, name)
+    with _LOADING:
+        key = (_stamp(folder, name), dtype, place.type, quantization)
+        network = _LOADED.get(key)
+        if network is None:
+            network = read_network(folder, name, dtype, place)
+            if quantization == "fp8":
+                quantize(network, name)
+            _LOADED[key] = network
+    return network
+
+
+def _stamp(folder: Path, name: str) -> tuple[tuple[str, int, int], ...]:
+    """The files that make the network, and when they last changed."""
+    files = (folder.resolve() / "config.json", *weight_files(folder.resolve(), name))
+    return tuple((str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files)
+
+
+def read_network(folder: Path, name: str, dtype: str, place: torch.device, **further: Any) -> Any:
+    """The checkpoint's network, read anew; `further` options are for the library. ModelError."""
+    show_progress = enable_progress_bar if sys.stderr.isatty() else disable_progress_bar
+    show_progress()  # type: ignore[no-untyped-call]
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, **further}
+    # Straight to the device, weight by weight; without accelerate by way of the main memory.
+    if place.type != "cpu" and find_spec("accelerate") and not further:
+        options["device_map"] = {"": place}
+    load: Any = AutoModelForCausalLM.from_pretrained
+    try:
+        network, report = load(
+            str(folder),
+            dtype=getattr(torch, dtype),
+            use_safetensors=True,
+            output_loading_info=True,
+            **options,
+        )
+    except torch.OutOfMemoryError as error:
+        raise ModelError(f"model {name!r} does not fit in the memory of device {place}") from error
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        why = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(f"model {name!r} cannot be loaded: {why}") from error
+    if report["missing_keys"]:
+        absent = sorted(report["missing_keys"])
+        raise ModelError(f"model {name!r} lacks {len(absent)} weights, such as {absent[0]}")
+    return network.eval().requires_grad_(False).to(place)
+
+
+def choose_device(device: str) -> torch.device:
+    """The device that the word means on this machine: of several GPUs the one on which this
+    process has the fewest networks. Raises ModelError."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ModelError("device 'cuda' was asked for, but this machine has no usable GPU")
+    wanted = "cuda" if torch.cuda.is_available() else "cpu"
+    place = torch.device(wanted if device == "auto" else device)
+    if place.type == "cuda" and torch.cuda.device_count() > 1:
+        # Several models of a process spread over its GPUs.
+        held = [network.device.index for network in list(_LOADED.values())]
+        place = torch.device("cuda", min(range(torch.cuda.device_count()), key=held.count))
+    return place

@@ -1,0 +1,250 @@
+"""The packed scorer: shares every common token, within a decision and across decisions.
+
+The static part of the prompts stays in memory as keys and values; of the rest, a decision's
+prompts form a tree in which each shared token is computed once; many decisions run as one flat
+row. The log-probabilities are those of the plain scorer, up to rounding, and the same bits
+whatever else is asked in the same call (unless `Flat` is told that bits need not stay the same).
+
+Three ways, the first that can: `Flat`, `Portable`, and the plain scorer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from common.errors import ModelError
+from models.base import Score, Scores
+from models.engine.attention import KeysValues
+from models.engine.flat import Flat, Unsupported
+from models.engine.layout import Piece
+from models.engine.memory import Least, Memory, alone
+from models.engine.portable import Portable
+from models.engine.reference import Reference
+from models.engine.tokens import Tokens
+from models.engine.trie import Tree, grow, shared_length
+
+LOG = logging.getLogger("gauntlet")
+
+TOLERANCE = {torch.float32: 1e-3, torch.float16: 0.02, torch.bfloat16: 0.1}
+"""How far the two scorers' log-probabilities may lie apart before the packed one is not used, as
+a part of their spread. Rounding stays well below; a wrong mask or position is near 1."""
+REFUSALS = (TypeError, ValueError, KeyError, IndexError, AttributeError, RuntimeError)
+"""What a network raises that does not take what the portable path gives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One request in tokens: the shared static part, and the tree of what follows it."""
+
+    request: Score
+    head: tuple[int, ...]
+    tree: Tree
+    spellings: tuple[tuple[int, ...], ...]
+    lengths: tuple[int, ...]
+
+
+Running = list[tuple[list[Decision], list[int], torch.Tensor]]
+"""Packs that were started: their decisions, the tokens read, and the log-probabilities."""
+
+
+class Packed:
+    """Scores decisions in packs; falls back to a slower way where the fast one does not know the
+    network, and says so once in the log.
+
+    engine: the pass that runs the packs; None where only the plain scorer can.
+    """
+
+    def __init__(
+        self, network: Any, tokens: Tokens, invariant: bool = True, least: Least = alone
+    ) -> None:
+        """invariant: bits do not depend on what else is asked; least: of what other processes
+        say that run the same network."""
+        self.memory = Memory(network, least)
+        allowed = self.memory.budget()
+        self.tokens = tokens
+        self.pack_tokens = allowed.pack_tokens
+        self.resident = Resident(allowed.resident, self.memory.size)
+        self._plain = Reference(network, tokens)
+        self.engine = self._first_that_can(network, invariant)
+
+    def score(self, requests: Sequence[Score]) -> list[Scores]:
+        """One reply a request, in order. Equal requests are computed once."""
+        replies: dict[Score, Scores] = {}
+        waiting: Running = []
+        for pack in self._packs(list(dict.fromkeys(requests)), replies):
+            started = self._run(pack)
+            # A GPU works on the pack just started while the one before is read.
+            replies.update(_read(waiting))
+            waiting = started
+        replies.update(_read(waiting))
+        return [replies[request] for request in requests]
+
+    def past(self, head: tuple[int, ...]) -> KeysValues:
+        """Keys and values of a static part, from memory if it came before."""
+        assert self.engine is not None
+        if not head:
+            return ()
+        kept = self.resident.get(head)
+        if kept is None:
+            kept = self.engine.keys_values(head)
+            self.resident.put(head, kept)
+        return kept
+
+    def _decision(self, request: Score, sequences: list[list[int]]) -> Decision:
+        head = self.tokens.head(request.prompts[0])
+        # The last token of a prompt is never part of the head: its row is where the answer is.
+        shared = min(
+            min(shared_length(head, sequence), len(sequence) - 1) for sequence in sequences
+        )
+        return Decision(
+            request=request,
+            head=tuple(head[:shared]),
+            tree=grow([sequence[shared:] for sequence in sequences]),
+            spellings=self.tokens.spellings(request.choices),
+            lengths=tuple(map(len, sequences)),
+        )
+
+    def _packs(
+        self, requests: Sequence[Score], replies: dict[Score, Scores]
+    ) -> Iterator[list[Decision]]:
+        """The decisions pack by pack, those of a size together; what no pack can hold is scored
+        plainly, into `replies`."""
+        prompts = [prompt for request in requests for prompt in request.prompts]
+        encoded = iter(self.tokens.encode_all(prompts))
+        texts = {request: [next(encoded) for _ in request.prompts] for request in requests}
+        pack: list[Decision] = []
+        tokens = 0
+        for request in sorted(requests, key=lambda r: (len(texts[r]), len(texts[r][0]))):
+            if self.engine is None or max(map(len, texts[request])) > self.engine.limit:
+                (replies[request],) = self._plain.score([request])
+                continue
+            decision = self._decision(request, texts[request])
+            nodes = len(decision.tree.tokens)
+            if pack and tokens + nodes > self.pack_tokens:
+                yield pack
+                pack, tokens = [], 0
+            pack.append(decision)
+            tokens += nodes
+        if pack:
+            yield pack
+
+    def _run(self, pack: list[Decision]) -> Running:
+        """Starts one pack, in parts if it does not fit in memory."""
+        for attempt in ("as it is", "without anything kept"):
+            try:
+                return [self._start(pack)]
+            except RuntimeError as error:
+                if not self.memory.ran_out(error):
+                    raise
+            self.make_room()
+            if attempt == "as it is" and len(pack) > 1:
+                break
+        if len(pack) == 1:
+            raise ModelError(
+                f"model {self.tokens.name!r}: a prompt of {max(pack[0].lengths)} tokens does not "
+                "fit in memory"
+            )
+        self.pack_tokens = max(1, self.pack_tokens // 2)
+        LOG.warning("out of memory; packs now hold %d tokens", self.pack_tokens)
+        half = len(pack) // 2
+        return self._run(pack[:half]) + self._run(pack[half:])
+
+    def make_room(self) -> None:
+        """Forgets the static parts that are kept."""
+        self.resident.clear()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def _start(self, pack: list[Decision]) -> tuple[list[Decision], list[int], torch.Tensor]:
+        assert self.engine is not None
+        tokens = sum(len(decision.tree.tokens) for decision in pack)
+        self.memory.claim(max(tokens, *(len(decision.head) for decision in pack)))
+        columns = sorted({t for d in pack for ids in d.spellings for t in ids})
+        pieces = [Piece(decision.tree, self.past(decision.head)) for decision in pack]
+        return pack, columns, self.engine.logprobs(pieces, columns)
+
+    def _first_that_can(self, network: Any, invariant: bool) -> Flat | Portable | None:
+        """The fastest pass that knows the network and agrees with the plain scorer."""
+        ways: tuple[Callable[[], Flat | Portable], ...] = (
+            lambda: Flat(network, invariant),
+            lambda: Portable(network),
+        )
+        reasons: list[str] = []
+        for way in ways:
+            try:
+                engine = way()
+                difference = self._difference(engine)
+            except Unsupported as unknown:
+                reasons.append(f"does not know its {unknown}")
+                continue
+            except REFUSALS as error:
+                reasons.append(f"cannot run it ({type(error).__name__})")
+                continue
+            if difference <= TOLERANCE[engine.dtype]:
+                if reasons:
+                    self._tell("a decision at a time, by the portable path", reasons)
+                return engine
+            reasons.append(f"is off by {difference:.2g}")
+        self._tell("one prompt at a time", reasons)
+        return None
+
+    def _tell(self, how: str, reasons: Sequence[str]) -> None:
+        ways = ("the packed scorer", "the portable path")
+        why = "; ".join(f"{way} {reason}" for way, reason in zip(ways, reasons, strict=False))
+        LOG.warning("model %r is scored %s: %s", self.tokens.name, how, why)
+
+    def _difference(self, engine: Flat | Portable) -> float:
+        """How far the two scorers lie apart on a probe, as a part of the log-probabilities' spread
+        (root mean square of the difference over standard deviation)."""
+        vocabulary = self._plain.network.config.vocab_size
+        texts = [[(7 * i + 3 * k * (i > 5)) % vocabulary for i in range(12)] for k in range(3)]
+        pieces = [Piece(grow([text[4:] for text in texts]), engine.keys_values(texts[0][:4]))]
+        packed = engine.logprobs(pieces, range(vocabulary))
+        plain = torch.stack([self._plain.next_token(text) for text in texts])
+        return float((packed - plain).square().mean().sqrt() / plain.std())
+
+
+def _read(running: Running) -> Iterator[tuple[Score, Scores]]:
+    """The replies of packs that were started."""
+    for pack, columns, logprobs in running:
+        place = {token: column for column, token in enumerate(columns)}
+        rows = iter(logprobs.tolist())
+        for decision in pack:
+            spelt = [[place[token] for token in ids] for ids in decision.spellings]
+            answers = [next(rows) for _ in decision.tree.ends]
+            best = tuple(tuple(max(row[c] for c in ids) for ids in spelt) for row in answers)
+            yield decision.request, Scores(best, decision.lengths)
+
+
+class Resident:
+    """Keys and values of texts used lately, up to a number of bytes as `size` counts them."""
+
+    def __init__(self, limit: int, size: Callable[[KeysValues], int]) -> None:
+        self.limit = limit
+        self._size = size
+        self._kept: OrderedDict[tuple[int, ...], tuple[KeysValues, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, text: tuple[int, ...]) -> KeysValues | None:
+        if text not in self._kept:
+            return None
+        self._kept.move_to_end(text)
+        return self._kept[text][0]
+
+    def put(self, text: tuple[int, ...], states: KeysValues) -> None:
+        """Keeps `states`; forgets what was unused longest until all fits."""
+        size = self._size(states)
+        self._kept[text] = states, size
+        self._bytes += size
+        while self._bytes > self.limit:
+            self._bytes -= self._kept.popitem(last=False)[1][1]
+
+    def clear(self) -> None:
+        self._kept.clear()
+        self._bytes = 0

@@ -1,0 +1,202 @@
+"""One rank of a network that several processes run together, each holding its part of the layers.
+
+DeepSpeed's tensor parallelism cuts the network; where it cannot, transformers' own does. Every
+rank is asked the same requests in the same order and takes the same steps, so that the sums over
+ranks inside the layers meet; what a rank decides by its own memory, all decide by the least of
+theirs (`memory.py`). The ranks' devices must be of one kind, or their rounding would differ.
+
+How ranks are started and asked is not known here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from common.errors import ModelError
+from models.engine.flat import FAMILIES
+from models.engine.local import choose_device, read_network
+from models.engine.memory import Least
+from models.engine.packed import TOLERANCE
+
+LOG = logging.getLogger("gauntlet")
+
+SLACK = 1.1
+"""How much more than its fair part a rank may hold: norms and biases are on every rank."""
+LOOPBACK = ("file:", "tcp://127.")
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A process's place: its number, 0 to `of` - 1, and the URL at which all meet.
+
+    meeting: tcp://address:port of rank 0, or file:///path where all are on one machine.
+    """
+
+    number: int
+    of: int
+    meeting: str
+
+
+def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> tuple[Any, Least]:
+    """This rank's part of a checkpoint's network, and the least of a number over all ranks.
+
+    All ranks must call it. `name` is how the user called the checkpoint. Raises ModelError where
+    the network cannot be cut into so many parts.
+    """
+    place = choose_device(device)
+    least = meet(rank, place)
+    whole = read_network(folder, name, dtype, torch.device("cpu"))
+    asked = _Asked(whole, rank.of, name)
+    reasons: list[str] = []
+    for by, cut in (("DeepSpeed", _by_deepspeed), ("transformers", _by_transformers)):
+        try:
+            network = cut(
+                whole, rank.of, lambda further: read_network(folder, name, dtype, place, **further)
+            )
+            reason = asked.objection(network)
+        except (RuntimeError, ValueError, TypeError, AssertionError, AttributeError) as error:
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if reason is None:
+            if reasons and rank.number == 0:
+                LOG.warning("model %r is cut by %s: %s", name, by, "; ".join(reasons))
+            return network, least
+        reasons.append(f"{by} cannot ({reason})")
+        # The first try may have cut some layers already.
+        whole = None
+    raise ModelError(f"model {name!r} cannot be cut into {rank.of} shards: {'; '.join(reasons)}")
+
+
+def meet(rank: Rank, place: torch.device) -> Least:
+    """Joins the other ranks, once a process; returns how they agree on the least of a number."""
+    if not torch.distributed.is_initialized():
+        _join(rank, place)
+    # On the CPU's own network, so that agreeing never waits for a GPU.
+    group: Any = torch.distributed.new_group(backend="gloo")
+
+    def least(number: int) -> int:
+        box = torch.tensor([number], dtype=torch.int64)
+        torch.distributed.all_reduce(box, op=torch.distributed.ReduceOp.MIN, group=group)
+        return int(box)
+
+    return least
+
+
+def _join(rank: Rank, place: torch.device) -> None:
+    """DeepSpeed reads most of this from the environment, some of it while it is imported."""
+    os.environ.update(
+        RANK=str(rank.number),
+        WORLD_SIZE=str(rank.of),
+        LOCAL_RANK="0",  # each process sees its own device only
+        MASTER_ADDR="unused",
+        MASTER_PORT="0",
+    )
+    if place.type == "cpu":
+        os.environ["DS_ACCELERATOR"] = "cpu"
+    if rank.meeting.startswith(LOOPBACK):
+        os.environ.update(GLOO_SOCKET_IFNAME="lo", NCCL_SOCKET_IFNAME="lo")
+    import deepspeed
+    import deepspeed.ops
+
+    # Its sum in shared memory crashes unless all ranks are on one machine and say so.
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    deepspeed.init_distributed(
+        dist_backend="gloo" if place.type == "cpu" else "nccl",
+        init_method=rank.meeting,
+        rank=rank.number,
+        world_size=rank.of,
+        auto_mpi_discovery=False,
+        verbose=False,
+    )
+
+
+Read = Callable[[dict[str, Any]], Any]
+"""Reads the network anew, with further options of the library."""
+
+
+def _by_deepspeed(whole: Any, ranks: int, read: Read) -> Any:
+    """The network with its layers replaced by parts, in place, on this rank's device."""
+    import deepspeed
+
+    engine = deepspeed.init_inference(
+        whole,
+        tensor_parallel={"tp_size": ranks, "tp_grain_size": 1},
+        dtype=whole.dtype,
+        replace_with_kernel_inject=False,
+    )
+    network = engine.module
+    if hasattr(network, "lm_head"):
+        network.lm_head = _Head(network.lm_head)
+    return network
+
+
+def _by_transformers(whole: Any, ranks: int, read: Read) -> Any:
+    from transformers.distributed.configuration_utils import DistributedConfig
+
+    return read({"distributed_config": DistributedConfig(tp_size=ranks)})
+
+
+class _Head(nn.Module):
+    """DeepSpeed's part of the last layer takes batches of texts only; this one rows as well."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """(..., width) to (..., vocabulary)."""
+        out: Tensor = self.inner(rows) if rows.dim() == 3 else self.inner(rows[None])[0]
+        return out
+
+
+class _Asked:
+    """What the whole network was, to hold a part of it against."""
+
+    def __init__(self, whole: Any, ranks: int, name: str) -> None:
+        """Raises ModelError where there are fewer heads of keys than ranks."""
+        config = whole.config.get_text_config()
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        if ranks > heads:
+            raise ModelError(
+                f"model {name!r} has {heads} key head(s): it can be cut into at most {heads} "
+                f"shards, not {ranks}"
+            )
+        self._most = SLACK * -(-heads // ranks) / heads * layer_weights(whole)
+        # The known families are tested; of any other, a text's answers are kept to compare.
+        known = config.model_type in FAMILIES
+        self._answers = None if known else _probe(whole)
+        self._tolerance = TOLERANCE[whole.dtype]
+
+    def objection(self, part: Any) -> str | None:
+        """Why this is not a rank's part of the network, if it is not."""
+        held = layer_weights(part)
+        if held > self._most:
+            return f"a rank would hold {held:,} weights of the layers, not {self._most:,.0f}"
+        if self._answers is not None:
+            off = (_probe(part) - self._answers).square().mean().sqrt() / self._answers.std()
+            if not off <= self._tolerance:
+                return f"the answers would be off by {float(off):.2g}"
+        return None
+
+
+def layer_weights(network: Any) -> int:
+    """Weights of the layers that this process holds; the embedding and the head are not layers."""
+    ends = (network.get_input_embeddings(), network.get_output_embeddings())
+    apart = {id(weight) for end in ends for weight in end.parameters()}
+    own = [weight for weight in network.parameters() if id(weight) not in apart]
+    return sum((w.to_local() if hasattr(w, "to_local") else w).numel() for w in own)
+
+
+@torch.inference_mode()
+def _probe(network: Any) -> Tensor:
+    """Log-probabilities after a text of a dozen tokens, on the CPU in float32."""
+    text = torch.arange(12, device=network.device)[None] * 7 % network.config.vocab_size
+    logits = network(input_ids=text, use_cache=False, logits_to_keep=1).logits
+    return torch.log_softmax(logits[0, -1].float(), dim=-1).cpu()

@@ -1,0 +1,201 @@
+"""Prompts to tokens: the chat template, a fast encoding, and the spellings of a choice."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from common.errors import ModelError
+from models.base import Prompt
+from models.engine.trie import shared_length
+
+BREAK = re.compile(r"\n(?=[A-Za-z0-9])")
+"""Where text may be cut: at a line break before a letter or digit."""
+LOOKS_FAR_BACK = re.compile(r"\(\?<(?![=!][A-Za-z0-9 :,|\[\])]*\))")
+"""A look-behind in a word pattern that more than plain letters, so perhaps a line break, fits."""
+AROUND = 3
+"""How many characters on both sides of a line break tell one kind of place from another."""
+
+FRAGMENTS = 100_000
+"""How many fragments are remembered before the memory is emptied."""
+
+TODAY = "26 Jul 2024"
+"""The date that templates which print one are given, so that a prompt is the same every day."""
+
+
+class Tokens:
+    """A tokenizer with the checkpoint's way of wrapping prompts.
+
+    `encode` is the definition of what the model reads. `encode_all` gives the same tokens from
+    remembered lines, which is several times faster where the same lines come again and again.
+    """
+
+    def __init__(self, tokenizer: Any, name: str, chat: bool) -> None:
+        if chat and not tokenizer.chat_template:
+            raise ModelError(f"model {name!r} has no chat template; set chat to false")
+        self.tokenizer = tokenizer
+        self.name = name
+        self.chat = chat
+        self._opening = self._special_opening()
+        self._cuts = self._opening is not None and has_local_words(tokenizer)
+        self._fragments: dict[str, list[int]] = {}
+        self._places: dict[tuple[str, str], int | None] = {}
+        self._heads: dict[str, list[int]] = {}
+
+    def text(self, prompt: Prompt) -> str:
+        """What is tokenized: the prompt as it is, or wrapped in the chat template."""
+        if not self.chat:
+            return prompt.text
+        messages = [
+            {"role": "assistant", "content": prompt.cue + said}
+            if number % 2
+            else {"role": "user", "content": said}
+            for number, said in enumerate(prompt.messages)
+        ]
+        wrapped = self.tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, date_string=TODAY
+        )
+        return str(wrapped) + prompt.cue
+
+    def encode(self, prompt: Prompt) -> list[int]:
+        return self._whole(self.text(prompt))
+
+    def head(self, prompt: Prompt) -> list[int]:
+        """The tokens of the text with which every prompt of this static part begins."""
+        if prompt.static not in self._heads:
+            if len(self._heads) >= FRAGMENTS:
+                self._heads.clear()
+            probes = [self.text(Prompt(prompt.static, last)) for last in "01"]
+            self._heads[prompt.static] = self._whole(probes[0][: shared_length(*probes)])
+        return self._heads[prompt.static]
+
+    def encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
+        """The same as `encode` of each."""
+        if not self._cuts:
+            return [self.encode(prompt) for prompt in prompts]
+        cut = [self._cut(self.text(prompt)) for prompt in prompts]
+        self._remember({fragment for fragments in cut for fragment in fragments})
+        return [self._joined(fragments) for fragments in cut]
+
+    @lru_cache(maxsize=256)  # noqa: B019 (a model keeps its tokens as long as it lives)
+    def spellings(self, choices: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+        """For each choice the tokens that spell it, with and without a leading space.
+
+        Raises ModelError, naming the choice, where neither spelling is a single token.
+        """
+        return tuple(self._spellings(choice) for choice in choices)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
+
+    def _whole(self, text: str) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
+
+    def _bare(self, text: str) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _spellings(self, choice: str) -> tuple[int, ...]:
+        # After a line break, because tokenizers of the SentencePiece kind put a space before
+        # text that stands alone.
+        before = self._bare("\n")
+        spelt = [self._bare(f"\n{space}{choice}")[len(before) :] for space in ("", " ")]
+        unknown = self.tokenizer.unk_token_id
+        single = {ids[0] for ids in spelt if len(ids) == 1 and ids[0] != unknown}
+        if not single or not choice.strip():
+            pieces = self.tokenizer.convert_ids_to_tokens(spelt[0])
+            raise ModelError(
+                f"choice {choice!r} is not a single token of model {self.name!r}, which reads it "
+                f"as {' + '.join(map(repr, pieces)) or 'nothing'}"
+            )
+        return tuple(sorted(single))
+
+    def _special_opening(self) -> list[int] | None:
+        """The special tokens before a text; None where some follow it too."""
+        bare, whole = self._bare("0"), self._whole("0")
+        opening = whole[: len(whole) - len(bare)]
+        return opening if opening + bare == whole else None
+
+    def _cut(self, text: str) -> list[str]:
+        fragments, start = [], 0
+        for found in BREAK.finditer(text):
+            at = found.start()
+            place = text[max(start, at - AROUND) : at], text[at + 1 : at + 1 + AROUND]
+            if place not in self._places:
+                self._places[place] = self._try(text, start, at)
+            offset = self._places[place]
+            if offset is not None:
+                fragments.append(text[start : at + offset])
+                start = at + offset
+        return [*fragments, text[start:]]
+
+    def _try(self, text: str, start: int, at: int) -> int | None:
+        """How many characters behind the line break at `at` the text can be cut, if at all.
+
+        Tried out once for each kind of place. That is enough: a tokenizer with local words finds
+        their ends by the few characters around them, and a word's tokens depend on it alone.
+        """
+        end = text.find("\n", at + 1)
+        after = text[at + 1 :] if end < 0 else text[at + 1 : end]
+        backend = self.tokenizer.backend_tokenizer
+        for offset in (1, 0):
+            left, right = text[start : at + offset], "\n"[offset:] + after
+            whole, parts = left + right, (left, right)
+            words = [[w for w, _ in backend.pre_tokenizer.pre_tokenize_str(p)] for p in parts]
+            together = [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(whole)]
+            if together == words[0] + words[1] and self._bare(whole) == [
+                token for part in parts for token in self._bare(part)
+            ]:
+                return offset
+        return None
+
+    def _remember(self, fragments: set[str]) -> None:
+        if len(self._fragments) + len(fragments) > FRAGMENTS:
+            self._fragments.clear()
+        new = [fragment for fragment in fragments if fragment not in self._fragments]
+        backend = self.tokenizer.backend_tokenizer
+        encoded = backend.encode_batch_fast(new, add_special_tokens=False)
+        self._fragments.update((text, one.ids) for text, one in zip(new, encoded, strict=True))
+
+    def _joined(self, fragments: list[str]) -> list[int]:
+        ids = list(self._opening or ())
+        for fragment in fragments:
+            ids += self._fragments[fragment]
+        return ids
+
+
+def has_local_words(tokenizer: Any) -> bool:
+    """Whether the tokenizer first splits text into words, by patterns that do not look back
+    across a line break, and then encodes each word by itself. Only then can lines be apart."""
+    if not getattr(tokenizer, "is_fast", False):
+        return False
+    spec = json.loads(tokenizer.backend_tokenizer.to_str())
+    cutter = spec["pre_tokenizer"] or {}
+    steps = cutter.get("pretokenizers", [cutter])
+    splits = any(step.get("type") == "Split" or step.get("use_regex") for step in steps)
+    local = all(
+        step.get("type") in ("Split", "ByteLevel", "Digits")
+        and not step.get("add_prefix_space")
+        and not LOOKS_FAR_BACK.search(str(step.get("pattern", "")))
+        for step in steps
+    )
+    plain = (spec["normalizer"] or {"type": "NFC"})["type"] == "NFC"
+    return splits and local and plain and spec["model"]["type"] == "BPE"
+
+
+@lru_cache(maxsize=8)
+def load_tokens(folder: Path, name: str, chat: bool) -> Tokens:
+    """The tokenizer in a checkpoint's folder; `name` is how the user called the checkpoint."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
+    except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
+        why = str(error).strip().splitlines()[0]
+        raise ModelError(f"model {name!r}: its tokenizer cannot be loaded: {why}") from error
+    return Tokens(tokenizer, name, chat)

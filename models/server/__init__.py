@@ -1,0 +1,1 @@
+"""A checkpoint of ours behind the protocol that `models.api` speaks."""

@@ -1,0 +1,1 @@
+"""What papers say of themselves, recomputed from their printed tables."""

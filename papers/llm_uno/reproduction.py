@@ -1,0 +1,266 @@
+"""LLM-UNO again: every line of its figures 1, 2, 5 and 6 and of its text, from our own runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from papers.orders import Found, Order, available, read_csv
+from papers.published import Row, exact, frame, not_run, paper, proportion, view
+from pipeline.config.compose import CONF
+from pipeline.tables.figures import save_png
+
+FIGURES = {"solo": "fig5", "coop": "fig6"}
+LOW, HIGH = 0.05, 0.001
+"""The two levels that the paper's bars mark."""
+PROMPTS = {"cloze": "#b3261e", "counterfactual": "#1f5fa8"}
+SEATINGS = {
+    "fig1": ("three_random", "three_rule"),
+    "fig2": ("two_random", "two_rule"),
+}
+PRINT = 0.00005
+"""How far a number with four decimals may lie from the one that it was rounded from."""
+
+
+def reproduce(order: Order) -> Found:
+    """Runs the paper's experiments, `deals` deals a cell. Raises UserError for an unknown model."""
+    here = available(order.models)
+    base = order.run("llm_uno_baselines", "llm_uno_baselines", "quirks=paper")
+    columns = ("experiment", "model", "prompt", "matches", "baseline", "ci_low", "ci_high")
+    parts = [pd.DataFrame(columns=columns)]
+    for experiment in FIGURES if here else ():
+        name = f"llm_uno_{experiment}"
+        sizes = (f"model={','.join(here)}", f"deals={order.deals}")
+        folder = order.run(name, name, "quirks=paper", *sizes)
+        parts.append(read_csv(folder / "summary.csv").assign(experiment=experiment))
+    seats, cells = read_csv(base / "seats.csv"), pd.concat(parts[1:] or parts, ignore_index=True)
+    drawn = order.out / "figures"
+    save_png(figures(seats, cells, order.models), drawn)
+    found = frame(rows(seats, cells, order.models))
+    return Found(found, [view(found)], [drawn])
+
+
+def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> list[Row]:
+    """Every published line, then a line for each cell of a model that the paper does not have.
+
+    seats: seats.csv of llm_uno_baselines. cells: the rows of summary.csv of the other two
+    experiments, with `experiment` solo or coop. models: the models that were asked for.
+    """
+    told = paper("llm_uno")
+    found = [_seat_row(entry, seats) for entry in told["seats"]]
+    found += [_cell_row(entry, cells) for entry in told["cells"]]
+    found += [_gain_row(told["gain"], cells), _significant_row(told, cells)]
+    found += [not_run(told["learned"])]
+    found += _setting_rows(told) + example_rows(told["example"])
+    theirs = {entry["model"] for entry in told["cells"]}
+    for experiment, figure in FIGURES.items():
+        for model in models:
+            for prompt in PROMPTS:
+                measure = "win_rate" if experiment == "solo" else "teammate_win_rate"
+                own = {"id": f"llm_uno.{figure}.{model}.{prompt}.{measure}"}
+                if model not in theirs:
+                    found.append(
+                        _cell_row(
+                            {**own, "experiment": experiment, "model": model, "prompt": prompt},
+                            cells,
+                        )
+                    )
+    return found
+
+
+def _seat_row(entry: dict[str, Any], seats: pd.DataFrame) -> Row:
+    row = seats[(seats["seats"] == entry["seats"]) & (seats["seat"] == entry["seat"])].iloc[0]
+    return proportion(entry, row["wins"], row["games"], row["ci_low"], row["ci_high"])
+
+
+def _cell(entry: dict[str, Any], cells: pd.DataFrame) -> pd.Series[Any] | None:
+    keys = ("experiment", "model", "prompt")
+    same = np.logical_and.reduce([cells[key] == entry[key] for key in keys])
+    found = cells[same & (cells["matches"] > 0)]
+    return None if found.empty else found.iloc[0]
+
+
+def _cell_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
+    row = _cell(entry, cells)
+    if row is None:
+        return not_run(entry)
+    return proportion(entry, row["wins"], row["matches"], row["ci_low"], row["ci_high"])
+
+
+def _gain_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
+    row = _cell(entry, cells)
+    if row is None:
+        return not_run(entry)
+    interval = (row["ci_low"], row["ci_high"])
+    return proportion(entry, row["wins"], row["matches"], *interval, shift=row["baseline"])
+
+
+def _significant_row(told: dict[str, Any], cells: pd.DataFrame) -> Row:
+    """How many of the published solo cells are above the baseline; all must be there to count."""
+    entry = told["significant"]
+    published = [cell for cell in told["cells"] if cell["experiment"] == entry["experiment"]]
+    there = [_cell(cell, cells) for cell in published]
+    if any(row is None for row in there):
+        return not_run(entry)
+    return exact(entry, sum(row["p_value"] < LOW for row in there if row is not None))
+
+
+def _setting_rows(told: dict[str, Any]) -> list[Row]:
+    """The settings that the paper gives, against those of our experiments as they stand."""
+    solo, config = (_yaml(name) for name in ("experiment/llm_uno_solo", "config"))
+    models = {cell["model"] for cell in told["cells"]}
+    ours = {
+        "games_default": solo["deals"],
+        "alpha": config["expect"]["alpha"],
+        "recent_moves_in_prompt": _yaml("prompt/cloze")["moves"],
+        "models": sum((CONF / "model" / f"{model}.yaml").exists() for model in models),
+    }
+    return [exact(entry, ours[entry["id"].rpartition(".")[2]]) for entry in told["settings"]]
+
+
+def _yaml(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))
+    return data
+
+
+def example_rows(example: dict[str, Any]) -> list[Row]:
+    """The sums of Fig. 3 from its printed letters; three roundings and the sum's own."""
+    count = len(example["options"])
+    sums = [0.0] * count
+    for shift, received in enumerate(example["received"]):
+        for place, share in enumerate(received):
+            sums[(shift + place) % count] += share
+    within = (len(example["received"]) + 1) * PRINT
+    pairs = zip(example["sums"], sums, strict=True)
+    return [exact(entry, round(total, 4), within) for entry, total in pairs]
+
+
+def figures(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> dict[str, Figure]:
+    """The paper's figures from our runs: 1, 2 from the scripted seatings, 5, 6 from the models."""
+    drawn = {name: seat_bars(seats, seatings) for name, seatings in SEATINGS.items()}
+    for experiment, name in FIGURES.items():
+        drawn[name] = model_bars(cells[cells["experiment"] == experiment], experiment, models)
+    return {f"llm_uno_{name}": figure for name, figure in drawn.items()}
+
+
+def seat_bars(seats: pd.DataFrame, seatings: Sequence[str]) -> Figure:
+    """Figs. 1 and 2: win rates by seat, a group a seating, the published values as diamonds."""
+    figure, axes = _canvas()
+    printed = {
+        (e["seats"], e["seat"]): e["value"] for e in paper("llm_uno")["seats"] if "value" in e
+    }
+    shades = ("#1f5fa8", "#7fa6d6", "#c9daf0")
+    for group, seating in enumerate(seatings):
+        rows = seats[seats["seats"] == seating]
+        for place, (_, row) in enumerate(rows.iterrows()):
+            at = group + (place - (len(rows) - 1) / 2) * 0.26
+            axes.bar(at, 100 * row["win_rate"], 0.24, color=shades[place])
+            _whisker(axes, at, row)
+            _label(axes, at, row, f"seat {row['seat']}\n{100 * row['win_rate']:.2f}")
+            _published(axes, at, printed.get((seating, row["seat"])))
+        axes.plot([group - 0.45, group + 0.45], [100 / len(rows)] * 2, color="#52606d", ls="--")
+    axes.set_xticks(range(len(seatings)), [name.replace("_", " ") for name in seatings])
+    _scale(axes, [seats[seats["seats"].isin(seatings)]])
+    axes.set_ylabel("wins, % (dashed: equal shares)")
+    return figure
+
+
+def model_bars(cells: pd.DataFrame, experiment: str, models: Sequence[str]) -> Figure:
+    """Figs. 5 and 6: win rates by model and prompt against the dashed baseline; a bar is solid
+    where it is above it by the one-sided z test (p < .05), hatched where it is not."""
+    figure, axes = _canvas()
+    told = [entry for entry in paper("llm_uno")["cells"] if entry["experiment"] == experiment]
+    printed = {(e["model"], e["prompt"]): e["value"] for e in told if "value" in e}
+    names = list(dict.fromkeys([*(entry["model"] for entry in told), *models]))
+    for group, model in enumerate(names):
+        for place, (prompt, colour) in enumerate(PROMPTS.items()):
+            at = group + (place - 0.5) * 0.38
+            wanted = {"experiment": experiment, "model": model, "prompt": prompt}
+            row = _cell(wanted, cells)
+            if row is None:
+                axes.annotate(
+                    "not run",
+                    (at, 0.02),
+                    xycoords=("data", "axes fraction"),
+                    rotation=90,
+                    ha="center",
+                    color="#7b8794",
+                    fontsize=8,
+                )
+            else:
+                _bar(axes, at, row, colour)
+            _published(axes, at, printed.get((model, prompt)))
+    if not cells.empty:
+        axes.axhline(100 * cells["baseline"].iloc[0], color="#1f2933", ls="--", lw=1.2)
+    axes.set_xticks(range(len(names)), names)
+    _scale(axes, [cells], [entry["value"] for entry in told if "value" in entry])
+    axes.set_ylabel(f"wins of seat 1, %{' (helped by the model)' if experiment == 'coop' else ''}")
+    _legend(axes)
+    return figure
+
+
+def _bar(axes: Axes, at: float, row: pd.Series[Any], colour: str) -> None:
+    significant = row["p_value"] < LOW
+    height = 100 * row["win_rate"]
+    if significant:
+        axes.bar(at, height, 0.36, color=colour)
+    else:
+        axes.bar(at, height, 0.36, color="white", edgecolor=colour, hatch="///")
+    _whisker(axes, at, row)
+    mark = "**" if row["p_value"] < HIGH else "*" if significant else ""
+    _label(axes, at, row, f"{height:.2f}{mark}")
+
+
+def _label(axes: Axes, at: float, row: pd.Series[Any], text: str) -> None:
+    axes.annotate(
+        text,
+        (at, 100 * row["ci_high"]),
+        (0, 4),
+        textcoords="offset points",
+        ha="center",
+        fontsize=8,
+        bbox={"color": "white", "pad": 0.6},
+        zorder=4,
+    )
+
+
+def _whisker(axes: Axes, at: float, row: pd.Series[Any]) -> None:
+    axes.plot([at, at], [100 * row["ci_low"], 100 * row["ci_high"]], color="#1f2933", lw=1.2)
+
+
+def _published(axes: Axes, at: float, value: float | None) -> None:
+    if value is not None:
+        axes.plot(at, 100 * value, "D", ms=6, mfc="white", mec="#1f2933", zorder=3)
+
+
+def _scale(axes: Axes, tables: Sequence[pd.DataFrame], further: Sequence[float] = ()) -> None:
+    """The part of the axis where the values lie: bars from 0 would show no difference."""
+    values = [*further]
+    for rows in tables:
+        values += [*rows["ci_low"], *rows["ci_high"]]
+    if values:
+        low, high = 100 * min(values), 100 * max(values)
+        axes.set_ylim(low - 0.35 * (high - low) - 0.5, high + 0.3 * (high - low) + 0.5)
+
+
+def _legend(axes: Axes) -> None:
+    for prompt, colour in PROMPTS.items():
+        axes.bar(np.nan, np.nan, color=colour, label=prompt)
+    axes.bar(np.nan, np.nan, color="white", edgecolor="#52606d", hatch="///", label="p >= .05")
+    axes.plot(np.nan, np.nan, "D", ms=6, mfc="white", mec="#1f2933", ls="", label="published")
+    axes.plot(np.nan, np.nan, color="#1f2933", ls="--", label="baseline")
+    axes.legend(frameon=False, fontsize=8, ncols=5, loc="upper center", bbox_to_anchor=(0.5, 1.12))
+
+
+def _canvas() -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(8.5, 4.2))
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=9)
+    return figure, axes

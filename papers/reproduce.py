@@ -1,0 +1,73 @@
+"""A paper's numbers beside our own: `make reproduce PAPER=llm_uno MODELS=pocket`.
+
+Plays what is missing of the paper's experiments with the given models, and sets every published
+line against it. A model whose weights are not here leaves its lines empty: not_run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from common.disk import write_atomically
+from common.errors import UserError
+from papers.audit import reproduction as audit_papers
+from papers.llm_uno import reproduction as llm_uno
+from papers.orders import Found, Order
+from papers.uno_arena import reproduction as uno_arena
+from pipeline.tables import table
+
+DEALS = 2000
+"""Deals a cell by default: minutes with a small model on a laptop, an interval of +-2.2 points."""
+
+PLAYOUTS = 1000
+"""Playouts an option by default, where a paper judges decisions."""
+
+PAPERS: dict[str, Callable[[Order], Found]] = {
+    "llm_uno": llm_uno.reproduce,
+    "uno_arena": uno_arena.reproduce,
+    "audit": audit_papers.reproduce,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_intermixed_args(arguments)
+    given.out.mkdir(parents=True, exist_ok=True)
+    out = table.console()
+    models = tuple(dict.fromkeys(given.models.split(",")))
+    try:
+        order = Order(models, given.deals, given.playouts, given.out, tuple(given.overrides))
+        found = PAPERS[given.paper](order)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    file = given.out / f"{given.paper}.csv"
+    write_atomically(file, found.table.to_csv(index=False))
+    for view in found.shown:
+        out.print(view)
+        out.print()
+    for path in (*found.folders, file):
+        out.print(f"{'table' if path == file else path.name:<8} {path}", soft_wrap=True)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m papers.reproduce", description="A paper's numbers beside our own."
+    )
+    add = parser.add_argument
+    add("paper", choices=PAPERS, help="what to reproduce")
+    add("--models", default="pocket", help="names from conf/model, with commas")
+    add("--deals", type=int, default=DEALS,
+        help="deals a cell (LLM-UNO: 10,000), in UNO Arena at most the paper's")  # fmt: skip
+    add("--playouts", type=int, default=PLAYOUTS,
+        help="an option, where decisions are judged (default %(default)s)")  # fmt: skip
+    add("--out", type=Path, default=Path("outputs/reproduce"), metavar="DIR")
+    add("overrides", nargs="*", help="further words for each run, as launch=inline")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""UNO Arena (Qin et al. 2024): decision metrics, TUTRI, five players at one table."""

@@ -1,0 +1,117 @@
+"""UNO Arena's tables as blocks of rows: the paper's, and ours from judged output_dirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from papers.orders import read_csv
+from papers.uno_arena.changes import Change, change, ranked, side
+from papers.uno_arena.lines import Line, line, measured, newest, printed, with_names
+from papers.uno_arena.tables import Block
+
+TABLES = ("table2", "table3", "table3_rotated", "table4", "table5")
+FIVE = ("gpt-3.5", "gpt-4", "gemini-pro", "llama2", "chatglm3")
+"""Table 3's models in the order of their seats, by their files in conf/model."""
+VARIANTS = {
+    "tutri": "full",
+    "tutri_no_history": "minus_history",
+    "tutri_no_strategy": "minus_strategy",
+    "vanilla": "vanilla",
+}
+"""Table 5's rows by how the subject, player 1, is asked."""
+SUBJECT, OPPONENT = 1, 0
+Fallbacks = Literal["left_out", "counted"]
+
+
+def paper_block(told: Mapping[str, Any], table: str) -> Block:
+    """The paper's rows; none of Table 3 with rotated seats, which is ours."""
+    if table not in told:
+        return Block("paper", {})
+    found = printed(told, table, "changes") if "changes" in told[table] else {}
+    behind = ".tutri" if table == "table4" else ""
+    changes = {f"{player}{behind}": Change(one.measures) for player, one in found.items()}
+    return Block("paper", printed(told, table), changes, table == "table4")
+
+
+def our_block(
+    folders: Mapping[str, Path], table: str, threshold: float, fallbacks: Fallbacks = "left_out"
+) -> Block:
+    """Our rows of a table; none where nobody has played it. folders: output_dirs by table, and
+    under `five` that of the paper's five models together."""
+    if table not in folders:
+        return Block("ours", {})
+    found = measured(folders[table], threshold, fallbacks)
+    if table in ("table4", "table5"):
+        ranks = ranked(folders[table], threshold, fallbacks)
+        return _against_vanilla(folders[table], table, found, ranks)
+    lines = {}
+    if table == "table2":  # the other player, the same in every cell, is no row
+        found = found[found["player"] == SUBJECT]
+    for _, own in found.groupby(["key", "player"], sort=False):
+        lines[_player(table, own, found)] = line(own)
+    if table == "table3" and "five" in folders:
+        together = measured(folders["five"], threshold, fallbacks)
+        lines |= {str(who): line(own) for who, own in together.groupby("who")}
+    return Block("ours", lines)
+
+
+def _player(table: str, own: pd.DataFrame, found: pd.DataFrame) -> str:
+    """What lines call a player. At a table of five a scripted player is told by the model there."""
+    who, prompt, key = own[["who", "prompt", "key"]].iloc[0]
+    if table == "table2":
+        return str(who)
+    if prompt:
+        return f"{who}.{prompt}"
+    models = found[(found["key"] == key) & (found["prompt"] != "")]["who"]
+    return f"{who}.with_{models.iloc[0]}"
+
+
+def _against_vanilla(folder: Path, table: str, found: pd.DataFrame, ranks: pd.DataFrame) -> Block:
+    """Tables 4 and 5. found: rows of `measured`. ranks: of `ranked`, in the same reading."""
+    subjects = found[found["player"] == SUBJECT].drop_duplicates("key")
+    lines: dict[str, Line] = {}
+    changes: dict[str, Change] = {}
+    for model, own in subjects.groupby("who", sort=False):
+        cells = dict(zip(own["prompt"], own["key"], strict=True))
+        if "tutri" not in cells:
+            continue
+        whole = side(folder, ranks, cells["tutri"], SUBJECT)
+        if table == "table4":
+            lines[f"{model}.vanilla"] = line(_rows(found, cells["tutri"], OPPONENT))
+            lines[f"{model}.tutri"] = line(_rows(found, cells["tutri"], SUBJECT))
+            other = side(folder, ranks, cells["tutri"], OPPONENT)
+            changes[f"{model}.tutri"] = change(whole, other)
+            continue
+        for prompt in (one for one in VARIANTS if one in cells):
+            player = f"{model}.{VARIANTS[prompt]}"
+            lines[player] = line(_rows(found, cells[prompt], SUBJECT))
+            if prompt != "tutri":
+                changes[player] = change(side(folder, ranks, cells[prompt], SUBJECT), whole)
+    return Block("ours", lines, changes, table == "table4")
+
+
+def _rows(found: pd.DataFrame, key: str, player: int) -> pd.DataFrame:
+    return found[(found["key"] == key) & (found["player"] == player)]
+
+
+def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[str]:
+    """The players of a table that an order for these models asks for."""
+    if table == "table2":
+        return [*scripted, *models]
+    if table == "table4":
+        return [f"{model}.{prompt}" for model in models for prompt in ("vanilla", "tutri")]
+    if table == "table5":
+        return [f"{model}.{variant}" for model in models for variant in VARIANTS.values()]
+    seats = [f"{player}.with_{{0}}" for player in ("random", "rule", "search")]
+    seats += ["{0}.vanilla", "{0}.tutri"]
+    return [seat.format(model) for model in models for seat in seats]
+
+
+def traced(folder: Path) -> pd.DataFrame:
+    """traces.csv with `who`, of the cells that count."""
+    stands = with_names(read_csv(folder / "metrics" / "traces.csv", "key", "name"))
+    return stands[stands["key"].isin(newest(folder))]

@@ -1,0 +1,112 @@
+"""How two of UNO Arena's rows differ, paired by deck, in the paper's units.
+
+Differences are in percent: of the win rate and of ODHR@K in points, of ADR@K in percent of its
+span, K - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pandas as pd
+
+from papers.uno_arena.lines import Measure
+from pipeline.judging.metric_rows import OPTIONS
+from pipeline.log.records import read_records
+from pipeline.log.results import read_abouts
+from stats.decisions import SAME, scaled_change
+from stats.intervals import ByDeal
+from stats.intervals import change as paired
+from stats.paired import sign_flip
+
+PERMUTATION_SEED = 0
+SPAN = 100.0
+"""Percent: the most that any of these figures can change."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a line differs from another: by column, and the p-value of the two win rates' paired
+    permutation test on the decks that both played."""
+
+    measures: Mapping[str, Measure]
+    p_value: float = nan
+
+
+@dataclass(frozen=True)
+class Side:
+    """A player of a cell. wins: the share of its games won, by deck. ranks: its decisions that
+    count, with columns deal, options (how many) and rank."""
+
+    wins: pd.Series[float]
+    ranks: pd.DataFrame
+
+
+def change(new: Side, old: Side) -> Change:
+    """How `new` differs from `old`, all intervals paired by deck (`stats.intervals.change`).
+
+    The ranks are those that the playouts gave. Their scatter is in the intervals, where it does
+    not fall out: a decision that both sides met was judged by the same playouts. What noise does
+    on average is not: it pulls every hit rate towards chance, so the true difference is, as a
+    rule, a little larger than the one shown.
+    """
+    a, b = new.wins, old.wins
+    decks = a.index.intersection(b.index).sort_values()
+    a, b = a[decks], b[decks]
+    found = {"WR": _change((SPAN * a, decks), (SPAN * b, decks))}
+    for k in OPTIONS:
+        found[f"ODHR@{k}"] = _change(_hits(new, k), _hits(old, k))
+        found[f"ADR@{k}"] = _change(_places(new, k), _places(old, k))
+    return Change(found, sign_flip(a, b, PERMUTATION_SEED).p_value)
+
+
+def _change(new: ByDeal, old: ByDeal) -> Measure:
+    found, limits = paired(new, old, SPAN)
+    return Measure(found, *limits)
+
+
+def _hits(side: Side, k: int) -> ByDeal:
+    own = side.ranks[side.ranks["options"] == k]
+    return SPAN * (own["rank"] == 1.0), own["deal"]
+
+
+def _places(side: Side, k: int) -> ByDeal:
+    own = side.ranks[side.ranks["options"] == k]
+    return scaled_change(own["rank"], 1.0, k), own["deal"]
+
+
+def ranked(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
+    """The decisions of an output_dir's decisions.jsonl that count, by values from the true cards:
+    columns key, player, deal, options (how many) and rank."""
+    rows = []
+    for line in (folder / "metrics" / "decisions.jsonl").read_bytes().splitlines():
+        one = orjson.loads(line)
+        counts = one["true"]["criticality"] >= threshold - SAME
+        if counts and (fallbacks == "counted" or not one["fallback"]):
+            place = (one["key"], one["player"], one["deal"])
+            rows.append((*place, len(one["options"]), one["true"]["rank"]))
+    return pd.DataFrame(rows, columns=["key", "player", "deal", "options", "rank"])
+
+
+def side(folder: Path, ranks: pd.DataFrame, key: str, player: int) -> Side:
+    """A player of the cell with that key; ranks: of all cells, from `ranked`."""
+    own = ranks[(ranks["key"] == key) & (ranks["player"] == player)]
+    return Side(wins_by_deck(folder, key, player), own)
+
+
+def wins_by_deck(folder: Path, key: str, player: int) -> pd.Series[float]:
+    """The share of its games that a player of a cell won on each deck, by deck. A shared win
+    counts in full."""
+    stem = {about.key: about.stem for about in read_abouts(folder)}[key]
+    won: dict[str, tuple[int, bool]] = {}
+    for record in read_records(folder, stem):
+        returns = record["returns"]
+        seat = (player + record["rotation"]) % len(returns)
+        won[record["match"]] = (record["deal"], returns[seat] > 0)
+    table = pd.DataFrame(won.values(), columns=["deal", "won"])
+    return table.groupby("deal")["won"].mean().astype(np.float64)

@@ -1,0 +1,106 @@
+"""UNO Arena's rows: a player's figures in a table, the paper's and ours.
+
+Units are those of print: WR and ODHR@K in percent, ADR@K a rank from 1 to K.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from papers.orders import read_csv
+from pipeline.log.results import read_abouts
+
+ASKED = re.compile(r"llm\.(?P<model>.+)\.(?P<prompt>\w+)")
+BRACKETS = re.compile(r"\[[^]]*\]")
+"""What was changed in a leaf, behind its name."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure with its 95% interval; nan what is not known."""
+
+    estimate: float
+    low: float = nan
+    high: float = nan
+
+
+@dataclass(frozen=True)
+class Line:
+    """A player's row: measures by column (WR, ODHR@2, ...), and how many decisions of each K they
+    come from. The paper tells neither solo and shared wins nor decisions."""
+
+    games: int
+    measures: Mapping[str, Measure]
+    solo: int | None = None
+    shared: int | None = None
+    decisions: Mapping[int, int] | None = None
+
+
+Lines = Mapping[str, Line]
+"""The rows of one table, by player."""
+
+
+def printed(told: Mapping[str, Any], table: str, part: str = "rows") -> dict[str, Line]:
+    """The paper's rows of a table, or its `changes`, by what a reproduction calls the player."""
+    columns, games = told["columns"], told[table]["games"]
+    return {
+        line_id(told, name): Line(
+            games, {c: Measure(value) for c, value in zip(columns, row, strict=True)}
+        )
+        for name, row in told[table][part].items()
+    }
+
+
+def line_id(told: Mapping[str, Any], name: str) -> str:
+    """GPT-4 TUTRI, as a table has it, is gpt-4.tutri."""
+    if name in told["ids"]:
+        return str(told["ids"][name])
+    model, _, prompt = name.rpartition(" ")
+    return f"{told['ids'][model]}.{prompt.lower()}"
+
+
+def newest(folder: Path) -> set[str]:
+    """The keys of an output_dir's cells that count: of those of one name, changes in brackets left
+    aside, the newest."""
+    return set({BRACKETS.sub("", about.name): about.key for about in read_abouts(folder)}.values())
+
+
+def measured(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
+    """Rows of an output_dir's metrics.csv for the cells that count, with values from the true
+    cards. `who` is a scripted player's name or a model's, `prompt` how it was asked, "" a scripted
+    player."""
+    table = read_csv(folder / "metrics" / "metrics.csv", "key", "values", "name")
+    table = table[
+        (table["threshold"] == threshold)
+        & (table["values"] == "true")
+        & (table["fallbacks"] == fallbacks)
+        & table["key"].isin(newest(folder))
+    ]
+    return with_names(table)
+
+
+def with_names(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with `who` and `prompt`, read from the players' names: a cell's description tells
+    the model and prompt of its subject alone."""
+    plain = table["name"].astype(str).str.replace(BRACKETS, "", regex=True)
+    parts = plain.str.extract(rf"^{ASKED.pattern}$")
+    return table.assign(who=parts["model"].fillna(plain), prompt=parts["prompt"].fillna(""))
+
+
+def line(own: pd.DataFrame) -> Line:
+    """From a player's rows of `measured`, one a number of options."""
+    first = own.iloc[0]
+    found = {"WR": Measure(*(100 * first[f"win_{name}"] for name in ("rate", "low", "high")))}
+    for _, row in own.iterrows():
+        for metric, scale in (("odhr", 100), ("adr", 1)):
+            values = (scale * row[name] for name in (metric, f"{metric}_low", f"{metric}_high"))
+            found[f"{metric.upper()}@{row['options']}"] = Measure(*values)
+    counts = dict(zip(own["options"], own["decisions"], strict=True))
+    return Line(first["games"], found, first["solo_wins"], first["shared_wins"], counts)

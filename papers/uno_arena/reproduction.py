@@ -1,0 +1,200 @@
+"""UNO Arena again: its Tables 2 to 5, the correlations of Fig. 2 and the traces of Fig. 3.
+
+Every table is an experiment of conf/, judged by `pipeline/metrics.py`. Table 4 is played by the
+same matches as the first row of Table 5, in one folder and once; the decks of Fig. 3 are the first
+four of Table 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args
+
+import pandas as pd
+from matplotlib.figure import Figure
+from rich.console import RenderableType
+
+from common.disk import write_atomically
+from common.errors import UserError
+from papers.orders import Found, Order, available, read_csv
+from papers.published import Row, frame, paper, view
+from papers.uno_arena import tables as uno_arena_tables
+from papers.uno_arena.blocks import FIVE, TABLES, Fallbacks, our_block, paper_block, traced, wanted
+from papers.uno_arena.lines import Lines
+from papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
+from papers.uno_arena.tables import Block
+from pipeline.tables.figures import save_png
+from pipeline.tables.metric_figures import heat_map, traces
+from pipeline.tracking.track import add_metrics
+
+SCRIPTED = ("random", "rule", "search", "dqn")
+THRESHOLDS = {"table2": 0.15, "table3": 0.0, "table3_rotated": 0.0, "table4": 0.0, "table5": 0.0}
+"""When a decision counts. Table 5's caption has .15; its first row, which is Table 4's, has 0."""
+DECKS = {"table2": 500, "table3": 200, "table3_rotated": 40, "table5": 100}
+"""The paper's numbers of games; where seats are exchanged, each deck is as many games as seats."""
+TIE, TRACES = "min", 4
+"""The paper's ranks, and the decks of Fig. 3."""
+TITLES = {
+    "table2": "Table 2: against a random player, who moves first",
+    "table3": "Table 3: five players at one table, seats fixed",
+    "table3_rotated": "Table 3 again, everybody in every seat",
+    "table4": "Table 4: TUTRI against vanilla",
+    "table5": "Table 5: TUTRI, whole and without a part, against vanilla",
+}
+
+
+def reproduce(order: Order) -> Found:
+    """Plays, judges and writes everything, at most `deals` decks a table.
+
+    Raises UserError for an unknown model.
+    """
+    here = available(order.models)
+    folders = play(order, here)
+    for folder in dict.fromkeys(folders.values()):
+        judge(order, folder, everybody=folder != folders["table2"])
+    told, tables, drawn = paper("uno_arena"), order.out / "tables", order.out / "figures"
+    blocks = {table: our_block(folders, table, THRESHOLDS[table]) for table in TABLES}
+    stands = traced(folders["table2"])
+    tables.mkdir(exist_ok=True)
+    for table in TABLES:
+        file = tables / f"uno_arena_{table}.csv"
+        write_atomically(file, layout(told, table, folders).to_csv(index=False))
+    save_png(figures(told, blocks, stands, here), drawn)
+    track(folders, blocks["table5"], told["columns"], order.store)
+    found = frame([*rows(told, blocks, stands, order.models)])
+    judged = found[found["verdict"].isin(("agrees", "differs"))]
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in found["verdict"].value_counts().items())
+    return Found(found, [*views(told, blocks), view(judged), counts], [tables, drawn])
+
+
+def play(order: Order, here: Sequence[str]) -> dict[str, Path]:
+    """The output_dir of every table that can be played here; `five` is Table 3 of the paper's own
+    models, where all of them are here."""
+
+    def run(table: str, experiment: str, folder: str, *words: str) -> Path:
+        deals = f"deals={min(DECKS[table], order.deals)}"
+        return order.run(f"uno_arena_{experiment}", f"uno_arena_{folder}", deals, *words)
+
+    models = f"model={','.join(here)}" if here else "model=pocket"
+    agents = f"agent={','.join([*SCRIPTED, 'llm'] if here else SCRIPTED)}"
+    folders = {"table2": run("table2", "table2", "table2", agents, models)}
+    if here:
+        rotated = ("table3_rotated", "table3", "table3_rotated", "rotate=true")
+        folders["table3"] = run("table3", "table3", "table3", models)
+        folders["table3_rotated"] = run(*rotated, models)
+        folders["table4"] = folders["table5"] = run("table5", "table5", "tutri", models)
+    if set(FIVE) <= set(here):
+        seats = [f"seats.{seat}.model={model}" for seat, model in enumerate(FIVE)]
+        folders["five"] = run("table3", "table3", "five", "seats=five_models", *seats)
+    return folders
+
+
+def judge(order: Order, folder: Path, everybody: bool) -> None:
+    """Judges the decisions of everybody, or of the measured players alone as Table 2 has them,
+    unless that was done so since the last match, by as many playouts or more."""
+    if not _judged(order, folder, everybody):
+        thresholds = map(str, sorted(set(THRESHOLDS.values())))
+        options = ["--thresholds", *thresholds, "--tie", TIE, "--traces", str(TRACES)]
+        order.judge(folder, *options, *(["--everybody"] if everybody else []))
+
+
+def _judged(order: Order, folder: Path, everybody: bool) -> bool:
+    found = folder / "metrics" / "metrics.csv"
+    played = max(file.stat().st_mtime for file in (folder / "records").glob("*.jsonl"))
+    if not found.exists() or found.stat().st_mtime <= played:
+        return False
+    table = read_csv(found, "key")
+    if not {"key", "traces"} <= set(table):  # of an older version
+        return False
+    return (
+        set(table["tie"]) == {TIE}
+        and set(THRESHOLDS.values()) <= set(table["threshold"])
+        and bool((table["playouts"] >= order.playouts).all())
+        and bool((table["traces"] >= TRACES).all())
+        and not (everybody and (table.groupby("key")["player"].nunique() == 1).any())
+    )
+
+
+def track(folders: Mapping[str, Path], ablation: Block, columns: Sequence[str], store: str) -> None:
+    """Logs what was judged with the sweeps' MLflow runs, and with those of Table 5 the table of
+    what TUTRI's reflections are worth, ablation.csv."""
+    if "table5" in folders:
+        file = folders["table5"] / "metrics" / "ablation.csv"
+        write_atomically(file, uno_arena_tables.layout(ablation, columns).to_csv(index=False))
+    for folder in dict.fromkeys(folders.values()):
+        try:
+            add_metrics(folder, store)
+        except UserError as error:
+            print(f"warning: {error}")
+
+
+def layout(told: Mapping[str, Any], table: str, folders: Mapping[str, Path]) -> pd.DataFrame:
+    """A table as a file: the paper's rows, then ours at both thresholds, with the decisions that a
+    fallback took left out and counted."""
+    columns = told["columns"]
+    parts = [uno_arena_tables.layout(paper_block(told, table), columns)]
+    readings = product(sorted(set(THRESHOLDS.values())), get_args(Fallbacks))
+    for threshold, fallbacks in readings:
+        block = our_block(folders, table, threshold, fallbacks)
+        about = {"threshold": threshold, "fallbacks": fallbacks}
+        parts.append(uno_arena_tables.layout(block, columns).assign(**about))
+    widest = max(parts, key=lambda part: part.shape[1])
+    whole = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+    return whole[[*widest, *(column for column in whole if column not in widest)]]
+
+
+def rows(
+    told: Mapping[str, Any],
+    blocks: Mapping[str, Block],
+    stands: pd.DataFrame,
+    models: Sequence[str],
+) -> Iterator[Row]:
+    """Every line of uno_arena.csv. models: those that were asked for, here or not."""
+    for table in TABLES:
+        asked = wanted(table, SCRIPTED, models)
+        yield from table_rows(told, table, blocks[table].lines, asked)
+        if table in ("table4", "table5"):
+            yield from change_rows(told, table, blocks[table], asked)
+    yield from correlation_rows(told, {name: blocks[name].lines for name in ("table2", "table3")})
+    yield from trace_rows(told, stands, models)
+
+
+def views(told: Mapping[str, Any], blocks: Mapping[str, Block]) -> Iterator[RenderableType]:
+    for table in TABLES:
+        title = f"{TITLES[table]}; decisions worth {THRESHOLDS[table]:.2f} or more"
+        both = (paper_block(told, table), blocks[table])
+        yield uno_arena_tables.view(title, both, told["columns"])
+
+
+def figures(
+    told: Mapping[str, Any],
+    blocks: Mapping[str, Block],
+    stands: pd.DataFrame,
+    here: Sequence[str],
+) -> dict[str, Figure]:
+    """Fig. 2 from both tables, the paper's and ours, and Fig. 3 of every model that is here."""
+    drawn = {}
+    for table in ("table2", "table3"):
+        for block in (paper_block(told, table), blocks[table]):
+            if block.lines:
+                name = f"uno_arena_fig2_{table}_{block.source}"
+                place = f"Table {table[-1]}, {block.source}"
+                drawn[name] = heat_map(by_player(block.lines), place)
+    for model in here:
+        drawn[f"uno_arena_fig3_{model}"] = traces(duels(stands, model))
+    return drawn
+
+
+def by_player(lines: Lines) -> pd.DataFrame:
+    """Estimates as `heat_map` takes them."""
+    return pd.DataFrame(
+        {"name": player, **{column: one.estimate for column, one in line.measures.items()}}
+        for player, line in lines.items()
+    )
+
+
+def duels(stands: pd.DataFrame, model: str) -> pd.DataFrame:
+    """The rows of the matches that the model takes part in."""
+    return stands[stands["match"].isin(stands[stands["who"] == model]["match"])]

@@ -1,0 +1,142 @@
+"""UNO Arena's lines of a reproduction: every printed figure of its tables and figures, and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import atanh, tanh
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from papers.published import Row, exact, measured, not_run
+from papers.uno_arena.lines import Lines, Measure, printed
+from papers.uno_arena.tables import Block
+from stats.correlation import Correlation, pearson
+from stats.intervals import prediction
+
+WITHIN = 0.01
+"""Correlations are printed with two decimals, one of them cut."""
+ALMOST = 1 - 1e-12
+NOT_CHANGED = {"table4": ".vanilla", "table5": ".full"}
+"""The rows that others are compared with."""
+
+
+def table_rows(
+    told: Mapping[str, Any], table: str, ours: Lines, wanted: Sequence[str]
+) -> Iterator[Row]:
+    """A table's lines: the paper's players, then those of ours that the paper does not have.
+
+    wanted: the players that were asked for; one that was not played is not_run.
+    """
+    theirs = printed(told, table) if table in told else {}
+    for player in dict.fromkeys([*theirs, *ours, *wanted]):
+        for column in told["columns"]:
+            entry: dict[str, Any] = {"id": f"uno_arena.{table}.{player}.{short(column)}"}
+            if player in theirs:
+                line = theirs[player]
+                entry |= {"value": line.measures[column].estimate, "n": line.games}
+            if player in ours:
+                line = ours[player]
+                yield _row(entry, line.measures[column], line.games)
+            else:
+                yield not_run(entry)
+
+
+def change_rows(
+    told: Mapping[str, Any], table: str, ours: Block, wanted: Sequence[str]
+) -> Iterator[Row]:
+    """A table's brackets, as `table_rows`. A whole TUTRI's line bears its model's name alone."""
+    theirs = printed(told, table, "changes")
+    found = {name(player): player for player in ours.changes}
+    asked = [name(player) for player in wanted if not player.endswith(NOT_CHANGED[table])]
+    for player in dict.fromkeys([*theirs, *found, *asked]):
+        for column in told["columns"]:
+            entry: dict[str, Any] = {"id": f"uno_arena.{table}.{player}.delta_{short(column)}"}
+            if player in theirs:
+                line = theirs[player]
+                entry |= {"value": line.measures[column].estimate, "n": line.games}
+            if player in found:
+                change = ours.changes[found[player]]
+                yield _row(entry, change.measures[column], ours.lines[found[player]].games)
+            else:
+                yield not_run(entry)
+
+
+def name(player: str) -> str:
+    return player.removesuffix(".tutri")
+
+
+def _row(entry: dict[str, Any], found: Measure, games: int) -> Row:
+    return measured(entry, found.estimate, found.low, found.high, games)
+
+
+def short(column: str) -> str:
+    """ODHR@2 is odhr2."""
+    return column.lower().replace("@", "")
+
+
+def correlation_rows(told: Mapping[str, Any], ours: Mapping[str, Lines]) -> Iterator[Row]:
+    """Fig. 2: the paper's correlations, which are what its own tables give, and those over our
+    players. ours: the lines of table2 and table3. `n` is a number of players.
+    """
+    claim = told["correlations"]
+    there = ours[claim["table"]]
+    theirs = printed(told, claim["table"])
+    for column in told["columns"][1:]:
+        entry = {"id": f"uno_arena.fig2.pearson.wr_{short(column)}"}
+        if column in claim["strongest"]:
+            entry |= {"value": claim["strongest"][column]}
+        if theirs.keys() <= there.keys():
+            again = correlation({player: there[player] for player in theirs}, column)
+            yield _correlated(entry, again, len(theirs))
+        else:
+            yield not_run(entry)
+    for table, lines in ours.items():
+        for column, value in claim["strongest"].items():
+            entry = {"id": f"uno_arena.fig2.printed.{table}.wr_{short(column)}", "value": value}
+            yield exact(entry, correlation(printed(told, table), column).estimate, WITHIN)
+        for column in told["columns"][1:] if lines else ():
+            entry = {"id": f"uno_arena.fig2.ours.{table}.wr_{short(column)}"}
+            yield _correlated(entry, correlation(lines, column), 0)
+
+
+def correlation(lines: Lines, column: str) -> Correlation:
+    """Of the win rate with another column, over players."""
+    wins, other = (
+        [line.measures[side].estimate for line in lines.values()] for side in ("WR", column)
+    )
+    return pearson(wins, other)
+
+
+def _correlated(entry: dict[str, Any], found: Correlation, players: int) -> Row:
+    """Judged where atanh(r) is about normal; its variance goes by the players less three."""
+    value = entry.get("value", np.nan)
+    row = measured({"id": entry["id"]}, found.estimate, found.low, found.high, found.n)
+    if np.isnan([value, found.estimate, found.low]).any():
+        return Row(**{**vars(row), "published": value})
+    middle, *limits = (atanh(np.clip(r, -ALMOST, ALMOST)) for r in (found[0], *found[2:]))
+    low, high = prediction(middle, (limits[0], limits[1]), found.n - 3, players - 3)
+    agrees = tanh(low) <= value <= tanh(high)
+    return Row(**{**vars(row), "published": value, "verdict": "agrees" if agrees else "differs"})
+
+
+def trace_rows(
+    told: Mapping[str, Any], stands: pd.DataFrame, wanted: Sequence[str]
+) -> Iterator[Row]:
+    """Fig. 3: what its text tells of decks that nobody else has, then on each deck of ours the
+    steepest fall of a model's chance to win from one ply to the next, in points, and what the
+    random player gained there.
+
+    stands: traces.csv with `who`, two players a match.
+    """
+    yield from map(not_run, told["fig3"])
+    for model in wanted:
+        matches = stands[stands["who"] == model]
+        for number, (match, own) in enumerate(matches.groupby("match", sort=False), 1):
+            other = stands[(stands["match"] == match) & (stands["who"] != model)]
+            falls, rises = (100 * side["true"].diff().to_numpy() for side in (own, other))
+            at = int(np.nanargmin(falls)) if len(falls) > 1 else 0
+            start = f"uno_arena.fig3.{model}.deck{number}"
+            for name, value in (("largest_drop", -falls[at]), ("random_gain_there", rises[at])):
+                yield measured({"id": f"{start}.{name}"}, value, np.nan, np.nan, 1)

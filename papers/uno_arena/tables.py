@@ -1,0 +1,134 @@
+"""UNO Arena's Tables 2 to 5 as it lays them out, the paper's rows over ours, for files and eyes.
+
+Best and second best of a column are found in the rows themselves, apart for the paper's and for
+ours, and in Table 4 for each model: a low ADR is good, of the others a high value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any
+
+import pandas as pd
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from papers.uno_arena.changes import Change
+from papers.uno_arena.lines import Line, Lines
+from pipeline.tables.table import number, p_value
+from stats.multiple import holm
+
+STYLES = {"best": "bold", "second": "underline"}
+Marks = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of one source. changes: by player, what stands in brackets behind its row. paired:
+    whether each model's rows are marked by themselves."""
+
+    source: str
+    lines: Lines
+    changes: Mapping[str, Change] = field(default_factory=dict)
+    paired: bool = False
+
+    def marks(self) -> Marks:
+        if not self.paired:
+            return marks(self.lines)
+        models = dict.fromkeys(player.rpartition(".")[0] for player in self.lines)
+        own = (
+            {p: one for p, one in self.lines.items() if p.rpartition(".")[0] == m} for m in models
+        )
+        return {player: found for lines in own for player, found in marks(lines).items()}
+
+    def corrected(self) -> dict[str, float]:
+        """Holm's p of the changes, over all of them."""
+        found = holm([one.p_value for one in self.changes.values()])
+        return dict(zip(self.changes, found.tolist(), strict=True))
+
+
+def marks(lines: Lines) -> Marks:
+    """Which columns each player is best or second best in. Equal values share a place; a player
+    alone has none."""
+    found: dict[str, dict[str, str]] = {player: {} for player in lines}
+    columns = next(iter(lines.values())).measures if lines else {}
+    for column in columns:
+        sign = 1 if column.startswith("ADR") else -1
+        values = {p: sign * one.measures[column].estimate for p, one in lines.items()}
+        places = sorted({value for value in values.values() if not isnan(value)})[:2]
+        for player, value in values.items():
+            if len(places) > 1 and value in places:
+                found[player][column] = ("best", "second")[places.index(value)]
+    return found
+
+
+def layout(block: Block, columns: Sequence[str]) -> pd.DataFrame:
+    """The block as a file has it."""
+    rows = []
+    placed, corrected = block.marks(), block.corrected()
+    for player, line in block.lines.items():
+        row: dict[str, Any] = {"source": block.source, "player": player, "games": line.games}
+        row |= {"solo_wins": line.solo, "shared_wins": line.shared}
+        for column in columns:
+            row |= _cells(column, line)
+        for place in STYLES:
+            row[place] = " ".join(c for c in columns if placed[player].get(c) == place)
+        if player in block.changes:
+            row |= _changes(block.changes[player], columns)
+            row["p_holm"] = corrected[player]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _cells(column: str, line: Line) -> dict[str, Any]:
+    found = line.measures[column]
+    cells: dict[str, Any] = {column: found.estimate}
+    if line.decisions is not None:
+        cells |= {f"{column}_low": found.low, f"{column}_high": found.high}
+        if column.startswith("ODHR"):
+            k = column.partition("@")[2]
+            cells[f"decisions@{k}"] = line.decisions.get(int(k), 0)
+    return cells
+
+
+def _changes(change: Change, columns: Sequence[str]) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for column in columns:
+        found = change.measures[column]
+        cells[f"delta_{column}"] = found.estimate
+        cells |= {f"delta_{column}_low": found.low, f"delta_{column}_high": found.high}
+    return {**cells, "p_value": change.p_value}
+
+
+def view(title: str, blocks: Sequence[Block], columns: Sequence[str]) -> RenderableType:
+    """The table for a terminal of 100 columns: bold is best, underlined second best."""
+    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    tested = any(not isnan(one.p_value) for block in blocks for one in block.changes.values())
+    shown.add_column("player", overflow="fold", max_width=26)
+    for heading in ("games", "solo", "shared", *columns, *(("p Holm",) if tested else ())):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for block in filter(lambda block: block.lines, blocks):
+        shown.add_row(Text(block.source, style="dim"))
+        placed, corrected = block.marks(), block.corrected()
+        for player, line in block.lines.items():
+            cells = [_cell(c, line, placed[player].get(c, "")) for c in columns]
+            shown.add_row(player, str(line.games), _count(line.solo), _count(line.shared), *cells)
+            if player in block.changes:
+                change = block.changes[player].measures
+                brackets = [number(change[c].estimate, "+.2f") for c in columns]
+                p = [p_value(corrected[player])] if tested else []
+                shown.add_row("", "", "", "", *(Text(b, style="dim") for b in brackets), *p)
+    return Group(Text(title, style="bold"), shown)
+
+
+def _cell(column: str, line: Line, mark: str) -> Text:
+    value = line.measures[column].estimate
+    text = number(value, ".4f" if column.startswith("ADR") else ".2f")
+    return Text(text, style=STYLES.get(mark, ""))
+
+
+def _count(count: int | None) -> str:
+    return "" if count is None else str(count)

@@ -1,0 +1,157 @@
+"""Stopping a cell before its last deal, by what its gap-free deals show so far.
+
+`stop=sprt` tests raw wins: above the baseline, or not as good as `expect.win_rate`. The error
+rate `expect.alpha` is split evenly between the cells. `stop=precision` goes on until the
+confidence sequence of the adjusted win rate (of the raw one where nothing can be adjusted) is no
+wider than +- `expect.half_width`. Where a rule stops depends on the deals in order alone: matches
+that were under way when it did are kept in the log and left out of the tables, and the same
+command again stops at the same deal. The verdicts are kept in <output_dir>/stop.json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common.disk import write_atomically
+from common.errors import UserError
+from pipeline.config.read import SweepConfig
+from pipeline.judging import luck
+from pipeline.log.records import Log, read_lines
+from pipeline.log.results import About, CellResults, collect
+from pipeline.plan.cells import Cell, Plan
+from stats.sequential import Stop, precision, sprt
+
+SOON = 10
+"""Deals between two looks while few are played; later a twentieth of those that are."""
+
+
+def check(sweep: SweepConfig, abouts: Sequence[About]) -> None:
+    """Raises UserError where the rule cannot be followed."""
+    if sweep.stop != "sprt":
+        return
+    for about in abouts:
+        if about.baseline is None:
+            raise UserError(f"stop=sprt tests against a baseline, and {about.name} has none")
+        if about.rotations > 1:
+            raise UserError("stop=sprt takes one match a deal; use stop=precision with rotate=true")
+        if about.baseline.rate >= sweep.expect.win_rate:
+            raise UserError(
+                f"stop=sprt needs expect.win_rate above the baseline of {about.name}, "
+                f"{about.baseline.rate:.3f}, got {sweep.expect.win_rate:g}"
+            )
+
+
+def decide(
+    folder: Path, cell: Cell, result: CellResults, sweep: SweepConfig, cells: int
+) -> Stop | None:
+    """Where the rule stops the cell, in deals from the first one on; None where it does not."""
+    deals, wins = result.win_rates()
+    if sweep.stop == "sprt":
+        assert result.about.baseline is not None
+        expect, rate = sweep.expect, result.about.baseline.rate
+        stop = sprt(wins.tolist(), rate, expect.win_rate, expect.alpha / cells, 1 - expect.power)
+    elif sweep.stop == "precision":
+        values, null = judged(folder, cell, result, sweep.seed)
+        stop = precision(values, null, sweep.expect.half_width, sweep.expect.alpha)
+    else:
+        return None
+    return stop and replace(stop, deals=int(deals[stop.deals - 1]) + 1)
+
+
+def judged(folder: Path, cell: Cell, result: CellResults, seed: int) -> tuple[list[float], float]:
+    """Each deal's adjusted win rate, or its raw one, in order; and the baseline's, or infinity."""
+    base = result.about.baseline
+    null = base.rate if base else np.inf
+    luck.adjust(folder, [cell], [result], seed)
+    kept = luck.read(folder, result.about)
+    if kept is None or kept.reason or base is None:
+        return result.win_rates()[1].tolist(), null
+    values: dict[int, list[float]] = {}
+    for outcome in result.outcomes:
+        value = base.rate + kept.advantages[outcome.match]
+        values.setdefault(outcome.deal, []).append(value)
+    return [float(np.mean(values[deal])) for deal in sorted(values)], null
+
+
+@dataclass
+class Watch:
+    """Looks at the cells of a sweep while they are played."""
+
+    sweep: SweepConfig
+    plan: Plan
+    abouts: Sequence[About]
+    log: Log
+    stopped: set[str] = field(default_factory=set)
+    _ended: Counter[str] = field(default_factory=Counter)
+    _next: dict[str, int] = field(default_factory=dict)
+
+    def note(self, key: str) -> None:
+        """A match of the cell has ended, in the log or set aside."""
+        self._ended[key] += 1
+        if self.sweep.stop == "fixed" or key in self.stopped:
+            return
+        if self._ended[key] >= self._next.setdefault(key, SOON):
+            self._next[key] = self._ended[key] + max(SOON, self._ended[key] // 20)
+            self.look(key)
+
+    def look(self, key: str) -> None:
+        """Stops the cell if its rule does."""
+        if self.sweep.stop == "fixed":
+            return
+        at = next(at for at, cell in enumerate(self.plan.cells) if cell.key == key)
+        self.log.sync()
+        aside = read_lines(self.log.folder, "set_aside")
+        (result,) = collect([self.abouts[at]], self.log.outcomes, aside, self.plan.deals)
+        cells = len(self.plan.cells)
+        if decide(self.log.folder, self.plan.cells[at], result, self.sweep, cells):
+            self.stopped.add(key)
+
+
+def settle(
+    folder: Path, cells: Sequence[Cell], results: Sequence[CellResults], sweep: SweepConfig
+) -> list[CellResults]:
+    """Writes down where every cell stopped, and cuts the results there."""
+    path = folder / "stop.json"
+    if sweep.stop == "fixed":
+        path.unlink(missing_ok=True)
+        return list(results)
+    stops = {
+        cell.key: decide(folder, cell, result, sweep, len(cells))
+        for cell, result in zip(cells, results, strict=True)
+    }
+    kept = {key: stop and asdict(stop) for key, stop in stops.items()}
+    about = {"rule": sweep.stop, **asdict(sweep.expect)}
+    write_atomically(path, json.dumps({**about, "cells": kept}))
+    return cut(folder, results)
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """What `settle` wrote down; empty where every deal was played as planned."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "stop.json").read_text())
+    except FileNotFoundError:
+        return {}
+    return found
+
+
+def cut(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
+    """The results without the deals after a cell's stop."""
+    stops: Mapping[str, Any] = read(folder).get("cells", {})
+    return [_cut(result, stops.get(result.about.key)) for result in results]
+
+
+def _cut(result: CellResults, stop: Mapping[str, Any] | None) -> CellResults:
+    if stop is None or stop["deals"] >= result.complete_deals:
+        return result
+    kept = result.outcomes.first(stop["deals"])
+    places = stop["deals"] * result.about.rotations
+    return replace(
+        result, outcomes=kept, complete_deals=stop["deals"], set_aside=places - len(kept)
+    )

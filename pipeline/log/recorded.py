@@ -1,0 +1,36 @@
+"""What a folder says that its records were played with: a cell's description, its game again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from games.base import Game
+from pipeline.config.nodes import build
+
+
+def recorded_cell(folder: Path, key: str) -> dict[str, Any]:
+    for path in (folder / "cells").glob(f"*{key}.json"):
+        cell: dict[str, Any] = json.loads(path.read_text())
+        return cell
+    raise UserError(f"{folder / 'cells'} has lost the description of cell {key}")
+
+
+def recorded_game(described: Mapping[str, Any]) -> Game[Any]:
+    settings = {key: value for key, value in described.items() if key not in ("class", "num_seats")}
+    leaf = {"_target_": described["class"], **settings}
+    game: Game[Any] = build(leaf, "game", (), num_seats=described["num_seats"])
+    return game
+
+
+def player_name(described: Mapping[str, Any]) -> str:
+    """What a player is, in a few words: its class and what sets it apart."""
+    agent = described["agent"]
+    words = [agent["class"].rpartition(".")[2]]
+    if "method" in agent:
+        words.append(agent["method"]["class"].rpartition(".")[2])
+    words += [str(value) for key, value in agent.items() if key not in ("class", "method")]
+    return " ".join(words)

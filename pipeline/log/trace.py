@@ -1,0 +1,101 @@
+"""How a decision came about: what every prompt of it gave each answer, and what that adds up to.
+
+A trace is read off a record alone, without the model or the prompting method: which option an
+answer word stood for is read from the lines of the prompt as it was sent ("A) green 2").
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+LETTERED = re.compile(r"^(\w+)\) (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer word, the probability that it got, and which option it stood for in its prompt, as
+    an index, if it stood for one."""
+
+    word: str
+    probability: float
+    option: int | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One prompt as it was sent, and its answers: words with their chances, or written text."""
+
+    prompt: str
+    answers: tuple[Answer, ...]
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A decision: its prompts in order, and for each option its score (None without one)."""
+
+    asked: tuple[Asked, ...]
+    options: tuple[str, ...]
+    scores: tuple[float | None, ...]
+    chosen: int
+
+    def lines(self) -> list[str]:
+        """The trace as text: each prompt's answers, the scores, the choice."""
+        said = [
+            line for number, asked in enumerate(self.asked) for line in self._said(number, asked)
+        ]
+        scored = [
+            f"{'->' if number == self.chosen else '  '} {option}"
+            + (f"  {score:+.4f}" if score is not None else "")
+            for number, (option, score) in enumerate(zip(self.options, self.scores, strict=True))
+        ]
+        return said + scored
+
+    def _said(self, number: int, asked: Asked) -> Iterator[str]:
+        if asked.text is not None:
+            yield f"[{number}] wrote {asked.text!r}"
+        for answer in asked.answers:
+            meant = "" if answer.option is None else f" -> {self.options[answer.option]}"
+            yield f"[{number}] {answer.word} {answer.probability:.4f}{meant}"
+
+
+def trace(decision: Mapping[str, Any], statics: Mapping[str, str]) -> Trace:
+    """The trace of one decision of a record, as `pipeline.play.match` writes it."""
+    options = tuple(decision["options"])
+    scores = tuple(decision["scores"]) or (None,) * len(options)
+    asked = tuple(
+        one for exchange in decision["asked"] for one in _prompts(exchange, statics, options)
+    )
+    return Trace(asked, options, scores, decision["chosen"])
+
+
+def _prompts(
+    exchange: Mapping[str, Any], statics: Mapping[str, str], options: Sequence[str]
+) -> Iterator[Asked]:
+    static, shared, cue = statics[exchange["static"]], exchange["shared"], exchange["cue"]
+    end = cue + "".join(reply + told + cue for reply, told in exchange.get("turns", ()))
+    if "branches" not in exchange:
+        yield Asked(static + shared + end, (), exchange["text"])
+        return
+    for number, branch in enumerate(exchange["branches"]):
+        lettered = dict(LETTERED.findall(shared + branch))
+        answers = []
+        for place, word in enumerate(exchange["choices"]):
+            logprob = exchange["logprobs"][number][place]
+            chance = 0.0 if logprob is None else math.exp(logprob)
+            answers.append(
+                Answer(word, chance, _meant(lettered.get(word), number + place, options))
+            )
+        yield Asked(static + shared + branch + end, tuple(answers))
+
+
+def _meant(named: str | None, guess: int, options: Sequence[str]) -> int | None:
+    """Which option a prompt's line names; of equal ones that which a rotated list has there."""
+    if named is None or named not in options:
+        return None
+    guess %= len(options)
+    return guess if options[guess] == named else list(options).index(named)

@@ -1,0 +1,39 @@
+"""Sizing a sweep before it runs: `python -m pipeline.plan model=llama70b --hardware 8xH100`.
+
+A command like those that lie straight in `pipeline/`; it has its place here because the room has
+its name. Nothing imports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.sizing.planner import EFFICIENCY, show
+from pipeline.tables.table import console
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.plan",
+        description="What a sweep needs: memory, shards, replicas, decisions, tokens, hours.",
+        epilog="All other arguments are those of pipeline.run.",
+    )
+    parser.add_argument("--hardware", required=True, help="such as 8xH100, 2xA100-40, 16xcpu")
+    parser.add_argument(
+        "--efficiency", type=float, default=EFFICIENCY, help="share of the data sheet's rate"
+    )
+    given, overrides = parser.parse_known_args(arguments)
+
+    def plan(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        show(console(), cells, sweep, given.hardware, given.efficiency)
+        return 0
+
+    return compose(overrides, plan)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

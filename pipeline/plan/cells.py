@@ -1,0 +1,117 @@
+"""One frozen plan: cells with their players built, and the matches to play.
+
+A cell's key is a hash of all that can change its matches, and of nothing that cannot. A match's
+id adds the seed, the deal and the rotation. Neither seeds anything: see `chance.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from agents.base import Agent, Goal
+from games.base import Game
+from models.base import ModelSource
+
+SCHEMA = 1
+"""Version of the record format and of what a match id covers."""
+
+
+@dataclass(frozen=True)
+class Player:
+    """Who takes part, wherever seated: an agent, the model it asks (if any), and its goal."""
+
+    name: str
+    agent: Agent
+    model: ModelSource | None
+    helps: int | None
+
+    def goal(self, rotation: int, num_seats: int) -> Goal:
+        """The goal in a rotation that has moved every player `rotation` seats on."""
+        return Goal(None if self.helps is None else (self.helps + rotation) % num_seats)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row of the table: a game, its players, and the one whose wins are counted.
+
+    Player i sits in seat i, or in seat (i + r) mod num_seats in rotation r of a rotated cell.
+    """
+
+    experiment: str
+    labels: Mapping[str, str]
+    game: Game[Any]
+    players: tuple[Player, ...]
+    subject: int
+    measured: int
+    rotate: bool
+    ask_forced: bool
+    baseline: str | None
+    identity: Mapping[str, Any]
+
+    @cached_property
+    def key(self) -> str:
+        return digest(self.identity)
+
+    @cached_property
+    def name(self) -> str:
+        """What distinguishes the cell to a person, fit for a file name."""
+        labels = self.labels
+        parts = [labels["game"], labels["seats"], self.players[self.subject].name]
+        return "-".join("".join(c if c.isalnum() or c in "._" else "_" for c in p) for p in parts)
+
+    @property
+    def stem(self) -> str:
+        return stem(self.name, self.key)
+
+    @property
+    def rotations(self) -> range:
+        return range(len(self.players) if self.rotate else 1)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One match to play: a deal and a rotation of a cell."""
+
+    cell: str
+    deal: int
+    rotation: int
+    match: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a sweep and how many deals each is to play, the same ones for all."""
+
+    cells: tuple[Cell, ...]
+    deals: int
+    seed: int
+
+    def tasks(self) -> Iterator[Task]:
+        """Every match in deal order, so that all cells share the deals played so far."""
+        for deal in range(self.deals):
+            for cell in self.cells:
+                for rotation in cell.rotations:
+                    match = digest([cell.key, self.seed, deal, rotation])
+                    yield Task(cell.key, deal, rotation, match)
+
+    @property
+    def sources(self) -> tuple[ModelSource, ...]:
+        """Every model that the plan needs, once."""
+        players = (player for cell in self.cells for player in cell.players)
+        return tuple(dict.fromkeys(player.model for player in players if player.model is not None))
+
+
+def stem(name: str, key: str) -> str:
+    """What a cell's files are called, without their ending."""
+    return f"{name[:100]}-{key}"
+
+
+def digest(data: Any) -> str:
+    """16 hex digits of the SHA-256 of `data` as canonical JSON."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""How matches are played: coroutines, what answers them, and who plays which."""

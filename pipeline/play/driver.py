@@ -1,0 +1,287 @@
+"""The driver's loop: leases matches to workers in deal order and takes in what they finish.
+
+It knows workers only as things that play a lease and answer with a future;
+`pipeline/launch/cluster.py` has two kinds. A lease that a worker takes with it when it dies goes
+to another one. A match that fails three times the same way is set aside: it neither stops the
+others nor counts as a loss.
+
+When all is leased, idle workers also play what others still hold, so that nobody waits for a slow
+or hanging one. Whoever is first counts; a match's further replies are dropped. A worker that holds
+leases and says nothing for longer than `patience` is restarted, and has then lost them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import queue
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from common.errors import Halted, UserError, WorkerLost
+from pipeline.log.events import event
+from pipeline.plan.cells import Task
+from pipeline.play.scheduler import Finished
+
+TRIES = 3
+AHEAD = 3
+"""Leases that a worker holds: enough that it never waits for the driver."""
+LOSSES = 10
+"""Leases lost in a row after which a worker gets no more."""
+TICK_SECONDS = 0.2
+
+
+class Worker(Protocol):
+    """Something that plays leases. Its futures end with the results or with WorkerLost."""
+
+    def play(self, lease: Sequence[Task]) -> Future[list[Finished]]: ...
+
+    def restart(self) -> None:
+        """Ends all that it does: its leases end with WorkerLost. It may be given new ones."""
+        ...
+
+
+class Arrivals:
+    """Where the workers' futures put themselves once they are done, from whatever thread."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[Future[list[Finished]]] = queue.SimpleQueue()
+
+    def put(self, future: Future[list[Finished]]) -> None:
+        self._queue.put(future)
+
+    def wait(self, seconds: float) -> list[Future[list[Finished]]]:
+        """All that are there; waits at most so long for the first."""
+        found = []
+        try:
+            found.append(self._queue.get(timeout=seconds))
+            while True:
+                found.append(self._queue.get_nowait())
+        except queue.Empty:
+            return found
+
+
+@dataclass(eq=False)
+class _Hand:
+    """A worker, what it holds, how many leases it has lost since it last kept one, and when it
+    was last heard of."""
+
+    worker: Worker
+    held: int = 0
+    alone: bool = False
+    lost: int = 0
+    heard: float = 0.0
+
+    @property
+    def room(self) -> bool:
+        """Whether it may hold one more; after a loss it proves itself with one at a time."""
+        if self.alone or self.lost >= LOSSES:
+            return False
+        return self.held < (1 if self.lost else AHEAD)
+
+
+@dataclass(frozen=True)
+class _Lease:
+    hand: _Hand
+    tasks: Sequence[Task]
+    alone: bool
+
+
+@dataclass
+class _Open:
+    """A match that has not ended: how many workers hold it, and how often it failed how."""
+
+    holders: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Driver:
+    """Plays tasks on workers.
+
+    lease: how many matches a worker is given at a time.
+    finished, set_aside: told of every task's end, once; tick: called every TICK_SECONDS, and when
+        all has ended.
+    patience: seconds that a worker with leases may be silent; None: for ever.
+    """
+
+    workers: Sequence[Worker]
+    lease: int
+    finished: Callable[[Finished], None]
+    set_aside: Callable[[Task, str], None]
+    tick: Callable[[], None]
+    arrivals: Arrivals = field(default_factory=Arrivals)
+    clock: Callable[[], float] = time.monotonic
+    patience: float | None = None
+
+    def __post_init__(self) -> None:
+        self._hands = [_Hand(worker) for worker in self.workers]
+        self._hungry = dict.fromkeys(self._hands)
+        self._open: dict[str, _Open] = {}
+        self._held: dict[Future[list[Finished]], _Lease] = {}
+        self._twins: dict[Future[list[Finished]], Future[list[Finished]]] = {}
+        self._twinless: OrderedDict[Future[list[Finished]], _Lease] = OrderedDict()
+        self._again: deque[Task] = deque()
+        self._suspects: deque[Task] = deque()
+        self._all_leased = False
+        self._halted: Halted | None = None
+
+    def run(self, tasks: Iterator[Task]) -> None:
+        """Plays every task to a record or sets it aside. Raises Halted where a model answers no
+        more, and UserError where no worker is left that keeps its leases."""
+        ticked = self.clock()
+        while True:
+            self._supply(tasks)
+            if self._all_leased and not self._open:
+                self.tick()
+                return
+            if not self._held:
+                raise UserError(
+                    f"every worker was lost {LOSSES} times in a row; see Ray's logs for why, and "
+                    "run the same command again to go on"
+                )
+            for future in self.arrivals.wait(TICK_SECONDS):
+                self._take_in(future)
+            if self._halted is not None:
+                raise self._halted
+            if self.clock() - ticked >= TICK_SECONDS:
+                self._rouse()
+                self.tick()
+                ticked = self.clock()
+
+    def _rouse(self) -> None:
+        """Restarts the workers that have been silent for too long."""
+        if self.patience is None:
+            return
+        for hand in {lease.hand: None for lease in self._held.values()}:
+            silent = self.clock() - hand.heard
+            if silent > self.patience:
+                event("worker restarted", logging.WARNING, silent_seconds=round(silent))
+                hand.heard = self.clock()
+                hand.worker.restart()
+
+    def _supply(self, tasks: Iterator[Task]) -> None:
+        """Gives each worker with room one lease after the other, while there is what to give."""
+        given = list(self._hungry)
+        while given:
+            given = [hand for hand in given if self._give(hand, tasks)]
+        self._hungry = {hand: None for hand in self._hungry if hand.room}
+
+    def _give(self, hand: _Hand, tasks: Iterator[Task]) -> bool:
+        """Gives the worker one more lease if it has room and there is one."""
+        if not hand.room:
+            return False
+        fresh = list(itertools.islice(self._next(tasks), self.lease))
+        if fresh:
+            self._grant(hand, fresh)
+        elif not hand.held and self._suspects and self._trusted(hand):
+            self._grant(hand, [self._suspects.popleft()], alone=True)
+        else:
+            return not hand.held and self._copy(hand)
+        return True
+
+    def _copy(self, hand: _Hand) -> bool:
+        """Lets an idle worker play what is left of the oldest lease that only one plays."""
+        while self._twinless:
+            first, lease = self._twinless.popitem(last=False)
+            left = [task for task in lease.tasks if self._may_be_copied(task)]
+            if left:
+                second = self._grant(hand, left)
+                del self._twinless[second]
+                self._twins.update({first: second, second: first})
+                return True
+        return False
+
+    def _next(self, tasks: Iterator[Task]) -> Iterator[Task]:
+        """What is to be played again, then what is new."""
+        while self._again:
+            yield self._again.popleft()
+        for task in tasks:
+            self._open[task.match] = _Open()
+            yield task
+        self._all_leased = True
+
+    def _trusted(self, hand: _Hand) -> bool:
+        """Whether a loss would tell more of the match than of the worker: no other is better."""
+        return not hand.lost or all(hand.lost <= other.lost for other in self._hands)
+
+    def _may_be_copied(self, task: Task) -> bool:
+        """Whether the match has not ended, and is not about to become a suspect."""
+        match = self._open.get(task.match)
+        return match is not None and match.failures.total() < TRIES - 1
+
+    def _grant(
+        self, hand: _Hand, tasks: Sequence[Task], alone: bool = False
+    ) -> Future[list[Finished]]:
+        """Leases the tasks. A suspect, which has failed or lost its worker twice, is alone with
+        its worker: if it takes that down once more, it takes no other match along."""
+        for task in tasks:
+            self._open[task.match].holders += 1
+        if not hand.held:
+            hand.heard = self.clock()
+        hand.held += 1
+        hand.alone = alone
+        future = hand.worker.play(tasks)
+        self._held[future] = _Lease(hand, tasks, alone)
+        if not alone:
+            self._twinless[future] = self._held[future]
+        future.add_done_callback(self.arrivals.put)
+        return future
+
+    def _take_in(self, future: Future[list[Finished]]) -> None:
+        """Ends a lease: each of its tasks by its result, or by what became of the worker."""
+        lease = self._held.pop(future, None)
+        if lease is None:
+            return  # delivered twice
+        self._twinless.pop(future, None)
+        twin = self._twins.pop(future, None)
+        if twin is not None:
+            del self._twins[twin]
+            self._twinless[twin] = self._held[twin]
+        hand = lease.hand
+        hand.held -= 1
+        hand.alone = False
+        hand.heard = self.clock()
+        self._hungry[hand] = None
+        try:
+            results = {result.task.match: result for result in future.result()}
+            lack, hand.lost = "the worker's reply lacks this match", 0
+        except WorkerLost as lost:
+            results, lack = {}, str(lost)
+            hand.lost += 1
+            event("worker lost", logging.WARNING, why=lack, matches=len(lease.tasks))
+        for failed in results.values():
+            if failed.error is not None:
+                error = failed.error.strip().splitlines()[-1]
+                event("match failed", logging.WARNING, match=failed.task.match, error=error)
+        for task in lease.tasks:
+            self._ended(results.get(task.match, Finished(task, None, lack)), lease.alone)
+
+    def _ended(self, result: Finished, alone: bool) -> None:
+        """Passes the result on if it is the match's first; what failed is queued or set aside."""
+        task, match = result.task, self._open.get(result.task.match)
+        if match is None:
+            return  # another worker was faster
+        match.holders -= 1
+        if result.halts:
+            self._halted = Halted(result.error)
+            return
+        if result.error is None:
+            del self._open[task.match]
+            self.finished(result)
+            return
+        reason = result.error.strip().splitlines()[-1]
+        match.failures[reason] += 1
+        if match.holders:
+            return  # another worker may yet finish it
+        if alone and match.failures[reason] >= TRIES:
+            del self._open[task.match]
+            self.set_aside(task, result.error)
+        elif match.failures[reason] >= TRIES - 1:
+            self._suspects.append(task)
+        else:
+            self._again.append(task)

@@ -1,0 +1,60 @@
+"""What the players of a cell ask before its first match, and how that comes into the log.
+
+Every worker prepares a cell for itself. Nothing but the cell settles what is asked, so all
+workers come to the same players and the log needs one copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agents.base import Prepared
+from models.base import Reply
+from pipeline.plan.cells import Cell, Player
+from pipeline.play.match import Ask, answered
+
+
+@dataclass
+class Ready:
+    """A cell whose players are prepared, and the exchanges that led there.
+
+    exchanges: a dictionary a player that asked something: its number, and its exchanges in the
+        form in which decisions hold theirs.
+    """
+
+    cell: Cell
+    exchanges: list[dict[str, Any]] = field(default_factory=list)
+    statics: dict[str, str] = field(default_factory=dict)
+
+    def told(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record with the preparation in it. Every record brings it, as any may be lost on
+        its way; the log keeps the first."""
+        if not self.exchanges:
+            return record
+        statics = {**self.statics, **record["statics"]}
+        return {**record, "preparation": self.exchanges, "statics": statics}
+
+
+def prepare(cell: Cell) -> Generator[Ask, Reply, Ready]:
+    """Prepares the cell's players, each in the seat that it has in rotation 0."""
+    ready = Ready(cell)
+    players = []
+    for number, player in enumerate(cell.players):
+        players.append((yield from _prepared(cell, number, player, ready)))
+    ready.cell = replace(cell, players=tuple(players))
+    return ready
+
+
+def _prepared(
+    cell: Cell, number: int, player: Player, ready: Ready
+) -> Generator[Ask, Reply, Player]:
+    if not isinstance(player.agent, Prepared):
+        return player
+    asked: list[dict[str, Any]] = []
+    preparing = player.agent.prepare(cell.game, number, player.goal(0, len(cell.players)))
+    agent = yield from answered(preparing, player.model, asked, ready.statics)
+    if asked:
+        ready.exchanges.append({"player": number, "asked": asked})
+    return replace(player, agent=agent)

@@ -1,0 +1,50 @@
+"""What a sweep says before it plays: what there is to do, and what it can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rich.console import Console
+
+from pipeline.config.read import Expect, SweepConfig
+from pipeline.plan.baseline import Baseline
+from pipeline.plan.cells import Plan
+from stats import power
+
+
+def announce(
+    out: Console,
+    plan: Plan,
+    sweep: SweepConfig,
+    baselines: Mapping[str, Baseline | None],
+    left: int,
+) -> None:
+    """Says what will be played and what it can show."""
+    matches = plan.deals * sum(len(cell.rotations) for cell in plan.cells)
+    done = matches - left
+    there = f", {done:,} of them already in the log" if done else ""
+    out.print(
+        f"{plan.cells[0].experiment}: {len(plan.cells)} cell(s), {plan.deals:,} deals each, "
+        f"{matches:,} matches{there}; seed {plan.seed}"
+    )
+    for baseline in sorted({b for b in baselines.values() if b}, key=lambda b: b.rate):
+        out.print(power_line(plan, baseline, sweep.expect))
+
+
+def power_line(plan: Plan, baseline: Baseline, expect: Expect) -> str:
+    """What this many deals can show against a baseline, before they are played."""
+    cells = len(plan.cells)
+    least = power.detectable_one_proportion(plan.deals, baseline.rate, 0.8, expect.alpha, cells)
+    shown = "no difference" if math.isnan(least) else f"a difference of {100 * least:.1f} points"
+    lines = [
+        f"{plan.deals:,} deals can show {shown} with 80% power",
+        f"(baseline {baseline.policy} {100 * baseline.rate:.2f}%, one-sided alpha "
+        f"{expect.alpha:g}, Holm over {cells} cell(s))",
+    ]
+    if baseline.rate < expect.win_rate:
+        chance = power.power_one_proportion(
+            plan.deals, expect.win_rate, baseline.rate, expect.alpha, cells
+        )
+        lines[0] += f"; a win rate of {100 * expect.win_rate:.1f}% with {100 * chance:.0f}%"
+    return "\n".join(lines)

@@ -1,0 +1,202 @@
+"""One sweep from its configs to its tables: plan, play what is missing, judge, show, track."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from rich.console import Console
+
+from common.errors import Halted, UserError
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.judging import luck, stopping
+from pipeline.launch.cluster import patience, workers
+from pipeline.launch.place import asks_a_person, paid, placed
+from pipeline.log.events import event, logged, redact
+from pipeline.log.live import Live
+from pipeline.log.progress import Bar
+from pipeline.log.records import Log, read_lines
+from pipeline.log.results import About, CellResults, collect
+from pipeline.log.this_run import about_this_run
+from pipeline.plan.baseline import measure
+from pipeline.plan.build import build_cells
+from pipeline.plan.cells import Plan, Task
+from pipeline.plan.deals import planned_deals
+from pipeline.play.driver import Driver
+from pipeline.play.scheduler import Finished
+from pipeline.sweep import simulate
+from pipeline.sweep.announce import announce
+from pipeline.tables import table
+from pipeline.tables.views import write_views
+from pipeline.tracking.follow import following
+from pipeline.tracking.track import track, tracking_uri
+
+INTERRUPTED = 130
+
+
+def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
+    """Plays and judges a sweep. Returns the exit status; raises UserError for a user's mistake."""
+    out = table.console()
+    cells = build_cells(cell_configs)
+    if sweep.simulate:
+        simulate.run(out, cells, sweep)
+        return 0
+    baselines = {cell.key: measure(cell, sweep.seed) for cell in cells}
+    plan = Plan(cells, planned_deals(sweep, baselines), sweep.seed)
+    sweep = placed(sweep, plan.sources)
+    abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
+    stopping.check(sweep, abouts)
+    patience(sweep.launch)
+    halted: Halted | None = None
+    with (
+        Log(sweep.output_dir, sweep.seed) as log,
+        logged(log.folder),
+        Live(log.folder, plan, chain.from_iterable(log.outcomes.values())) as live,
+    ):
+        for note in log.notes:
+            out.print(note)
+            event("log mended", logging.WARNING, note=note)
+        for cell, about in zip(cells, abouts, strict=True):
+            log.describe_cell(cell, about.data())
+        announce(out, plan, sweep, baselines, missing(plan, log))
+        watch = stopping.Watch(sweep, plan, abouts, log)
+        try:
+            interrupted = play_missing(out, plan, sweep, log, watch, live)
+        except Halted as error:
+            interrupted, halted = True, error
+        log.sync()
+        live.judge()
+        aside = read_lines(log.folder, "set_aside")
+        results = collect(abouts, log.outcomes, aside, plan.deals)
+        results = stopping.settle(log.folder, cells, results, sweep)
+        luck.adjust(log.folder, cells, results, sweep.seed, out.print)
+        show(out, sweep, results)
+        for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
+            out.print(f"paid     {account}", soft_wrap=True)
+            event("paid", account=account)
+        live.state = "interrupted" if interrupted else "finished"
+        if interrupted:
+            how = "" if halted else "; the same command again goes on"
+            out.print(
+                f"\ninterrupted: {missing(plan, log):,} matches are left, all others are safe in "
+                f"{log.folder}{how}"
+            )
+    if halted is not None:
+        raise halted
+    return INTERRUPTED if interrupted else 0
+
+
+def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
+    """How many matches the log lacks of the cells whose keys are not in `stopped`."""
+    return sum(
+        plan.deals * len(cell.rotations) - len(log.outcomes_of(cell.key).first(plan.deals))
+        for cell in plan.cells
+        if cell.key not in stopped
+    )
+
+
+def play_missing(
+    out: Console, plan: Plan, sweep: SweepConfig, log: Log, watch: stopping.Watch, live: Live
+) -> bool:
+    """Plays what the log lacks. Returns whether it was interrupted."""
+    for cell in plan.cells:
+        watch.look(cell.key)
+    left = missing(plan, log, watch.stopped)
+    if not left:
+        return False
+    cells = {cell.key: cell for cell in plan.cells}
+
+    def finished(result: Finished) -> None:
+        assert result.record is not None
+        live.finished(log.append(cells[result.task.cell], result.record))
+        watch.note(result.task.cell)
+        bar.advance()
+
+    def set_aside(task: Task, error: str) -> None:
+        log.append_line(
+            "set_aside",
+            {
+                "match": task.match,
+                "cell": task.cell,
+                "deal": task.deal,
+                "rotation": task.rotation,
+                "error": redact(error),
+            },
+        )
+        live.set_aside(task, error)
+        watch.note(task.cell)
+        bar.advance()
+
+    def tick() -> None:
+        log.sync()
+        if live.tick(watch.stopped):
+            follower.offer(live)
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+    log.append_line("runs", about_this_run(plan, left))
+    event("start", matches=left, launch=sweep.launch, **live.about())
+    try:
+        with (
+            workers(sweep.launch, plan, sweep.width) as hands,
+            stop_asked() as stop,
+            following(sweep.tracking, log.folder, plan.cells) as follower,
+            Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
+        ):
+            live.play(len(hands))
+            lease = lease_size(sweep, left, hands)
+            wanted = (
+                task
+                for task in plan.tasks()
+                if task.cell not in watch.stopped and not log.has(task)
+            )
+            limit = patience(sweep.launch)
+            Driver(hands, lease, finished, set_aside, tick, patience=limit).run(wanted)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def lease_size(sweep: SweepConfig, matches: int, hands: Sequence[Any]) -> int:
+    """Half a worker's width, so that two leases fill it; less where matches are few."""
+    return max(1, min(sweep.width // 2, matches // (4 * len(hands))))
+
+
+def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> None:
+    """Writes and prints the tables, logs to MLflow, and says where everything is."""
+    folder = sweep.output_dir
+    summary, pairs, sheets = write_views(folder, results)
+    out.print()
+    table.show(summary, pairs, sheets)
+    out.print()
+    if sweep.tracking["kind"] == "mlflow":
+        store = str(sweep.tracking["store"])
+        try:
+            track(folder, store, results, summary)
+            out.print(f"MLflow   {tracking_uri(store)} (make ui)", soft_wrap=True)
+        except UserError as error:
+            out.print(f"warning: {error}", soft_wrap=True)
+    out.print(f"records  {folder / 'records'}", soft_wrap=True)
+    out.print(f"tables   {folder / 'summary.csv'}, {folder / 'pairs.csv'}", soft_wrap=True)
+    if (folder / "labels.csv").exists():
+        names = f"{folder / 'labels.csv'}, {folder / 'debiasing.csv'}"
+        out.print(f"letters  {names}", soft_wrap=True)
+    out.print(f"report   {folder / 'report.html'}", soft_wrap=True)
+
+
+@contextmanager
+def stop_asked() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set, so that play stops where nothing is half done."""
+    asked = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]
+    try:
+        yield asked
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

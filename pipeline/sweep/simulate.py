@@ -1,0 +1,145 @@
+"""Cells of scripted players, counted instead of played: `simulate=true`.
+
+The compiled game plays a hundred thousand games between its own scripted players in a second or
+so. Nothing is written down but who won, so there is no record, no pair and no replay, and the
+rows say `simulated`. What takes the same seed is the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from common.disk import write_atomically
+from common.errors import UserError
+from games.base import Scripted
+from pipeline.config.read import SweepConfig
+from pipeline.log.outcomes import Outcomes
+from pipeline.log.results import About, CellResults
+from pipeline.plan.baseline import Baseline, measure, scripted
+from pipeline.plan.cells import Cell, digest
+from pipeline.tables import table
+from pipeline.tables.summary import rates, tabulated
+from stats.proportions import wilson
+
+SEAT_COLUMNS = [
+    *("experiment", "game", "seats", "seat", "player", "games", "wins", "win_rate"),
+    *("ci_low", "ci_high", "cell"),
+]
+
+
+def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
+    """Counts `deals` games of every cell; writes and prints summary.csv and seats.csv.
+
+    Raises UserError for a cell that cannot be simulated, and for a folder of played matches.
+    """
+    folder, games = sweep.output_dir, sweep.deals
+    if games == "auto":
+        raise UserError("simulate=true needs a number of deals, not auto")
+    if (folder / "sweep.json").exists():
+        raise UserError(f"{folder} holds played matches; choose another output_dir")
+    counts = [wins_by_seat(cell, games, sweep.seed) for cell in cells]
+    rows = [
+        _row(cell, won, games, measure(cell, sweep.seed))
+        for cell, won in zip(cells, counts, strict=True)
+    ]
+    summary = tabulated(rows)
+    seats = seat_table(cells, counts, games)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "summary.csv", summary.to_csv(index=False))
+    write_atomically(folder / "seats.csv", seats.to_csv(index=False))
+    out.print(
+        f"{cells[0].experiment}: {len(cells)} cell(s), {games:,} simulated games each, no records; "
+        f"seed {sweep.seed}"
+    )
+    out.print(seats_view(seats))
+    for name in ("summary.csv", "seats.csv"):
+        out.print(f"table    {folder / name}", soft_wrap=True)
+
+
+def wins_by_seat(cell: Cell, games: int, seed: int) -> np.ndarray:
+    """How many of `games` each seat wins, and nobody; not the games that measured a baseline.
+
+    Raises UserError where the cell is rotated or a player is not one of the game's own.
+    """
+    players = scripted(cell)
+    if cell.rotate:
+        raise UserError(
+            "simulate=true shows every seat by itself; leave rotate=true to played matches"
+        )
+    policies = [policy for policy in players if policy is not None]
+    if not isinstance(cell.game, Scripted) or len(policies) < len(players):
+        names = ", ".join(player.name for player in cell.players)
+        raise UserError(
+            "simulate=true needs a compiled game and its scripted players in every seat; "
+            f"{cell.labels['game']} with the players {names} has to be played"
+        )
+    return cell.game.simulate(policies, games, int(digest([seed, "simulated"]), 16) >> 1)
+
+
+def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) -> pd.DataFrame:
+    """seats.csv: a row a seat of every cell, with Wilson's 95% interval."""
+    rows = []
+    for cell, won in zip(cells, counts, strict=True):
+        interval = wilson(won[:-1], games)
+        for seat, player in enumerate(cell.players):
+            rows.append(
+                {
+                    "experiment": cell.experiment,
+                    "game": cell.labels["game"],
+                    "seats": cell.labels["seats"],
+                    "seat": seat,
+                    "player": player.name,
+                    "games": games,
+                    "wins": int(won[seat]),
+                    "win_rate": interval.estimate[seat],
+                    "ci_low": interval.low[seat],
+                    "ci_high": interval.high[seat],
+                    "cell": cell.name,
+                }
+            )
+    return pd.DataFrame(rows, columns=SEAT_COLUMNS)
+
+
+def seats_view(seats: pd.DataFrame) -> Table:
+    """Win rates by seat, a row a cell."""
+    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    shown.add_column("players by seat")
+    shown.add_column("games", justify="right")
+    for seat in range(seats["seat"].max() + 1):
+        shown.add_column(f"seat {seat}", justify="right", no_wrap=True)
+    for _, rows in seats.groupby(["seats", "cell"], sort=False):
+        widths = (rows["ci_high"] - rows["ci_low"]) / 2
+        cells = [
+            f"{table.percent(rate, 2)} +-{100 * width:.2f}"
+            for rate, width in zip(rows["win_rate"], widths, strict=True)
+        ]
+        shown.add_row(" ".join(rows["player"]), f"{rows['games'].iloc[0]:,}", *cells)
+    return shown
+
+
+def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
+    about, wins = About.of(cell, baseline), int(won[cell.measured])
+    return {
+        "experiment": about.experiment,
+        **about.labels,
+        "deals": games,
+        "matches": games,
+        "wins": wins,
+        **rates(CellResults(about, Outcomes(about.key), games, 0), wins, games),
+        "complete_deals": games,
+        "set_aside": 0,
+        "decisions": np.nan,
+        "forced": np.nan,
+        "fallbacks": np.nan,
+        "decisions_per_s": np.nan,
+        "draws": int(won[-1]),
+        "tokens": 0,
+        "cell": about.name,
+        "source": "simulated",
+    }

@@ -1,0 +1,38 @@
+"""Where a rule stopped each cell, and what that says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.judging.stopping import read
+from pipeline.log.results import CellResults
+from pipeline.tables.table import Sheet
+
+
+def sheets(folder: Path, names: Sequence[str], results: Sequence[CellResults]) -> list[Sheet]:
+    """Where each cell stopped and what that says; none where all deals were planned."""
+    found = read(folder)
+    if not found:
+        return []
+    rows = [
+        (name, f"{result.complete_deals:,}", verdict(found, result.about.key))
+        for name, result in zip(names, results, strict=True)
+    ]
+    foot = (
+        "Deals were played until the rule stopped. The verdict allows for every look; z, p and the "
+        "\nintervals of the tables take the number of deals as fixed, and do not."
+    )
+    return [Sheet(f"stop={found['rule']}", ("cell", "deals", "verdict"), rows, foot)]
+
+
+def verdict(found: Mapping[str, Any], key: str) -> str:
+    stop = found["cells"].get(key)
+    if stop is None:
+        return "undecided"
+    if found["rule"] == "sprt":
+        below = f"not above the baseline: {100 * found['win_rate']:.1f}% is ruled out"
+        return "above the baseline" if stop["above"] else below
+    above = "above the baseline" if stop["above"] else "not shown to be above the baseline"
+    return f"known to +-{100 * found['half_width']:g} points; {above}"

@@ -1,0 +1,1 @@
+"""Deep Q-learning as RLCard does it: a trainer, an evaluation, learning curves."""

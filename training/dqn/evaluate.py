@@ -1,0 +1,131 @@
+"""How often the learnt player wins: `python -m training.dqn.evaluate --game games.uno.Uno`.
+
+Each network plays the second of two seats against a random player, on deals that its training and
+the tests of its learning curve did not meet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from agents.dqn.network import Network
+from agents.dqn.player import DQN, SHIPPED
+from games.base import Encoded, Game, Practice
+from stats.proportions import wilson
+from training.dqn.practice import practice, results
+
+SEAT = 1
+LEARNING, CURVE, LAST = range(3)
+"""What games are for; those of one kind are seeded apart from those of another."""
+ABREAST = 1000
+"""Games that are played at once."""
+
+
+class Rate(NamedTuple):
+    """Wins of some games; low and high: Wilson's 95% interval of the rate."""
+
+    games: int
+    wins: int
+    win_rate: float
+    low: float
+    high: float
+
+
+def rate(found: np.ndarray) -> Rate:
+    """found: a result a game; a win where it is above 0."""
+    wins, games = int((found > 0).sum()), len(found)
+    interval = wilson(wins, games)
+    return Rate(games, wins, wins / games, *(float(end) for end in (interval.low, interval.high)))
+
+
+def practices(game: Game[Any], purpose: int, seed: int, number: int) -> list[Practice]:
+    """So many practices, seeded by what they are for and by the learner's seed."""
+    sequence = np.random.SeedSequence((purpose, seed))
+    own = sequence.generate_state(number, np.uint64) >> np.uint64(1)
+    return [practice(game, SEAT, int(one)) for one in own]
+
+
+def last_test(game: Game[Any], network: Network, seed: int, games: int) -> np.ndarray:
+    """The results of `games` games, float64."""
+    tests = practices(game, LAST, seed, min(games, ABREAST))
+    rounds = range(-(-games // len(tests)))
+    return np.concatenate([results(network, tests, number) for number in rounds])[:games]
+
+
+def game_of(path: str) -> Game[Any]:
+    """The game that a class path names, with two seats. Raises ValueError."""
+    module, _, name = path.rpartition(".")
+    try:
+        game: Game[Any] = getattr(importlib.import_module(module), name)(num_seats=2)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"--game {path!r} is no class of a game for two: {error}") from error
+    if not isinstance(game, Encoded):
+        raise ValueError(f"--game {path!r} does not tell its decisions in numbers (Encoded)")
+    return game
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.dqn.evaluate",
+        description=(__doc__ or "").partition("\n")[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--game", default="games.uno.arena.UnoArena", help="class of the game")
+    parser.add_argument("--weights", default=str(SHIPPED), help="folder of the networks")
+    parser.add_argument("--games", type=positive, default=20_000, help="games of each network")
+    options = parser.parse_args(arguments)
+    try:
+        game = game_of(options.game)
+        player = DQN(weights=options.weights)
+        player.check(game)
+    except ValueError as error:
+        print(f"training.dqn.evaluate: {error}", file=sys.stderr)
+        return 2
+    report(game, player, options.games)
+    return 0
+
+
+def report(game: Game[Any], player: DQN, games: int) -> None:
+    """Prints how often each of the player's networks wins, and all of them. games: of each."""
+    assert isinstance(game, Encoded), game
+    networks = player.networks(game)
+    found = [last_test(game, network, seed, games) for seed, network in enumerate(networks)]
+    for seed, ended in enumerate(found):
+        print(f"seed {seed}: {told(rate(ended))}")
+    print(f"all: {told(rate(np.concatenate(found)))}")
+    if len(found) > 1:
+        mean, low, high = over_seeds(np.array([rate(ended).win_rate for ended in found]))
+        print(f"mean over seeds: {mean:.2%} [{low:.2%}, {high:.2%}]")
+
+
+def over_seeds(rates: np.ndarray) -> tuple[float, float, float]:
+    """The mean of the seeds' rates with Student's 95% interval, whose width tells how much
+    training runs differ, not how many games each was tested in. rates: (seeds,), 2 or more."""
+    spread = student.ppf(0.975, len(rates) - 1) * rates.std(ddof=1) / len(rates) ** 0.5
+    mean = float(rates.mean())
+    return mean, mean - float(spread), mean + float(spread)
+
+
+def told(found: Rate) -> str:
+    return (
+        f"{100 * found.win_rate:.2f}% of {found.games} games won "
+        f"[{100 * found.low:.2f}, {100 * found.high:.2f}]"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""How the pocket model plays: matches against a random player, many at once.
+
+A plain loop of its own, so that training can look at play without the pipeline; the pipeline's
+own figures are the ones to quote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import LlamaForCausalLM
+
+from agents.base import Decision
+from agents.prompting.base import Asking, Method
+from games.base import Game
+from models.base import Score, Scores
+from training.pocket.data import turn_of
+from training.pocket.network import hidden_states, logprobs
+from training.pocket.trees import Tree, collate
+from training.pocket.writing import LABELS, Writer
+
+BATCH = 64
+OPPONENT = 1
+"""Marks the random opponent's stream of random numbers."""
+
+
+@dataclass
+class Match:
+    """A match in play; `asking` waits for the model's reply where it is the model's turn."""
+
+    state: Any
+    rng: np.random.Generator
+    asking: Asking | None = None
+    request: Score | None = None
+
+
+def play(
+    model: LlamaForCausalLM,
+    writer: Writer,
+    game: Game[Any],
+    method: Method,
+    seat: int,
+    deals: int,
+    seed: int,
+) -> tuple[int, int, int]:
+    """Wins, losses and games without a winner of the model in `seat` against random players."""
+    matches = [begin(game, number, seed) for number in range(deals)]
+    running = matches
+    while running := [match for match in running if proceed(match, game, method, seat)]:
+        trees = [writer.tree(match.request.prompts) for match in running if match.request]
+        for match, rows in zip(running, answers(model, writer, trees), strict=True):
+            reply(match, game, seat, rows)
+    results = [game.returns(match.state)[seat] for match in matches]
+    return sum(r > 0 for r in results), sum(r < 0 for r in results), results.count(0)
+
+
+def begin(game: Game[Any], number: int, seed: int) -> Match:
+    deal = game.deal(np.random.default_rng((seed, number)))
+    return Match(deal, np.random.default_rng((seed, number, OPPONENT)))
+
+
+def proceed(match: Match, game: Game[Any], method: Method, seat: int) -> bool:
+    """Plays on until the model has a choice to make; False when the match is over instead."""
+    while movers := game.to_move(match.state):
+        options = game.legal(match.state, movers[0])
+        if movers[0] == seat and len(options) > 1:
+            match.asking = method.ask(turn_of(game, match.state, seat), match.rng)
+            request = next(match.asking)
+            if not isinstance(request, Score):
+                raise TypeError(f"{method} asks for {type(request).__name__}, not for scores")
+            match.request = request
+            return True
+        choice = options[match.rng.integers(len(options))]
+        match.state = game.play(match.state, (choice,))
+    return False
+
+
+def answers(model: LlamaForCausalLM, writer: Writer, trees: Sequence[Tree]) -> list[np.ndarray]:
+    """Log-probabilities (branches, LABELS) of each tree."""
+    found: dict[int, np.ndarray] = {}
+    order = sorted(range(len(trees)), key=lambda index: len(trees[index]))
+    for start in range(0, len(order), BATCH):
+        some = order[start : start + BATCH]
+        batch = collate([trees[index] for index in some])
+        with torch.no_grad():
+            states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked)
+            found_here = logprobs(model, states)[..., writer.labels].numpy()
+        for index, rows in zip(some, found_here, strict=True):
+            found[index] = rows[: len(trees[index].branches)]
+    return [found[index] for index in range(len(trees))]
+
+
+def reply(match: Match, game: Game[Any], seat: int, answered: np.ndarray) -> None:
+    """Sends the model's answer to the match and makes the move that comes of it."""
+    if match.asking is None or match.request is None:
+        raise ValueError("a match that asked nothing was sent a reply")
+    columns = [LABELS.index(choice) for choice in match.request.choices]
+    rows = tuple(map(tuple, answered[:, columns].tolist()))
+    try:
+        match.asking.send(Scores(rows, (0,) * len(rows)))
+    except StopIteration as stop:
+        if not isinstance(stop.value, Decision):
+            raise ValueError(f"the model gave no usable answer: {stop.value}") from None
+        action = game.legal(match.state, seat)[stop.value.option]
+        match.state = game.play(match.state, (action,))

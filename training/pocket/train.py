@@ -1,0 +1,247 @@
+"""Trains the pocket model: `python -m training.pocket.train`.
+
+First a teacher learns UNO from playouts (`teacher`), then the network learns to answer the
+project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax. The number of
+steps is fixed, so the same seed on the same machine gives the same weights.
+
+Each worker is a process of one thread with a model of its own: it computes the gradient on its
+share of every batch, and all of them step along the mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch import multiprocessing as processes
+from torch.nn import functional
+from torch.nn.utils import clip_grad_norm_
+from torch.optim import AdamW, Muon, Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+from training.pocket.data import Lesson, lessons
+from training.pocket.network import build, hidden_states, logprobs
+from training.pocket.teacher import Network, teach
+from training.pocket.tokenizer import train_tokenizer
+from training.pocket.trees import Tree, collate, wanted
+from training.pocket.writing import (
+    CLOZE,
+    COUNTERFACTUAL,
+    LABELS,
+    TALKS,
+    Writer,
+    conversation,
+    prompts_of,
+)
+
+WEIGHTS = Path(__file__).parents[2] / "models" / "pocket" / "weights"
+VOCABULARY = 2200
+WARMUP = 1 / 80
+"""The share of the steps in which the learning rate rises."""
+PARTS = 20
+POOL = 16
+"""Batches are cut from this many batches' worth of trees, so that like lengths meet."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = parse(arguments)
+    started = time.time()
+    network = teach(options.seed, options.taught)
+    print(f"teacher ready after {time.time() - started:.0f} s", flush=True)
+    tokenizer = tokenizer_for(network, options.seed)
+    gradients = Gradients(options.workers, blank(options, tokenizer).num_parameters())
+    work = options, network, tokenizer, gradients, started
+    processes.spawn(train_worker, work, options.workers)  # type: ignore[attr-defined,no-untyped-call]
+
+
+def train_worker(
+    worker: int,
+    options: argparse.Namespace,
+    network: Network,
+    tokenizer: PreTrainedTokenizerFast,
+    gradients: Gradients,
+    started: float,
+) -> None:
+    """One of the workers; the first one reports and saves."""
+    torch.set_num_threads(1)
+    model = blank(options, tokenizer)
+    settings = {name: value for name, value in vars(options).items() if name != "out"}
+    for losses in train(worker, model, tokenizer, network, options, gradients):
+        if worker == 0:
+            minutes = round((time.time() - started) / 60, 1)
+            print(
+                f"{minutes} minutes, loss {losses[-1]}, part {len(losses)} of {PARTS}", flush=True
+            )
+            report = {"settings": settings, "losses": losses, "minutes": minutes}
+            save(model, tokenizer, options.out, report)
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").partition("\n")[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, default=WEIGHTS, help="folder for the checkpoint")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2, help="processes of one thread")
+    parser.add_argument("--taught", type=int, default=100_000, help="decisions a teaching round")
+    parser.add_argument("--steps", type=int, default=13000)
+    parser.add_argument("--batch", type=int, default=32, help="decisions a step")
+    parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
+    parser.add_argument("--rotations", type=int, default=3, help="cloze prompts a decision")
+    parser.add_argument("--verdicts", type=int, default=2, help="counterfactual prompts a decision")
+    parser.add_argument("--width", type=int, default=96)
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--hidden", type=int, default=256)
+    return parser.parse_args(arguments)
+
+
+def blank(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+    """The network before training: the same in every worker."""
+    torch.manual_seed(options.seed)
+    return build(
+        len(tokenizer),
+        options.width,
+        options.layers,
+        options.heads,
+        options.hidden,
+        tokenizer.eos_token_id,
+        tokenizer.pad_token_id,
+    )
+
+
+def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:
+    """A tokenizer trained on the prompts of `count` decisions and the answers to them."""
+    rng = np.random.default_rng((seed, 1))
+    texts = [*(f"Answer: {label}" for label in LABELS), *LABELS]
+    texts += [json.dumps({"action": str(number)}) for number in range(100)]
+    texts *= 100  # so that each is seen often enough to become one token
+    for lesson in islice(lessons(network, rng), count):
+        for method in (CLOZE, COUNTERFACTUAL):
+            texts += [prompt.text for prompt in prompts_of(method, lesson.turn, rng)]
+        texts.append("".join(map("".join, conversation(lesson, TALKS[0], rng))))
+    return train_tokenizer(texts, VOCABULARY)
+
+
+def batches(
+    source: Iterator[Lesson], writer: Writer, options: argparse.Namespace, rng: np.random.Generator
+) -> Iterator[list[Tree]]:
+    """A worker's share of each batch, trees of about the same length, without end.
+
+    All workers take short and long ones in the same order, so none waits for another's.
+    """
+    size = options.batch // options.workers
+    orders = np.random.default_rng((options.seed, 3))
+    while True:
+        pool: list[Tree] = [
+            writer.lesson(lesson, rng, options.rotations, options.verdicts)
+            for lesson in islice(source, POOL * size)
+        ]
+        pool.sort(key=len)
+        for number in orders.permutation(POOL):
+            yield pool[number * size : (number + 1) * size]
+
+
+class Gradients:
+    """Where the workers leave their gradients and find the mean of all."""
+
+    def __init__(self, workers: int, size: int) -> None:
+        self.rows = torch.zeros(workers, size).share_memory_()  # type: ignore[no-untyped-call]
+        self.barrier = processes.get_context("spawn").Barrier(workers)
+
+    def average(self, worker: int, parameters: Sequence[Tensor]) -> None:
+        """Sets every gradient to its mean over the workers; returns when all have called it."""
+        gradients = [found for parameter in parameters if (found := parameter.grad) is not None]
+        torch.cat([gradient.flatten() for gradient in gradients], out=self.rows[worker])
+        self.barrier.wait()
+        mean = self.rows.mean(0).split([gradient.numel() for gradient in gradients])
+        self.barrier.wait()
+        for gradient, part in zip(gradients, mean, strict=True):
+            gradient.copy_(part.view_as(gradient))
+
+
+def train(
+    worker: int,
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    network: Network,
+    options: argparse.Namespace,
+    gradients: Gradients,
+) -> Iterator[list[float]]:
+    """Trains in place; yields after each of PARTS parts of the way, with this worker's mean loss
+    of each so far, in nats above the targets' own entropy."""
+    writer = Writer(tokenizer)
+    rng = np.random.default_rng((options.seed, 2, worker))
+    source = batches(lessons(network, rng), writer, options, rng)
+    optimizers = optimizers_of(model, options.rate)
+    schedules = [LambdaLR(each, lambda s: pace(s, options.steps)) for each in optimizers]
+    losses: list[float] = []
+    for part in range(PARTS):
+        total = 0.0
+        steps = options.steps * (part + 1) // PARTS - options.steps * part // PARTS
+        for trees in islice(source, steps):
+            loss = loss_of(model, trees)
+            model.zero_grad()
+            torch.autograd.backward(loss)
+            gradients.average(worker, list(model.parameters()))
+            clip_grad_norm_(model.parameters(), 5.0)
+            for optimizer, schedule in zip(optimizers, schedules, strict=True):
+                optimizer.step()
+                schedule.step()
+            total += loss.item() / steps
+        losses.append(round(total, 4))
+        yield losses
+
+
+def optimizers_of(model: LlamaForCausalLM, rate: float) -> tuple[Optimizer, Optimizer]:
+    """Muon for the matrices of the layers, AdamW for the rest.
+
+    In side by side runs of 1,000 steps Muon came .02 nats lower than AdamW alone.
+    """
+    matrices = [p for p in model.model.layers.parameters() if p.dim() == 2]
+    others = [p for p in model.parameters() if all(p is not matrix for matrix in matrices)]
+    return (
+        Muon(matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+        AdamW(others, lr=rate, betas=(0.9, 0.98), weight_decay=0.0),
+    )
+
+
+def pace(step: int, steps: int) -> float:
+    """The share of the highest learning rate: a linear start, then half a cosine."""
+    return min(1.0, (step + 1) / (WARMUP * steps)) * (
+        0.02 + 0.98 * (1 + math.cos(math.pi * step / steps)) / 2
+    )
+
+
+def loss_of(model: LlamaForCausalLM, trees: Sequence[Tree]) -> Tensor:
+    """Divergence of all answers to a tree from their targets, in nats, the mean over the trees."""
+    batch = collate(trees)
+    states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked)
+    found = logprobs(model, states[batch.real])
+    targets = wanted(trees, found.shape[-1])
+    return functional.kl_div(found, targets, reduction="sum") / len(trees)
+
+
+def save(
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    out: Path,
+    report: dict[str, object],
+) -> None:
+    model.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    (out / "training.json").write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
