@@ -101,10 +101,10 @@ class Prepared(Protocol):
 
 
 @runtime_checkable
-class Told(Protocol):
+class Notified(Protocol):
     """An agent that hears how a match ended."""
 
-    def tell(
+    def on_end(
         self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
     ) -> Generator[Request, Reply, None]:
         """Yields requests whose replies nobody needs and no record keeps.

@@ -27,7 +27,7 @@ class Human:
             return Decision(option, "malformed", fallback=True, attempts=1)
         return Decision(row.index(max(row)), attempts=1)
 
-    def tell(
+    def on_end(
         self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
     ) -> Generator[Request, Reply, None]:
         """Shows the last moves, the end and who won; asks nothing."""

@@ -2,7 +2,7 @@
 
 python -m benchmarks.arena [--seconds 3] [--json FILE]
 
-rollouts_per_s      two random players play on from the deal, on one core; `seen` with hidden
+playouts_per_s      two random players play on from the deal, on one core; `seen` with hidden
                     cards dealt afresh for each, `games` whole games with their deals
 table_500_games_s   `pipeline.metrics` over a log of 500 games of two random players, 1,000
                     playouts an option, both sources of values, the subject's decisions; all
@@ -24,13 +24,13 @@ import numpy as np
 
 from benchmarks.uno import per_second
 from games.uno.arena import UnoArena
-from pipeline.metrics import Asked, measure
+from pipeline.metrics import Options, measure
 
 GAMES, PLAYOUTS = 500, 1000
 RANDOM = ("random", "random")
 
 
-def rollouts(turn: int, hidden: bool = False) -> int:
+def playouts(turn: int, hidden: bool = False) -> int:
     """Playouts from some deals' first decisions; how many they were."""
     game, count = UnoArena(), 0
     for deal in range(10):
@@ -50,7 +50,7 @@ def table_seconds(folder: Path) -> float:
     command += [f"deals={GAMES}", "launch=inline", "tracking=none", "baseline=null"]
     subprocess.run([*command, f"output_dir={folder}"], check=True, stdout=subprocess.DEVNULL)
     start = time.perf_counter()
-    measure(folder, Asked(playouts=PLAYOUTS, traces=0))
+    measure(folder, Options(playouts=PLAYOUTS, traces=0))
     return time.perf_counter() - start
 
 
@@ -60,8 +60,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
     figures = {
-        "rollouts_per_s": per_second(rollouts, args.seconds),
-        "rollouts_seen_per_s": per_second(lambda turn: rollouts(turn, True), args.seconds),
+        "playouts_per_s": per_second(playouts, args.seconds),
+        "playouts_seen_per_s": per_second(lambda turn: playouts(turn, True), args.seconds),
         "games_per_s": per_second(whole_games, args.seconds),
     }
     with tempfile.TemporaryDirectory() as folder:

@@ -21,7 +21,7 @@ WRITTEN = 256
 
 
 @dataclass(frozen=True)
-class Asked:
+class TwoQuestions:
     """One turn of a seat: the decision as this project asks it (None where there is no choice),
     and the question of the published loop, which lists a card held twice twice."""
 
@@ -29,7 +29,7 @@ class Asked:
     published: Score
 
 
-def turns(decisions: int, seed: int = 0) -> list[Asked]:
+def turns(decisions: int, seed: int = 0) -> list[TwoQuestions]:
     """Turns of whole games until there are at least so many decisions; where numba or the games
     are not installed, those of the committed file, however many they are."""
     try:
@@ -38,13 +38,13 @@ def turns(decisions: int, seed: int = 0) -> list[Asked]:
         return stored()
 
 
-def played(decisions: int, seed: int) -> list[Asked]:
+def played(decisions: int, seed: int) -> list[TwoQuestions]:
     """Turns of seat 1 in games dealt from `seed`."""
     from games.uno import Uno
 
     game, published = Uno(), Uno(quirks=True)
     rng = np.random.default_rng(seed)
-    asked: list[Asked] = []
+    asked: list[TwoQuestions] = []
     found = 0
     while found < decisions:
         state = game.deal(rng)
@@ -53,7 +53,7 @@ def played(decisions: int, seed: int) -> list[Asked]:
             if seats[0] == 1:
                 decision = _question(game, state) if len(options) > 1 else None
                 found += decision is not None
-                asked.append(Asked(decision, _question(published, state)))
+                asked.append(TwoQuestions(decision, _question(published, state)))
             state = game.play(state, (int(rng.choice(options)),))
     return asked
 
@@ -70,17 +70,17 @@ def _question(game: Any, state: Any) -> Score:
     return request
 
 
-def stored() -> list[Asked]:
+def stored() -> list[TwoQuestions]:
     """The turns of the committed file."""
     written = json.loads(gzip.decompress(FILE.read_bytes()))
     statics: list[str] = written["statics"]
     return [
-        Asked(_score(turn[0], statics) if turn[0] else None, _score(turn[1], statics))
+        TwoQuestions(_score(turn[0], statics) if turn[0] else None, _score(turn[1], statics))
         for turn in written["turns"]
     ]
 
 
-def store(asked: Sequence[Asked]) -> None:
+def store(asked: Sequence[TwoQuestions]) -> None:
     """Writes the file; static parts once, and what a decision's prompts share once."""
     statics: list[str] = []
     rows = [

@@ -23,7 +23,8 @@ import rlcard
 from rlcard.agents import RandomAgent
 from rlcard.games.uno.game import UnoGame
 
-from games.uno import Uno, rollouts
+from games.uno import Uno
+from games.uno import playouts as engine
 
 
 def per_second(play: Callable[[int], int], seconds: float) -> float:
@@ -56,7 +57,7 @@ def ours_by_move(turn: int) -> int:
 
 def our_playouts(turn: int) -> int:
     state = Uno().deal(np.random.default_rng(1)).array
-    return len(rollouts.values(state, 0, np.zeros(2, np.int64), 10_000, turn)) * 10_000
+    return len(engine.values(state, 0, np.zeros(2, np.int64), 10_000, turn)) * 10_000
 
 
 def rlcard_env() -> Callable[[int], int]:

@@ -193,7 +193,7 @@ class Valued(Protocol):
 
 
 @runtime_checkable
-class RolledOut(Protocol[S_contra]):
+class PlayedOut(Protocol[S_contra]):
     """A game that can be played on from a full state many times over, after every option."""
 
     policies: Sequence[str]

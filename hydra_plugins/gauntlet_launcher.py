@@ -35,10 +35,10 @@ class GauntletLauncher(Launcher):
         def compose(overrides: Sequence[str]) -> DictConfig:
             return loader.load_sweep_config(self._config, list(overrides))
 
-        def find(group: str, choice: str) -> read.Leaf:
-            leaf = OmegaConf.to_container(compose([f"{group}={choice}"])[group], resolve=True)
-            assert isinstance(leaf, dict)
-            return {str(key): value for key, value in leaf.items()}
+        def find(group: str, choice: str) -> read.Node:
+            node = OmegaConf.to_container(compose([f"{group}={choice}"])[group], resolve=True)
+            assert isinstance(node, dict)
+            return {str(key): value for key, value in node.items()}
 
         jobs = [compose(overrides) for overrides in job_overrides]
         cells = [

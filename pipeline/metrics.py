@@ -35,20 +35,20 @@ from rich.console import Console
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.base import Game, RolledOut
-from pipeline.config.read import Leaf
+from games.base import Game, PlayedOut
+from pipeline.config.read import Node
 from pipeline.judging.judge import Judged, Stand, Work, judge
 from pipeline.judging.metric_rows import (
     METRIC_COLUMNS,
     OPTIONS,
     TRACE_COLUMNS,
-    Cell,
+    JudgedCell,
     Reading,
     decision_lines,
     metric_rows,
     trace_rows,
 )
-from pipeline.launch.fan_out import Map, hands, read_launch
+from pipeline.launch.fan_out import Map, executor, read_launch
 from pipeline.log.progress import Bar
 from pipeline.log.recorded import player_name, recorded_cell, recorded_game
 from pipeline.log.records import read_records
@@ -67,7 +67,7 @@ LEAST_PLAYERS = 3
 
 
 @dataclass(frozen=True)
-class Asked:
+class Options:
     """What a person asked for; the command's options say what each is."""
 
     playouts: int = PLAYOUTS
@@ -76,7 +76,7 @@ class Asked:
     everybody: bool = False
     traces: int = 4
     threads: int = os.cpu_count() or 1
-    launch: Leaf | None = None
+    launch: Node | None = None
 
     def __post_init__(self) -> None:
         if min(self.playouts, self.threads) < 1 or self.traces < 0:
@@ -91,7 +91,7 @@ class Asked:
         return Reading(self.playouts, self.thresholds, self.tie, self.traces)
 
 
-def measure(folder: Path, asked: Asked, out: Console | None = None) -> pd.DataFrame:
+def measure(folder: Path, asked: Options, out: Console | None = None) -> pd.DataFrame:
     """Judges every cell of an output_dir and writes the files. Returns metrics.csv.
 
     out: where progress is shown; nowhere by default. Raises UserError where there is no log, or
@@ -101,14 +101,14 @@ def measure(folder: Path, asked: Asked, out: Console | None = None) -> pd.DataFr
     seed = json.loads((folder / "sweep.json").read_text())["seed"]
     matches = sum(len(result.outcomes) for result in results)
     with (
-        hands(asked.threads, asked.launch) as spread,
+        executor(asked.threads, asked.launch) as spread,
         Bar(out or console(), matches, quiet=out is None, doing="judging", done="judged") as bar,
     ):
         cells = [judge_cell(folder, result, seed, asked, spread, bar) for result in results]
     return write(folder / "metrics", cells, asked)
 
 
-def write(out: Path, cells: Sequence[Cell], asked: Asked) -> pd.DataFrame:
+def write(out: Path, cells: Sequence[JudgedCell], asked: Options) -> pd.DataFrame:
     rows = [row for cell in cells for row in metric_rows(cell, asked.reading)]
     table = pd.DataFrame(rows, columns=list(METRIC_COLUMNS))
     plies = [row for cell in cells for row in trace_rows(cell)]
@@ -124,7 +124,7 @@ def write(out: Path, cells: Sequence[Cell], asked: Asked) -> pd.DataFrame:
     return table
 
 
-def drawings(table: pd.DataFrame, stands: pd.DataFrame, asked: Asked) -> dict[str, Figure]:
+def drawings(table: pd.DataFrame, stands: pd.DataFrame, asked: Options) -> dict[str, Figure]:
     """The figures that the tables can fill; the correlations at the first threshold."""
     drawn = {} if stands.empty else {"traces": traces(stands)}
     threshold = asked.thresholds[0]
@@ -136,13 +136,13 @@ def drawings(table: pd.DataFrame, stands: pd.DataFrame, asked: Asked) -> dict[st
 
 
 def judge_cell(
-    folder: Path, result: CellResults, seed: int, asked: Asked, spread: Map, bar: Bar
-) -> Cell:
-    """Judges a cell's matches, by whatever hands there are: playouts do not hold Python up."""
+    folder: Path, result: CellResults, seed: int, asked: Options, spread: Map, bar: Bar
+) -> JudgedCell:
+    """Judges a cell's matches, by whoever there is to do it: playouts do not hold Python up."""
     about = result.about
     described = recorded_cell(folder, about.key)
     game = recorded_game(described["identity"]["game"])
-    if not isinstance(game, RolledOut):
+    if not isinstance(game, PlayedOut):
         raise UserError(f"{about.name}: {about.labels['game']} has no playouts to judge by")
     wanted = {outcome.match for outcome in result.outcomes}
     found = {r["match"]: slim(r) for r in read_records(folder, about.stem) if r["match"] in wanted}
@@ -157,7 +157,7 @@ def judge_cell(
         trace += stands
         bar.advance()
     who = (names(described), tuple(sorted(players)))
-    return Cell(about.name, about.key, *who, tuple(records), tuple(judged), tuple(trace))
+    return JudgedCell(about.name, about.key, *who, tuple(records), tuple(judged), tuple(trace))
 
 
 def names(described: Mapping[str, Any]) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = console()
     try:
         launch = read_launch(words) if words else None
-        table = measure(folder, Asked(**vars(given), launch=launch), out)
+        table = measure(folder, Options(**vars(given), launch=launch), out)
     except (UserError, ValueError) as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

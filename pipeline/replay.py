@@ -30,7 +30,7 @@ from pipeline.tables.table import console, visible
 
 
 @dataclass(frozen=True)
-class Turn:
+class ReplayedTurn:
     """One seat's decision: who, what it decided and how, and what a person should be warned of."""
 
     seat: int
@@ -51,11 +51,11 @@ class Ply:
 
     number: int
     shown: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ReplayedTurn, ...]
 
 
 @dataclass(frozen=True)
-class Match:
+class ReplayedMatch:
     """A match with all its plies; `players` by seat."""
 
     match: str
@@ -74,7 +74,7 @@ class Match:
         return f"won by player {winners[0]}" if winners else "nobody won"
 
 
-def replay(match: str, folders: Sequence[Path]) -> Match:
+def replay(match: str, folders: Sequence[Path]) -> ReplayedMatch:
     """The match of that id from the first of the folders that holds it.
 
     Raises UserError where none does, or where the game no longer plays as it was recorded.
@@ -90,14 +90,14 @@ def replay(match: str, folders: Sequence[Path]) -> Match:
     )
 
 
-def _replayed(folder: Path, record: Mapping[str, Any]) -> Match:
+def _replayed(folder: Path, record: Mapping[str, Any]) -> ReplayedMatch:
     cell = recorded_cell(folder, record["cell"])
     seed = json.loads((folder / "sweep.json").read_text())["seed"]
     names = [player_name(player) for player in cell["identity"]["players"]]
     players = tuple(names[(seat - record["rotation"]) % len(names)] for seat in range(len(names)))
     game = recorded_game(cell["identity"]["game"])
     plies, last = _plies(game, seed, record, players)
-    return Match(
+    return ReplayedMatch(
         match=record["match"],
         cell=cell["name"],
         deal=record["deal"],
@@ -138,8 +138,8 @@ def _checked(
     return decision
 
 
-def _turn(decision: Mapping[str, Any], statics: Mapping[str, str], player: str) -> Turn:
-    return Turn(
+def _turn(decision: Mapping[str, Any], statics: Mapping[str, str], player: str) -> ReplayedTurn:
+    return ReplayedTurn(
         seat=decision["seat"],
         player=player,
         trace=trace(decision, statics),
@@ -149,7 +149,7 @@ def _turn(decision: Mapping[str, Any], statics: Mapping[str, str], player: str) 
     )
 
 
-def show(match: Match, out: Console, prompts: bool) -> None:
+def show(match: ReplayedMatch, out: Console, prompts: bool) -> None:
     """Prints the match; with its prompts in full if asked for."""
     where = f"deal {match.deal}, rotation {match.rotation}, {escape(match.cell)}"
     out.print(f"match {escape(match.match)}: {where}")
@@ -168,7 +168,7 @@ def escape(text: str) -> str:
     return no_markup(visible(text))
 
 
-def _show_turn(turn: Turn, out: Console, prompts: bool) -> None:
+def _show_turn(turn: ReplayedTurn, out: Console, prompts: bool) -> None:
     why = "forced" if turn.forced else turn.status if turn.status != "ok" else ""
     why += ", fallback" if turn.fallback else ""
     note = f" ({why})" if why else ""
@@ -215,7 +215,7 @@ def _given(found: Trace, option: int, lettered: bool) -> Iterator[str]:
             yield f"{escape(answer.word)} {answer.probability:.4f}"
 
 
-def page(match: Match) -> str:
+def page(match: ReplayedMatch) -> str:
     """The match as one self-contained page."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),

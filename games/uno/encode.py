@@ -16,8 +16,8 @@ import numpy as np
 
 from games.uno.chance import below, derive
 from games.uno.compiled import compiled
+from games.uno.playouts import DEAL, MOVES
 from games.uno.policies import KINDS, count_cards, nth_action, number_of
-from games.uno.rollouts import DEAL, MOVES
 from games.uno.rules import (
     ACTIONS,
     COLOUR,
@@ -51,7 +51,7 @@ def width(seats: int) -> int:
     return PLANES + 1 + seats
 
 
-def told(table: View) -> np.ndarray:
+def features(table: View) -> np.ndarray:
     """What a seat sees, float32 of shape (`width`,)."""
     sizes = (CARDS - sum(table.sizes) - sum(table.played), *table.sizes)
     row = np.empty(width(len(table.sizes)), np.float32)

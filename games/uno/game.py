@@ -10,7 +10,8 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
-from games.uno import encode, luck, policies, review, rollouts, rules, words
+from games.uno import encode, luck, policies, review, rules, words
+from games.uno import playouts as engine
 from games.uno.encode import Practice
 from games.uno.guess import known
 from games.uno.reading import card_order, count, distinct, hand, listed, played_itself
@@ -149,7 +150,7 @@ class Uno:
         return policy if back == 1 else f"{policy} {back}"
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        return rollouts.simulate(self.codes(policies), games, seed)
+        return engine.simulate(self.codes(policies), games, seed)
 
     def advantage(
         self,
@@ -181,13 +182,13 @@ class Uno:
         view: View = observation.view
         actions = sorted(set(view.options))
         array = known(view)
-        found = rollouts.values(array, measured, self.codes(policies), playouts, seed)
+        found = engine.values(array, measured, self.codes(policies), playouts, seed)
         return np.array([found[actions.index(action)] for action in view.options])
 
     def winners(
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
     ) -> np.ndarray:
-        found = rollouts.winners(state.array, self.codes(policies), playouts, seed, hidden)
+        found = engine.winners(state.array, self.codes(policies), playouts, seed, hidden)
         actions = distinct(rules.legal(state.array))
         listed = self.legal(state, state.array.item(rules.TO_MOVE))
         return found if listed == actions else found[[actions.index(action) for action in listed]]
@@ -197,7 +198,7 @@ class Uno:
         return f"uno-{self.num_seats}"
 
     def encode(self, observation: Observation) -> np.ndarray:
-        return encode.told(observation.view)
+        return encode.features(observation.view)
 
     def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
         return tuple((action,) for action in observation.view.options)

@@ -22,9 +22,9 @@ import numpy as np
 from games.uno.chance import below, derive
 from games.uno.compiled import allocating, compiled, inlined
 from games.uno.memory import Memory, begin, follow, make_memory
+from games.uno.playouts import DEAL, HIDDEN, MOVES, playout, redeal
 from games.uno.policies import Room, choose, count_cards, make_room, weigh
 from games.uno.posterior import World, copy, make_world, true_world, walk
-from games.uno.rollouts import DEAL, HIDDEN, MOVES, playout, redeal
 from games.uno.rules import (
     ACTIONS,
     DIRECTION,
@@ -48,7 +48,7 @@ WALK, UNIFORM = range(2)
 The latter is biased; it is here to be compared with."""
 
 WORLD = 3
-"""What the random numbers of a decision's worlds are for, beside those of `rollouts`."""
+"""What the random numbers of a decision's worlds are for, beside those of `playouts`."""
 
 SETTLING = 24
 STEPS = 6

@@ -101,7 +101,7 @@ def weigh_held(policy: int, counts: np.ndarray, legal: int, weights: np.ndarray)
 
 @inlined
 def name_most_held(counts: np.ndarray, weights: np.ndarray) -> int:
-    """Leaves weight only on the wild draw fours that name a most-held colour; their number."""
+    """Nodes weight only on the wild draw fours that name a most-held colour; their number."""
     most = total = 0
     for colour in range(4):
         held = held_of(colour, counts)
@@ -153,15 +153,15 @@ def help_of(trait: int, seats: int, seat: int, direction: int, back: int) -> int
     helped = (seat - back) % seats
     if trait == REVERSE:
         direction = -direction
-    following = (seat + direction) % seats
+    next_seat = (seat + direction) % seats
     drawn = 0
     if trait in (DRAW_TWO, WILD_DRAW_FOUR):
         drawn = 2 if trait == DRAW_TWO else 4
-        if following == helped:
+        if next_seat == helped:
             drawn = -drawn
     if trait == SKIP or drawn != 0:
-        following = (following + direction) % seats
-    return drawn * seats - (helped - following) * direction % seats
+        next_seat = (next_seat + direction) % seats
+    return drawn * seats - (helped - next_seat) * direction % seats
 
 
 @allocating

@@ -141,7 +141,7 @@ def walk(
 @compiled
 def ratio(memory: Memory, world: World, policies: np.ndarray, one: int, other: int) -> float:
     """How much likelier what was seen becomes when the cards at two hidden places, the first of
-    them in a hand, are swapped. Leaves the new chances of the turns in `world.drafts`."""
+    them in a hand, are swapped. Nodes the new chances of the turns in `world.drafts`."""
     state = world.state
     mine, its = ticket_at(memory, one), ticket_at(memory, other)
     epoch = state[SHUFFLES] - memory.counts[SHUFFLED]

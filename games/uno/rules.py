@@ -1,4 +1,4 @@
-"""UNO as RLCard 1.2.0 plays it, compiled: the one implementation, for play and for rollouts.
+"""UNO as RLCard 1.2.0 plays it, compiled: the one implementation, for play and for playouts.
 
 A state is one flat int64 array: the fields named below, then the pile, the played cards and the
 hands, each a stack of cards led by its size. An action is RLCard's number: 15 x colour + trait

@@ -21,7 +21,7 @@ from torch import Tensor
 from common.errors import GauntletError
 from models.engine.attention import KeysValues, Layer
 from models.engine.layout import Layout, Piece, Tiles, lay_out
-from models.engine.rotary import STATIC, Turns, turned_
+from models.engine.rotary import STATIC, RotaryTable, apply_rotary_
 from models.engine.tiles import linear, silu_
 from models.engine.trie import chain
 
@@ -58,7 +58,7 @@ class Flat:
         self._like = torch.empty(0, device=self.device, dtype=self.dtype)
         self._base = network.model
         self._head = network.lm_head
-        self._turns = Turns(network.model.rotary_emb, self.device, self.dtype)
+        self._rotary = RotaryTable(network.model.rotary_emb, self.device, self.dtype)
 
     @torch.inference_mode()
     def keys_values(self, tokens: Sequence[int]) -> KeysValues:
@@ -96,7 +96,7 @@ class Flat:
     def step(self, tokens: Tensor, places: Tensor, furthest: int, mixing: Mixing) -> Tensor:
         """Logits (rows, vocabulary) in float32 after one more token of several texts, whose
         attention is `mixing`; rows must be whole tiles of answers."""
-        turn = self._turns.at(places, furthest)
+        turn = self._rotary.at(places, furthest)
         hidden: Tensor = self._base.embed_tokens(tokens)
         for number, layer in enumerate(self._base.layers):
             inner = layer.input_layernorm(hidden)
@@ -112,7 +112,7 @@ class Flat:
     def _read(self, layout: Layout, kept: list[Layer] | None) -> Tensor:
         """The last hidden row of every answer; appends each layer's keys and values to `kept`."""
         hidden: Tensor = self._base.embed_tokens(layout.tokens)
-        turn = self._turns.at(layout.places, layout.furthest)
+        turn = self._rotary.at(layout.places, layout.furthest)
         attention, tile = layout.all, self.tiles.rows
         for number, layer in enumerate(self._base.layers):
             inner = layer.input_layernorm(hidden)
@@ -139,7 +139,7 @@ class Flat:
         values = _heads(attention, linear(attention.v_proj, inner, tile))
         if hasattr(attention, "k_norm"):
             keys = attention.k_norm(keys)
-        return turned_(keys, turn), values
+        return apply_rotary_(keys, turn), values
 
     def _queries(
         self, attention: Any, inner: Tensor, turn: tuple[Tensor, Tensor], tile: int | None
@@ -147,7 +147,7 @@ class Flat:
         queries = _heads(attention, linear(attention.q_proj, inner, tile))
         if hasattr(attention, "q_norm"):
             queries = attention.q_norm(queries)
-        return turned_(queries, turn)
+        return apply_rotary_(queries, turn)
 
 
 def reach(config: Any) -> int:

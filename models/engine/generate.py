@@ -1,7 +1,7 @@
 """Free text from a checkpoint: many texts at once, each the same whatever else is asked.
 
 The static part of a prompt is read once and shared with the scorer. Then all texts grow by one
-token a step, in one flat pass; each keeps its keys and values in a slab of memory. A network that
+token a step, in one flat pass; each keeps its keys and values in a cache of memory. A network that
 the flat pass does not know writes one text at a time.
 """
 
@@ -20,7 +20,7 @@ from transformers import DynamicCache
 from common.errors import ModelError
 from models.base import Generate, Generation
 from models.engine.flat import ANSWERS, Flat
-from models.engine.kv_cache import Slab
+from models.engine.kv_cache import KVCache
 from models.engine.layout import Piece
 from models.engine.memory import state_bytes
 from models.engine.packed import Packed
@@ -133,7 +133,7 @@ class Generator:
         flat = self._scorer.engine
         assert isinstance(flat, Flat)
         wave = sorted(wave, key=lambda text: len(text.prompt))
-        logits, slab = self._read(flat, wave)
+        logits, cache = self._read(flat, wave)
         active = list(wave)
         while True:
             self._extend(active, logits)
@@ -142,14 +142,14 @@ class Generator:
                 return
             # Copying costs; a row that is done costs little until half of them are.
             if 2 * len(rows) <= len(active):
-                slab.keep(rows)
+                cache.keep(rows)
                 active = [active[row] for row in rows]
-            logits = self._step(flat, active, slab)
+            logits = self._step(flat, active, cache)
 
-    def _read(self, flat: Flat, wave: Sequence[Text]) -> tuple[Tensor, Slab]:
-        """The logits after each prompt, and the slab that holds the prompts."""
+    def _read(self, flat: Flat, wave: Sequence[Text]) -> tuple[Tensor, KVCache]:
+        """The logits after each prompt, and the cache that holds the prompts."""
         assert self._scorer is not None
-        slab: Slab | None = None
+        cache: KVCache | None = None
         rows: list[Tensor] = []
         packs = self._packs(wave)
         widest = max(sum(len(text.prompt) - len(text.head) for text in pack) for pack in packs)
@@ -161,12 +161,12 @@ class Generator:
             logits, states = flat.read(
                 [Piece(tree, past) for tree, past in zip(trees, pasts, strict=True)]
             )
-            slab = slab or Slab(states[0], len(wave), max(text.room for text in wave))
+            cache = cache or KVCache(states[0], len(wave), max(text.room for text in wave))
             for past, own in zip(pasts, states, strict=True):
-                slab.add(past, own)
+                cache.add(past, own)
             rows.append(logits)
-        assert slab is not None
-        return torch.cat(rows), slab
+        assert cache is not None
+        return torch.cat(rows), cache
 
     def _packs(self, wave: Sequence[Text]) -> list[list[Text]]:
         assert self._scorer is not None
@@ -181,14 +181,14 @@ class Generator:
             tokens += new
         return packs
 
-    def _step(self, flat: Flat, active: Sequence[Text], slab: Slab) -> Tensor:
+    def _step(self, flat: Flat, active: Sequence[Text], cache: KVCache) -> Tensor:
         """Logits after the last written token of every active text."""
         padded = rounded_up(len(active), ANSWERS)
         tokens = np.zeros(padded, dtype=np.int64)
         tokens[: len(active)] = [text.written[-1] for text in active]
         places = np.zeros(padded, dtype=np.int64)
-        places[: len(active)] = slab.lengths
-        with slab.growing() as mixing:
+        places[: len(active)] = cache.lengths
+        with cache.growing() as mixing:
             logits = flat.step(
                 torch.from_numpy(tokens).to(flat.device),
                 torch.from_numpy(places).to(flat.device),

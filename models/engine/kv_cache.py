@@ -16,7 +16,7 @@ GRAIN = 64
 """Attention runs over a multiple of so many keys, which depends on the text's length alone."""
 
 
-class Slab:
+class KVCache:
     """Room for a number of texts; texts are added in order of their length, shortest first.
 
     lengths: tokens of each text.

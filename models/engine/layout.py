@@ -13,14 +13,14 @@ from torch import Tensor
 
 from models.engine.attention import EVEN, Attention, KeysValues, arrange
 from models.engine.tiles import rounded_up
-from models.engine.trie import Tree
+from models.engine.trie import PromptTree
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A tree of tokens that follows a text with known keys and values (or () for no text)."""
 
-    tree: Tree
+    tree: PromptTree
     past: KeysValues = ()
 
     @property

@@ -27,7 +27,7 @@ from models.engine.memory import Least, Memory, alone
 from models.engine.portable import Portable
 from models.engine.reference import Reference
 from models.engine.tokens import Tokens
-from models.engine.trie import Tree, grow, shared_length
+from models.engine.trie import PromptTree, grow, shared_length
 
 LOG = logging.getLogger("gauntlet")
 
@@ -39,17 +39,17 @@ REFUSALS = (TypeError, ValueError, KeyError, IndexError, AttributeError, Runtime
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class TokenizedScore:
     """One request in tokens: the shared static part, and the tree of what follows it."""
 
     request: Score
     head: tuple[int, ...]
-    tree: Tree
+    tree: PromptTree
     spellings: tuple[tuple[int, ...], ...]
     lengths: tuple[int, ...]
 
 
-Running = list[tuple[list[Decision], list[int], torch.Tensor]]
+Running = list[tuple[list[TokenizedScore], list[int], torch.Tensor]]
 """Packs that were started: their decisions, the tokens read, and the log-probabilities."""
 
 
@@ -96,13 +96,13 @@ class Packed:
             self.resident.put(head, kept)
         return kept
 
-    def _decision(self, request: Score, sequences: list[list[int]]) -> Decision:
+    def _decision(self, request: Score, sequences: list[list[int]]) -> TokenizedScore:
         head = self.tokens.head(request.prompts[0])
         # The last token of a prompt is never part of the head: its row is where the answer is.
         shared = min(
             min(shared_length(head, sequence), len(sequence) - 1) for sequence in sequences
         )
-        return Decision(
+        return TokenizedScore(
             request=request,
             head=tuple(head[:shared]),
             tree=grow([sequence[shared:] for sequence in sequences]),
@@ -112,13 +112,13 @@ class Packed:
 
     def _packs(
         self, requests: Sequence[Score], replies: dict[Score, Scores]
-    ) -> Iterator[list[Decision]]:
+    ) -> Iterator[list[TokenizedScore]]:
         """The decisions pack by pack, those of a size together; what no pack can hold is scored
         plainly, into `replies`."""
         prompts = [prompt for request in requests for prompt in request.prompts]
         encoded = iter(self.tokens.encode_all(prompts))
         texts = {request: [next(encoded) for _ in request.prompts] for request in requests}
-        pack: list[Decision] = []
+        pack: list[TokenizedScore] = []
         tokens = 0
         for request in sorted(requests, key=lambda r: (len(texts[r]), len(texts[r][0]))):
             if self.engine is None or max(map(len, texts[request])) > self.engine.limit:
@@ -134,7 +134,7 @@ class Packed:
         if pack:
             yield pack
 
-    def _run(self, pack: list[Decision]) -> Running:
+    def _run(self, pack: list[TokenizedScore]) -> Running:
         """Starts one pack, in parts if it does not fit in memory."""
         for attempt in ("as it is", "without anything kept"):
             try:
@@ -161,7 +161,9 @@ class Packed:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def _start(self, pack: list[Decision]) -> tuple[list[Decision], list[int], torch.Tensor]:
+    def _start(
+        self, pack: list[TokenizedScore]
+    ) -> tuple[list[TokenizedScore], list[int], torch.Tensor]:
         assert self.engine is not None
         tokens = sum(len(decision.tree.tokens) for decision in pack)
         self.memory.claim(max(tokens, *(len(decision.head) for decision in pack)))

@@ -12,7 +12,7 @@ STATIC = ("default", "linear", "llama3", "yarn")
 """Kinds of rotary frequencies that do not change with the length of a text."""
 
 
-class Turns:
+class RotaryTable:
     """Cosines and sines by position, from the network's own rotary module."""
 
     def __init__(self, module: Any, device: torch.device, dtype: torch.dtype) -> None:
@@ -37,7 +37,7 @@ class Turns:
         return torch.cat([c for c, _ in blocks]), torch.cat([s for _, s in blocks])
 
 
-def turned_(heads: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+def apply_rotary_(heads: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
     """Turns (rows, heads, head size) in place by (cosine, signed sine) of each row's position."""
     cosine, sine = turn
     swapped = heads.roll(heads.shape[-1] // 2, dims=-1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class PromptTree:
     """The nodes of a trie of token sequences, each after its parent.
 
     tokens: (nodes,) token ids.
@@ -26,7 +26,7 @@ class Tree:
     ends: NDArray[np.int64]
 
 
-def grow(sequences: Sequence[list[int]]) -> Tree:
+def grow(sequences: Sequence[list[int]]) -> PromptTree:
     """The tree of the sequences, none of them empty. Its layout depends on nothing else."""
     # In sorted order a sequence shares most with the one before it, so one comparison places it.
     order = sorted(range(len(sequences)), key=lambda index: sequences[index])
@@ -53,7 +53,7 @@ def _laid_out(
     paths: list[NDArray[np.int64]],
     shared_lengths: list[int],
     ends: NDArray[np.int64],
-) -> Tree:
+) -> PromptTree:
     sees = np.zeros((len(tokens), len(tokens)), dtype=np.bool_)
     depths = np.zeros(len(tokens), dtype=np.int64)
     for path, shared in zip(paths, shared_lengths, strict=True):
@@ -64,7 +64,7 @@ def _laid_out(
         sees[first:last, path[:shared]] = True
         sees[first:last, first:last] = np.tri(len(new), dtype=np.bool_)
         depths[first:last] = np.arange(shared, len(path))
-    return Tree(np.array(tokens, dtype=np.int64), depths, sees, ends)
+    return PromptTree(np.array(tokens, dtype=np.int64), depths, sees, ends)
 
 
 def shared_length(left: Sequence[Any], right: Sequence[Any]) -> int:
@@ -80,9 +80,9 @@ def shared_length(left: Sequence[Any], right: Sequence[Any]) -> int:
     return low
 
 
-def chain(tokens: Sequence[int]) -> Tree:
+def chain(tokens: Sequence[int]) -> PromptTree:
     """The tree of one text at whose end nothing is asked."""
-    return Tree(
+    return PromptTree(
         np.array(tokens, dtype=np.int64),
         np.arange(len(tokens)),
         np.tri(len(tokens), dtype=np.bool_),

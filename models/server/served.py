@@ -44,7 +44,7 @@ class ByNumber(Tokens):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ApiRequest:
     """One request of either endpoint, checked."""
 
     prompts: tuple[str, ...]
@@ -56,7 +56,7 @@ class Asked:
     top: int | None
 
     @staticmethod
-    def of(body: Body, prompts: Sequence[str], top: int | None) -> Asked:
+    def of(body: Body, prompts: Sequence[str], top: int | None) -> ApiRequest:
         """Raises Refused for a value that cannot be meant or is not supported."""
         if not prompts or not all(prompts):
             raise Refused("the prompt is empty; a model needs some text to go on from")
@@ -74,7 +74,7 @@ class Asked:
             raise Refused(f"temperature is {temperature!r}; it must be 0 to 2")
         seed = _number(body, "seed", random.getrandbits(31), 0)
         count = _number(body, "n", 1, 1)
-        return Asked(tuple(prompts), max_tokens, temperature, _stops(body), seed, count, top)
+        return ApiRequest(tuple(prompts), max_tokens, temperature, _stops(body), seed, count, top)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Served:
         if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
             raise Refused("prompt must be text or a list of texts")
         top = None if body.get("logprobs") is None else _number(body, "logprobs", 0, 0)
-        asked = Asked.of(body, prompts, top)
+        asked = ApiRequest.of(body, prompts, top)
         answers = self._answer(self._raw, asked)
         choices = [
             {
@@ -134,7 +134,7 @@ class Served:
         if not isinstance(messages, list) or not messages or not all(map(_is_message, messages)):
             raise Refused("messages must be a list of {role, content}, with text as content")
         top = _number(body, "top_logprobs", 0, 0) if body.get("logprobs") else None
-        asked = Asked.of(body, [self._text(messages)], top)
+        asked = ApiRequest.of(body, [self._text(messages)], top)
         answers = self._answer(self._chat, asked)
         choices = [
             {
@@ -165,7 +165,7 @@ class Served:
         )
         return str(wrapped)
 
-    def _answer(self, model: Local, asked: Asked) -> list[Choice]:
+    def _answer(self, model: Local, asked: ApiRequest) -> list[Choice]:
         """`count` choices for every prompt."""
         prompts = [_prompt(text) for text in asked.prompts]
         if asked.max_tokens == 1:  # one distribution is enough for any number of draws
@@ -176,7 +176,7 @@ class Served:
         ]
         return [_choice(future.result(), asked) for future in written]
 
-    def _firsts(self, scores: Reply, asked: Asked) -> list[Choice]:
+    def _firsts(self, scores: Reply, asked: ApiRequest) -> list[Choice]:
         """`count` first tokens, from the distribution of all."""
         assert isinstance(scores, Scores)
         logprobs = torch.tensor(scores.logprobs[0])
@@ -196,7 +196,7 @@ class Served:
         return str(self._tokenizer.decode([token], skip_special_tokens=False))
 
     def _reply(
-        self, kind: str, asked: Asked, answers: Sequence[Choice], choices: list[dict[str, Any]]
+        self, kind: str, asked: ApiRequest, answers: Sequence[Choice], choices: list[dict[str, Any]]
     ) -> dict[str, Any]:
         read = sum(choice.prompt_tokens for choice in answers[:: asked.count])
         written = sum(choice.tokens for choice in answers)
@@ -220,14 +220,14 @@ def _prompt(text: str) -> Prompt:
     return Prompt(text[:cut], text[cut:]) if cut > 1 else Prompt("", text)
 
 
-def _drawn(prompt: Prompt, asked: Asked) -> list[Generate]:
+def _drawn(prompt: Prompt, asked: ApiRequest) -> list[Generate]:
     return [
         Generate(prompt, asked.max_tokens, asked.temperature, asked.stop, asked.seed + number)
         for number in range(asked.count)
     ]
 
 
-def _choice(reply: Reply, asked: Asked) -> Choice:
+def _choice(reply: Reply, asked: ApiRequest) -> Choice:
     assert isinstance(reply, Generation)
     ended = "length" if reply.tokens >= asked.max_tokens else "stop"
     return Choice(reply.text, ended, reply.prompt_tokens, reply.tokens)

@@ -57,6 +57,6 @@ def z_and_p_of_two(
     return z, float(norm.sf(z))
 
 
-def told(found: Mapping[str, tuple[float, float]]) -> str:
+def in_words(found: Mapping[str, tuple[float, float]]) -> str:
     """z and p of every test, by what was tested."""
     return "; ".join(f"{model} z={z:.3f} p={p:.3g}" for model, (z, p) in found.items())

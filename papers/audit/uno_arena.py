@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from papers.audit.findings import ALPHA, Finding, told, z_and_p, z_and_p_of_two
+from papers.audit.findings import ALPHA, Finding, in_words, z_and_p, z_and_p_of_two
 from papers.published import paper
 from stats.correlation import pearson
 from stats.decisions import scaled_change
@@ -217,7 +217,7 @@ def ua_13() -> Finding:
     ps, step = [p for _, p in found.values()], ALPHA / len(found)
     return (
         "the results strongly support TUTRI over vanilla",
-        f"wins against 50%: {told(found)}; {sum(p < ALPHA for p in ps)} of {len(ps)} have "
+        f"wins against 50%: {in_words(found)}; {sum(p < ALPHA for p in ps)} of {len(ps)} have "
         f"p < {ALPHA:g}, {sum(p < step for p in ps)} have p < {step:g} (Bonferroni)",
         all(p < ALPHA for p in ps),
     )
@@ -235,7 +235,7 @@ def ua_14() -> Finding:
     return (
         f"both modules are needed: {whole['WR']:.1f}% wins fall to "
         + " and ".join(f"{row['WR']:.1f}%" for row in less.values()),
-        f"{told(found)}; ODHR@2 changes by {hits} points",
+        f"{in_words(found)}; ODHR@2 changes by {hits} points",
         all(p < ALPHA for _, p in found.values()),
     )
 
@@ -247,8 +247,8 @@ def ua_15() -> Finding:
     fail = [name for name in above if found[name][1] >= ALPHA]
     return (
         f"players that win over 50% play with understanding: {', '.join(above)}",
-        f"{told(found)}; not significant: {', '.join(fail) or 'none'}. A random player's own rate "
-        "in the second seat, which need not be 50%, is not printed",
+        f"{in_words(found)}; not significant: {', '.join(fail) or 'none'}. A random player's own "
+        "rate in the second seat, which need not be 50%, is not printed",
         not fail,
     )
 

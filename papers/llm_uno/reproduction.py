@@ -11,8 +11,8 @@ import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from papers.orders import Found, Order, available, read_csv
 from papers.published import Row, exact, frame, not_run, paper, proportion, view
+from papers.reproductions import Reproduction, Request, available, read_csv
 from pipeline.config.compose import CONF
 from pipeline.tables.figures import save_png
 
@@ -28,7 +28,7 @@ PRINT = 0.00005
 """How far a number with four decimals may lie from the one that it was rounded from."""
 
 
-def reproduce(order: Order) -> Found:
+def reproduce(order: Request) -> Reproduction:
     """Runs the paper's experiments, `deals` deals a cell. Raises UserError for an unknown model."""
     here = available(order.models)
     base = order.run("llm_uno_baselines", "llm_uno_baselines", "quirks=paper")
@@ -43,7 +43,7 @@ def reproduce(order: Order) -> Found:
     drawn = order.out / "figures"
     save_png(figures(seats, cells, order.models), drawn)
     found = frame(rows(seats, cells, order.models))
-    return Found(found, [view(found)], [drawn])
+    return Reproduction(found, [view(found)], [drawn])
 
 
 def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> list[Row]:

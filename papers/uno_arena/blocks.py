@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from papers.orders import read_csv
+from papers.reproductions import read_csv
 from papers.uno_arena.changes import Change, change, ranked, side
 from papers.uno_arena.lines import Line, line, measured, newest, printed, with_names
 from papers.uno_arena.tables import Block

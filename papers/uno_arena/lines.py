@@ -14,12 +14,12 @@ from typing import Any
 
 import pandas as pd
 
-from papers.orders import read_csv
+from papers.reproductions import read_csv
 from pipeline.log.results import read_abouts
 
 ASKED = re.compile(r"llm\.(?P<model>.+)\.(?P<prompt>\w+)")
 BRACKETS = re.compile(r"\[[^]]*\]")
-"""What was changed in a leaf, behind its name."""
+"""What was changed in a node, behind its name."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from rich.console import RenderableType
 
 from common.disk import write_atomically
 from common.errors import UserError
-from papers.orders import Found, Order, available, read_csv
 from papers.published import Row, frame, paper, view
+from papers.reproductions import Reproduction, Request, available, read_csv
 from papers.uno_arena import tables as uno_arena_tables
 from papers.uno_arena.blocks import FIVE, TABLES, Fallbacks, our_block, paper_block, traced, wanted
 from papers.uno_arena.lines import Lines
@@ -45,7 +45,7 @@ TITLES = {
 }
 
 
-def reproduce(order: Order) -> Found:
+def reproduce(order: Request) -> Reproduction:
     """Plays, judges and writes everything, at most `deals` decks a table.
 
     Raises UserError for an unknown model.
@@ -66,10 +66,10 @@ def reproduce(order: Order) -> Found:
     found = frame([*rows(told, blocks, stands, order.models)])
     judged = found[found["verdict"].isin(("agrees", "differs"))]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in found["verdict"].value_counts().items())
-    return Found(found, [*views(told, blocks), view(judged), counts], [tables, drawn])
+    return Reproduction(found, [*views(told, blocks), view(judged), counts], [tables, drawn])
 
 
-def play(order: Order, here: Sequence[str]) -> dict[str, Path]:
+def play(order: Request, here: Sequence[str]) -> dict[str, Path]:
     """The output_dir of every table that can be played here; `five` is Table 3 of the paper's own
     models, where all of them are here."""
 
@@ -91,7 +91,7 @@ def play(order: Order, here: Sequence[str]) -> dict[str, Path]:
     return folders
 
 
-def judge(order: Order, folder: Path, everybody: bool) -> None:
+def judge(order: Request, folder: Path, everybody: bool) -> None:
     """Judges the decisions of everybody, or of the measured players alone as Table 2 has them,
     unless that was done so since the last match, by as many playouts or more."""
     if not _judged(order, folder, everybody):
@@ -100,7 +100,7 @@ def judge(order: Order, folder: Path, everybody: bool) -> None:
         order.judge(folder, *options, *(["--everybody"] if everybody else []))
 
 
-def _judged(order: Order, folder: Path, everybody: bool) -> bool:
+def _judged(order: Request, folder: Path, everybody: bool) -> bool:
     found = folder / "metrics" / "metrics.csv"
     played = max(file.stat().st_mtime for file in (folder / "records").glob("*.jsonl"))
     if not found.exists() or found.stat().st_mtime <= played:

@@ -1,4 +1,4 @@
-"""From a YAML leaf to an object: `_target_` names a class, the other keys are its arguments.
+"""From a YAML node to an object: `_target_` names a class, the other keys are its arguments.
 
 The class's own dataclass fields are the schema. Only classes inside the project, and in packages
 that the user lists, may be named, so a config can never run anything else.
@@ -18,14 +18,14 @@ from common.errors import UserError, nearest
 OWN_PACKAGES = ("games", "agents", "models")
 
 
-def build(leaf: Mapping[str, Any], where: str, packages: Sequence[str], **supplied: Any) -> Any:
-    """The object that `leaf` describes; `where` is its key in the config, for messages.
+def build(node: Mapping[str, Any], where: str, packages: Sequence[str], **supplied: Any) -> Any:
+    """The object that `node` describes; `where` is its key in the config, for messages.
 
-    `supplied` arguments come from the pipeline and may not be given in the leaf. Raises UserError
+    `supplied` arguments come from the pipeline and may not be given in the node. Raises UserError
     for an unknown target, a missing or unknown key, a wrong type, or a value the class refuses.
     """
-    arguments = {str(key): value for key, value in leaf.items() if key != "_target_"}
-    cls = _find(str(leaf.get("_target_")), where, packages)
+    arguments = {str(key): value for key, value in node.items() if key != "_target_"}
+    cls = _find(str(node.get("_target_")), where, packages)
     hints = typing.get_type_hints(cls)
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     open_fields = fields.keys() - supplied.keys()

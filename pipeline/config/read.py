@@ -14,32 +14,32 @@ from omegaconf.errors import OmegaConfBaseException
 
 from common.errors import UserError, nearest
 
-Leaf = Mapping[str, Any]
-FindLeaf = Callable[[str, str], Leaf]
-"""Finds the YAML leaf of a (group, choice), for seats that name their own agent or model."""
+Node = Mapping[str, Any]
+FindNode = Callable[[str, str], Node]
+"""Finds the YAML node of a (group, choice), for seats that name their own agent or model."""
 
 SUBJECT = "subject"
 
 
 @dataclass(frozen=True)
 class SeatConfig:
-    """One entry of a seating: the leaves of its player, and what it plays for."""
+    """One entry of a seating: the nodes of its player, and what it plays for."""
 
     name: str
     subject: bool
-    agent: Leaf
-    model: Leaf
-    prompt: Leaf
+    agent: Node
+    model: Node
+    prompt: Node
     helps: int | None
 
 
 @dataclass(frozen=True)
 class CellConfig:
-    """What one job of a sweep asks for: one cell of the table, as leaves still to be built."""
+    """What one job of a sweep asks for: one cell of the table, as nodes still to be built."""
 
     experiment: str
     labels: Mapping[str, str]
-    game: Leaf
+    game: Node
     seats: tuple[SeatConfig, ...]
     measured: int
     rotate: bool
@@ -70,19 +70,19 @@ class SweepConfig:
     width: int
     stop: Literal["fixed", "sprt", "precision"]
     expect: Expect
-    launch: Leaf
-    tracking: Leaf
+    launch: Node
+    tracking: Node
 
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
 
 
 def read_cell(
-    config: DictConfig, choices: Mapping[str, str], overrides: Sequence[str], find: FindLeaf
+    config: DictConfig, choices: Mapping[str, str], overrides: Sequence[str], find: FindNode
 ) -> CellConfig:
     """One job's config as plain data. Raises UserError for a value that cannot be meant."""
     plain = _plain(config)
-    labels: Leaf = {group: _label(group, choices, overrides, plain) for group in GROUPS}
+    labels: Node = {group: _label(group, choices, overrides, plain) for group in GROUPS}
     if plain["quirks"] == "paper":
         labels = {**labels, "game": f"{labels['game']}[quirks=paper]"}
     seats = dict(plain["seats"])
@@ -108,7 +108,7 @@ def read_cell(
     )
 
 
-def _without_subject(labels: Mapping[str, str], overrides: Sequence[str], entry: Leaf) -> Leaf:
+def _without_subject(labels: Mapping[str, str], overrides: Sequence[str], entry: Node) -> Node:
     """The labels of a seating whose players are all fixed: the measured one, `entry`, stands for
     the subject. Raises UserError where an agent is chosen that no seat takes."""
     for override in overrides:
@@ -144,7 +144,7 @@ def explain(error: Exception) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _sweep(plain: Leaf) -> SweepConfig:
+def _sweep(plain: Node) -> SweepConfig:
     deals = plain["deals"]
     if deals != "auto":
         deals = _whole("deals", deals, 1, "or auto")
@@ -163,7 +163,7 @@ def _sweep(plain: Leaf) -> SweepConfig:
 
 
 def _seat(
-    number: str, entry: Any, plain: Leaf, labels: Mapping[str, str], find: FindLeaf
+    number: str, entry: Any, plain: Node, labels: Mapping[str, str], find: FindNode
 ) -> SeatConfig:
     if not isinstance(entry, Mapping) or "agent" not in entry:
         raise UserError(f"seats.{number} must name an agent, as in {{agent: random}}")
@@ -176,9 +176,9 @@ def _seat(
         )
     subject = entry["agent"] == SUBJECT
 
-    def leaf(group: str) -> Leaf:
+    def node(group: str) -> Node:
         if subject or entry.get(group) is None:
-            own: Leaf = plain[group]
+            own: Node = plain[group]
             return own
         return find(group, str(entry[group]))
 
@@ -187,9 +187,9 @@ def _seat(
     return SeatConfig(
         name=".".join(map(str, names)),
         subject=subject,
-        agent=leaf("agent"),
-        model=leaf("model"),
-        prompt=leaf("prompt"),
+        agent=node("agent"),
+        model=node("model"),
+        prompt=node("prompt"),
         helps=_helps(number, str(entry.get("goal", "win"))),
     )
 
@@ -203,7 +203,7 @@ def _helps(number: str, goal: str) -> int | None:
     return int(match.group(1))
 
 
-def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], plain: Leaf) -> str:
+def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], plain: Node) -> str:
     """The group's choice, and in brackets what was changed in it: tic_tac_toe[size=4]."""
     start = f"{group}."
     changes = [

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.base import Game, RolledOut
+from games.base import Game, PlayedOut
 from pipeline.plan.chance import DEAL, stream
 from stats.decisions import won_together
 
@@ -106,7 +106,7 @@ def _judged(
     ply: int,
     work: Work,
 ) -> tuple[Judged, Stand]:
-    assert isinstance(game, RolledOut), game
+    assert isinstance(game, PlayedOut), game
     decision = record["decisions"][ply]
     seat, chosen = decision["seat"], decision["chosen"]
     kept = [at for at, action in enumerate(actions) if actions.index(action) == at]

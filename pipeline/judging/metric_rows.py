@@ -45,7 +45,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Cell:
+class JudgedCell:
     """A cell's matches and what they were found to be worth.
 
     key: what tells it from another cell of its name. players: a name for each, by number. judges:
@@ -61,7 +61,7 @@ class Cell:
     trace: tuple[Stand, ...]
 
 
-def metric_rows(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
+def metric_rows(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
     """metrics.csv: for each judged player its wins, and ODHR@K and ADR@K in every reading."""
     for player in cell.judges:
         own = [one for one in cell.judged if one.player == player]
@@ -87,7 +87,7 @@ def metric_rows(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
                 }
 
 
-def wins(cell: Cell, player: int) -> dict[str, Any]:
+def wins(cell: JudgedCell, player: int) -> dict[str, Any]:
     """A player's games won, a shared win a full one; solo and shared ones are told apart.
 
     The interval is Wilson's; where a deal holds several games (rotated seats) it is clustered by
@@ -145,7 +145,7 @@ def decisions(judged: Sequence[Judged], k: int, source: str, playouts: int) -> D
     return Decisions(tables, chosen, deals, playouts)
 
 
-def decision_lines(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
+def decision_lines(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
     """decisions.jsonl. values: by option. criticality: best value less worst. rank: 1 the best."""
     for one in cell.judged:
         line: dict[str, Any] = {"cell": cell.name, "key": cell.key}
@@ -160,7 +160,7 @@ def decision_lines(cell: Cell, reading: Reading) -> Iterator[dict[str, Any]]:
         yield line
 
 
-def trace_rows(cell: Cell) -> Iterator[dict[str, Any]]:
+def trace_rows(cell: JudgedCell) -> Iterator[dict[str, Any]]:
     """traces.csv: `player` is who sits in `seat`; `seen` stands in the rows of the seat that
     moved."""
     rotations = {record["match"]: record["rotation"] for record in cell.records}

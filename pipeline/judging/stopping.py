@@ -81,7 +81,7 @@ def judged(folder: Path, cell: Cell, result: CellResults, seed: int) -> tuple[li
 
 
 @dataclass
-class Watch:
+class StopRule:
     """Looks at the cells of a sweep while they are played."""
 
     sweep: SweepConfig
@@ -99,9 +99,9 @@ class Watch:
             return
         if self._ended[key] >= self._next.setdefault(key, SOON):
             self._next[key] = self._ended[key] + max(SOON, self._ended[key] // 20)
-            self.look(key)
+            self.check(key)
 
-    def look(self, key: str) -> None:
+    def check(self, key: str) -> None:
         """Stops the cell if its rule does."""
         if self.sweep.stop == "fixed":
             return

@@ -39,7 +39,7 @@ STOP_SECONDS = 20
 PR_SET_CHILD_SUBREAPER = 36
 
 
-class Asked:
+class StopSignal:
     """Whether the job was asked to stop, and by which signal.
 
     SLURM sends the warning before a preemption to the tasks only; they leave a file.
@@ -63,7 +63,7 @@ class Asked:
 
 def run(folder: Path, requeues: int, seconds: int, arguments: Sequence[str]) -> int:
     """Plays the sweep on the job's nodes; returns its exit status. Raises UserError."""
-    asked = Asked()
+    asked = StopSignal()
     nodes = int(os.environ["SLURM_JOB_NUM_NODES"])
     host = LOOPBACK if nodes == 1 else first_node()
     address = f"{host}:{free_port(host)}"
@@ -82,7 +82,7 @@ def play(
     arguments: Sequence[str],
     env: Mapping[str, str],
     step: subprocess.Popen[bytes],
-    asked: Asked,
+    asked: StopSignal,
     patience: float,
 ) -> int:
     """Runs the sweep to its end, or until it is asked to stop and has done so in `patience`

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import ModelError, UserError, WorkerLost
 from models.base import Awaited, Model, ModelSource, Paid
-from pipeline.config.read import Leaf
-from pipeline.launch.devices import fit, name_of, shards_of
+from pipeline.config.read import Node
+from pipeline.launch.devices import allot, name_of, shards_of
 from pipeline.launch.place import check_nodes, paid
 from pipeline.launch.session import nodes_alive, session
 from pipeline.plan.cells import Plan, Task
@@ -37,7 +37,7 @@ Load = Callable[[ModelSource], Model]
 
 
 @contextmanager
-def workers(launch: Leaf, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
+def workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
     """The workers that the launch config asks for, ready to play; closed on leaving."""
     if launch["kind"] == "inline":
         inline = _Inline(plan, width, _load_whole)
@@ -50,7 +50,7 @@ def workers(launch: Leaf, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
             yield handles
 
 
-def patience(launch: Leaf) -> float | None:
+def patience(launch: Node) -> float | None:
     """Seconds that a worker with leases may be silent; None: for ever. Raises UserError."""
     value = launch.get("patience")
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -190,7 +190,7 @@ class _RayWorker:
 
 
 @contextmanager
-def _ray_workers(launch: Leaf, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
+def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
     import ray
 
     with session(launch):
@@ -224,23 +224,23 @@ def _take_in(handles: Sequence[_RayWorker], sources: Sequence[Paid]) -> None:
         ray.wait(closing, num_returns=len(closing), timeout=seconds)
 
 
-def _shares(launch: Leaf, plan: Plan) -> list[tuple[dict[str, Any], Places | None]]:
+def _shares(launch: Node, plan: Plan) -> list[tuple[dict[str, Any], Places | None]]:
     """Each worker's part of the cluster: Ray's options for it, and the devices of its shards."""
     import ray
 
     resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
     cores, gpus = int(resources.get("CPU", 1)), int(resources.get("GPU", 0))
-    fits = fit(plan.sources, gpus or cores, launch["workers"], "GPU" if gpus else "core")
-    if not fits.first:
+    allotment = allot(plan.sources, gpus or cores, launch["workers"], "GPU" if gpus else "core")
+    if not allotment.first:
         options = {
-            "num_cpus": max(1, cores // fits.workers),  # Ray gives a worker as many threads
-            "num_gpus": gpus / fits.workers if gpus else 0,
+            "num_cpus": max(1, cores // allotment.workers),  # Ray gives a worker as many threads
+            "num_gpus": gpus / allotment.workers if gpus else 0,
         }
-        return [(options, None)] * fits.workers
+        return [(options, None)] * allotment.workers
     from pipeline.launch.shard_group import Places
 
-    whole = len(fits.first) < len(plan.sources)
-    reserved = Places.reserve(fits, cores, gpus)
+    whole = len(allotment.first) < len(plan.sources)
+    reserved = Places.reserve(allotment, cores, gpus)
     return [(places.options(0, idle=not whole), places) for places in reserved]
 
 

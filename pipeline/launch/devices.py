@@ -16,7 +16,7 @@ from models.base import ModelSource
 
 
 @dataclass(frozen=True)
-class Fit:
+class Allotment:
     """What every worker gets.
 
     workers: how many there are.
@@ -36,7 +36,7 @@ def shards_of(source: ModelSource) -> int:
     return int(getattr(source, "shards", 1))
 
 
-def fit(sources: Sequence[ModelSource], devices: int, asked: int | None, word: str) -> Fit:
+def allot(sources: Sequence[ModelSource], devices: int, asked: int | None, word: str) -> Allotment:
     """The workers for these models; `asked` is how many the user wants, if that was said.
 
     Raises UserError, with the sum, where the devices are too few for models in shards. Whole
@@ -45,7 +45,7 @@ def fit(sources: Sequence[ModelSource], devices: int, asked: int | None, word: s
     sharded = [source for source in sources if shards_of(source) > 1]
     whole = len(sharded) < len(sources)
     if not sharded:
-        return Fit(asked or devices, 1, 1, {})
+        return Allotment(asked or devices, 1, 1, {})
     apart, together = whole + sum(map(shards_of, sharded)), max(map(shards_of, sharded))
     if together > devices:
         largest = max(sharded, key=shards_of)
@@ -60,12 +60,12 @@ def fit(sources: Sequence[ModelSource], devices: int, asked: int | None, word: s
             f"has {devices}, enough for {devices // together}"
         )
     if workers * apart > devices:
-        return Fit(workers, together, whole + len(sharded), dict.fromkeys(sharded, 0))
+        return Allotment(workers, together, whole + len(sharded), dict.fromkeys(sharded, 0))
     first, at = {}, int(whole)
     for source in sharded:
         first[source] = at
         at += shards_of(source)
-    return Fit(workers, apart, 1, first)
+    return Allotment(workers, apart, 1, first)
 
 
 def name_of(source: ModelSource) -> str:

@@ -17,7 +17,7 @@ import yaml
 
 from common.errors import UserError, nearest
 from pipeline.config.compose import CONF
-from pipeline.config.read import Leaf
+from pipeline.config.read import Node
 from pipeline.launch.session import session
 
 CHUNK = 16
@@ -29,28 +29,28 @@ Map = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 Result = TypeVar("Result")
 
 
-def read_launch(words: Sequence[str]) -> Leaf:
+def read_launch(words: Sequence[str]) -> Node:
     """A choice of conf/launch and changes to it, as in "ray address=HOST:PORT". Raises UserError
     for a choice that starts no Ray from here, and for a key that it does not have."""
     name, *changes = words
     if name not in ("local", "ray"):
         raise UserError(f"--launch {name} cannot be used here{nearest(name, ('local', 'ray'))}")
-    leaf: dict[str, Any] = yaml.safe_load(
+    node: dict[str, Any] = yaml.safe_load(
         (CONF / "launch" / f"{name}.yaml").read_text(encoding="utf-8")
     )
     for change in changes:
         key, given, value = change.partition("=")
-        if not given or key not in leaf:
-            raise UserError(f"--launch {name} {change}: no such setting{nearest(key, leaf)}")
-        leaf[key] = yaml.safe_load(value)
-    workers = leaf["workers"]
+        if not given or key not in node:
+            raise UserError(f"--launch {name} {change}: no such setting{nearest(key, node)}")
+        node[key] = yaml.safe_load(value)
+    workers = node["workers"]
     if workers is not None and (not isinstance(workers, int) or workers < 1):
         raise UserError(f"launch.workers is {workers!r}; it is 1 or more, or null for all cores")
-    return leaf
+    return node
 
 
 @contextmanager
-def hands(threads: int, launch: Leaf | None) -> Iterator[Map]:
+def executor(threads: int, launch: Node | None) -> Iterator[Map]:
     """A map like the built-in one over a sequence: on so many threads, or where `launch` is given
     by the Ray that it asks for. Raises UserError where that cannot be joined or loses a worker
     again and again; what the function raises comes through."""

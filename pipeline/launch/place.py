@@ -12,12 +12,12 @@ from dataclasses import replace
 from common.errors import UserError
 from models.base import ModelSource, Paid
 from models.human import Terminal
-from pipeline.config.read import Leaf, SweepConfig
+from pipeline.config.read import Node, SweepConfig
 
-HERE: Leaf = {"kind": "inline", "workers": 1}
+HERE: Node = {"kind": "inline", "workers": 1}
 
 
-def placed(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepConfig:
+def resolve_launch(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepConfig:
     """The sweep as it is to be played: in this process where a person plays, match by match, and
     where every model is paid."""
     if asks_a_person(sources):

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common.errors import UserError
-from pipeline.config.read import Leaf
+from pipeline.config.read import Node
 
 TOKEN_FILE = Path(".ray/auth_token")
 """Where Ray itself keeps a token, in the home folder."""
@@ -35,7 +35,7 @@ JOIN_SECONDS = 300
 
 
 @contextmanager
-def session(launch: Leaf) -> Iterator[None]:
+def session(launch: Node) -> Iterator[None]:
     """Connects this process to the Ray that the launch config asks for, until it is left.
 
     Without an `address` a Ray of this machine is started, and stopped on leaving. With one, the
@@ -93,7 +93,7 @@ def _start(workers: int | None, token: Path) -> None:
     )
 
 
-def _join(launch: Leaf) -> None:
+def _join(launch: Node) -> None:
     import ray
     from ray.exceptions import AuthenticationError
 
@@ -111,7 +111,7 @@ def _join(launch: Leaf) -> None:
     _wait_for_nodes(launch["nodes"])
 
 
-def _address_of(launch: Leaf) -> str:
+def _address_of(launch: Node) -> str:
     address = str(launch["address"])
     found = os.environ.get("RAY_ADDRESS", "???") if address == "auto" else address
     if found == "???":
@@ -141,7 +141,7 @@ def _wait_for_nodes(wanted: int) -> None:
         time.sleep(0.5)
 
 
-def _token_of(launch: Leaf) -> Path | None:
+def _token_of(launch: Node) -> Path | None:
     """The token file of the cluster to join; None where it was started without a token."""
     if launch["auth"] not in ("token", "disabled"):
         raise UserError(f"launch.auth is {launch['auth']!r}; allowed: token, disabled")

@@ -23,7 +23,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from common.errors import ModelError, UserError
 from models.base import Model, ModelSource, Reply, Request
-from pipeline.launch.devices import Fit, name_of, shards_of
+from pipeline.launch.devices import Allotment, name_of, shards_of
 
 PLACE_SECONDS = 120
 """How long the devices of a worker may take to become free."""
@@ -37,24 +37,24 @@ class Places:
     cpus, gpus: what each process on a device takes of its cores and of its GPU.
     """
 
-    fit: Fit
+    allotment: Allotment
     group: Any
     cpus: float
     gpus: float
 
     @classmethod
-    def reserve(cls, fit: Fit, cores: int, gpus: int) -> list[Places]:
+    def reserve(cls, allotment: Allotment, cores: int, gpus: int) -> list[Places]:
         """The places of all workers. Raises UserError where others hold the devices."""
-        own = _whole(cores / (fit.workers * fit.devices))
+        own = _whole(cores / (allotment.workers * allotment.devices))
         bundle = {"CPU": own, "GPU": 1} if gpus else {"CPU": own}
-        groups = [placement_group([bundle] * fit.devices) for _ in range(fit.workers)]
+        groups = [placement_group([bundle] * allotment.devices) for _ in range(allotment.workers)]
         if not all(group.wait(PLACE_SECONDS) for group in groups):
             raise UserError(
-                f"{fit.workers} worker(s) x {fit.devices} device(s) were not free within "
-                f"{PLACE_SECONDS} s; does another job hold them?"
+                f"{allotment.workers} worker(s) x {allotment.devices} device(s) were not free "
+                f"within {PLACE_SECONDS} s; does another job hold them?"
             )
-        share = (_whole(own / fit.sharing), bool(gpus) / fit.sharing)
-        return [cls(fit, group, *share) for group in groups]
+        share = (_whole(own / allotment.sharing), bool(gpus) / allotment.sharing)
+        return [cls(allotment, group, *share) for group in groups]
 
     def options(self, device: int, idle: bool = False) -> dict[str, Any]:
         """Ray's options for an actor on a device; idle: one that computes nothing there."""
@@ -75,7 +75,7 @@ class ShardGroup:
 
     def __init__(self, source: ModelSource, places: Places) -> None:
         """Returns once every rank holds its part. Raises ModelError."""
-        first = places.fit.first[source]
+        first = places.allotment.first[source]
         actor: Any = ray.remote(_Rank)
         self._ranks = [
             actor.options(**places.options(first + number)).remote()

@@ -23,7 +23,7 @@ from common.errors import ModelError, UserError
 from models.checkpoint import Checkpoint
 from models.engine import hub
 from models.engine.files import local_folder
-from pipeline.config.read import CellConfig, Leaf, SweepConfig
+from pipeline.config.read import CellConfig, Node, SweepConfig
 from pipeline.launch.cluster import patience
 from pipeline.launch.place import check_nodes
 from pipeline.plan.build import build_cells
@@ -117,7 +117,7 @@ def _is_here(source: Checkpoint) -> bool:
     return folder is not None
 
 
-def read_job(launch: Leaf) -> Job:
+def read_job(launch: Node) -> Job:
     """The launch config as a checked job. Raises UserError, one line for the first bad value."""
     job = Job(
         nodes=_count(launch, "nodes", 1),
@@ -189,7 +189,7 @@ def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def inside(arguments: Sequence[str], launch: Leaf) -> list[str]:
+def inside(arguments: Sequence[str], launch: Node) -> list[str]:
     """The same command line for inside the job: the allocation's Ray in the place of SLURM."""
     mine = {f"launch.{key}" for key in launch.keys() - PASSED_ON}
     kept: list[str] = []
@@ -218,14 +218,14 @@ def submit(path: Path) -> str:
     return done.stdout.strip().partition(";")[0]
 
 
-def _count(launch: Leaf, key: str, least: int) -> int:
+def _count(launch: Node, key: str, least: int) -> int:
     value = launch[key]
     if isinstance(value, int) and not isinstance(value, bool) and value >= least:
         return value
     raise UserError(f"launch.{key} is {value!r}; it must be a whole number from {least} up")
 
 
-def _name(launch: Leaf, key: str) -> str | None:
+def _name(launch: Node, key: str) -> str | None:
     value = launch[key]
     if value is None or (isinstance(value, str) and NAME.fullmatch(value)):
         return value

@@ -21,8 +21,8 @@ def recorded_cell(folder: Path, key: str) -> dict[str, Any]:
 
 def recorded_game(described: Mapping[str, Any]) -> Game[Any]:
     settings = {key: value for key, value in described.items() if key not in ("class", "num_seats")}
-    leaf = {"_target_": described["class"], **settings}
-    game: Game[Any] = build(leaf, "game", (), num_seats=described["num_seats"])
+    node = {"_target_": described["class"], **settings}
+    game: Game[Any] = build(node, "game", (), num_seats=described["num_seats"])
     return game
 
 

@@ -26,7 +26,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TracedPrompt:
     """One prompt as it was sent, and its answers: words with their chances, or written text."""
 
     prompt: str
@@ -38,7 +38,7 @@ class Asked:
 class Trace:
     """A decision: its prompts in order, and for each option its score (None without one)."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[TracedPrompt, ...]
     options: tuple[str, ...]
     scores: tuple[float | None, ...]
     chosen: int
@@ -55,7 +55,7 @@ class Trace:
         ]
         return said + scored
 
-    def _said(self, number: int, asked: Asked) -> Iterator[str]:
+    def _said(self, number: int, asked: TracedPrompt) -> Iterator[str]:
         if asked.text is not None:
             yield f"[{number}] wrote {asked.text!r}"
         for answer in asked.answers:
@@ -75,11 +75,11 @@ def trace(decision: Mapping[str, Any], statics: Mapping[str, str]) -> Trace:
 
 def _prompts(
     exchange: Mapping[str, Any], statics: Mapping[str, str], options: Sequence[str]
-) -> Iterator[Asked]:
+) -> Iterator[TracedPrompt]:
     static, shared, cue = statics[exchange["static"]], exchange["shared"], exchange["cue"]
     end = cue + "".join(reply + told + cue for reply, told in exchange.get("turns", ()))
     if "branches" not in exchange:
-        yield Asked(static + shared + end, (), exchange["text"])
+        yield TracedPrompt(static + shared + end, (), exchange["text"])
         return
     for number, branch in enumerate(exchange["branches"]):
         lettered = dict(LETTERED.findall(shared + branch))
@@ -90,7 +90,7 @@ def _prompts(
             answers.append(
                 Answer(word, chance, _meant(lettered.get(word), number + place, options))
             )
-        yield Asked(static + shared + branch + end, tuple(answers))
+        yield TracedPrompt(static + shared + branch + end, tuple(answers))
 
 
 def _meant(named: str | None, guess: int, options: Sequence[str]) -> int | None:

@@ -53,12 +53,12 @@ def _cell(config: CellConfig) -> Cell:
 
 
 def _game(config: CellConfig) -> Game[Any]:
-    leaf = dict(config.game)
+    node = dict(config.game)
     if config.quirks == "paper":
-        if "quirks" not in leaf:
+        if "quirks" not in node:
             raise UserError(f"{config.labels['game']}: this game has no published slips")
-        leaf["quirks"] = True
-    game: Game[Any] = build(leaf, "game", config.packages, num_seats=len(config.seats))
+        node["quirks"] = True
+    game: Game[Any] = build(node, "game", config.packages, num_seats=len(config.seats))
     return game
 
 

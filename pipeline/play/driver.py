@@ -66,7 +66,7 @@ class Arrivals:
 
 
 @dataclass(eq=False)
-class _Hand:
+class WorkerState:
     """A worker, what it holds, how many leases it has lost since it last kept one, and when it
     was last heard of."""
 
@@ -86,7 +86,7 @@ class _Hand:
 
 @dataclass(frozen=True)
 class _Lease:
-    hand: _Hand
+    state: WorkerState
     tasks: Sequence[Task]
     alone: bool
 
@@ -119,12 +119,12 @@ class Driver:
     patience: float | None = None
 
     def __post_init__(self) -> None:
-        self._hands = [_Hand(worker) for worker in self.workers]
-        self._hungry = dict.fromkeys(self._hands)
+        self._states = [WorkerState(worker) for worker in self.workers]
+        self._idle = dict.fromkeys(self._states)
         self._open: dict[str, _Open] = {}
         self._held: dict[Future[list[Finished]], _Lease] = {}
-        self._twins: dict[Future[list[Finished]], Future[list[Finished]]] = {}
-        self._twinless: OrderedDict[Future[list[Finished]], _Lease] = OrderedDict()
+        self._duplicates: dict[Future[list[Finished]], Future[list[Finished]]] = {}
+        self._unduplicated: OrderedDict[Future[list[Finished]], _Lease] = OrderedDict()
         self._again: deque[Task] = deque()
         self._suspects: deque[Task] = deque()
         self._all_leased = False
@@ -157,42 +157,42 @@ class Driver:
         """Restarts the workers that have been silent for too long."""
         if self.patience is None:
             return
-        for hand in {lease.hand: None for lease in self._held.values()}:
-            silent = self.clock() - hand.heard
+        for state in {lease.state: None for lease in self._held.values()}:
+            silent = self.clock() - state.heard
             if silent > self.patience:
                 event("worker restarted", logging.WARNING, silent_seconds=round(silent))
-                hand.heard = self.clock()
-                hand.worker.restart()
+                state.heard = self.clock()
+                state.worker.restart()
 
     def _supply(self, tasks: Iterator[Task]) -> None:
         """Gives each worker with room one lease after the other, while there is what to give."""
-        given = list(self._hungry)
+        given = list(self._idle)
         while given:
-            given = [hand for hand in given if self._give(hand, tasks)]
-        self._hungry = {hand: None for hand in self._hungry if hand.room}
+            given = [state for state in given if self._give(state, tasks)]
+        self._idle = {state: None for state in self._idle if state.room}
 
-    def _give(self, hand: _Hand, tasks: Iterator[Task]) -> bool:
+    def _give(self, state: WorkerState, tasks: Iterator[Task]) -> bool:
         """Gives the worker one more lease if it has room and there is one."""
-        if not hand.room:
+        if not state.room:
             return False
         fresh = list(itertools.islice(self._next(tasks), self.lease))
         if fresh:
-            self._grant(hand, fresh)
-        elif not hand.held and self._suspects and self._trusted(hand):
-            self._grant(hand, [self._suspects.popleft()], alone=True)
+            self._grant(state, fresh)
+        elif not state.held and self._suspects and self._trusted(state):
+            self._grant(state, [self._suspects.popleft()], alone=True)
         else:
-            return not hand.held and self._copy(hand)
+            return not state.held and self._copy(state)
         return True
 
-    def _copy(self, hand: _Hand) -> bool:
+    def _copy(self, state: WorkerState) -> bool:
         """Lets an idle worker play what is left of the oldest lease that only one plays."""
-        while self._twinless:
-            first, lease = self._twinless.popitem(last=False)
+        while self._unduplicated:
+            first, lease = self._unduplicated.popitem(last=False)
             left = [task for task in lease.tasks if self._may_be_copied(task)]
             if left:
-                second = self._grant(hand, left)
-                del self._twinless[second]
-                self._twins.update({first: second, second: first})
+                second = self._grant(state, left)
+                del self._unduplicated[second]
+                self._duplicates.update({first: second, second: first})
                 return True
         return False
 
@@ -205,9 +205,9 @@ class Driver:
             yield task
         self._all_leased = True
 
-    def _trusted(self, hand: _Hand) -> bool:
+    def _trusted(self, state: WorkerState) -> bool:
         """Whether a loss would tell more of the match than of the worker: no other is better."""
-        return not hand.lost or all(hand.lost <= other.lost for other in self._hands)
+        return not state.lost or all(state.lost <= other.lost for other in self._states)
 
     def _may_be_copied(self, task: Task) -> bool:
         """Whether the match has not ended, and is not about to become a suspect."""
@@ -215,20 +215,20 @@ class Driver:
         return match is not None and match.failures.total() < TRIES - 1
 
     def _grant(
-        self, hand: _Hand, tasks: Sequence[Task], alone: bool = False
+        self, state: WorkerState, tasks: Sequence[Task], alone: bool = False
     ) -> Future[list[Finished]]:
         """Leases the tasks. A suspect, which has failed or lost its worker twice, is alone with
         its worker: if it takes that down once more, it takes no other match along."""
         for task in tasks:
             self._open[task.match].holders += 1
-        if not hand.held:
-            hand.heard = self.clock()
-        hand.held += 1
-        hand.alone = alone
-        future = hand.worker.play(tasks)
-        self._held[future] = _Lease(hand, tasks, alone)
+        if not state.held:
+            state.heard = self.clock()
+        state.held += 1
+        state.alone = alone
+        future = state.worker.play(tasks)
+        self._held[future] = _Lease(state, tasks, alone)
         if not alone:
-            self._twinless[future] = self._held[future]
+            self._unduplicated[future] = self._held[future]
         future.add_done_callback(self.arrivals.put)
         return future
 
@@ -237,22 +237,22 @@ class Driver:
         lease = self._held.pop(future, None)
         if lease is None:
             return  # delivered twice
-        self._twinless.pop(future, None)
-        twin = self._twins.pop(future, None)
-        if twin is not None:
-            del self._twins[twin]
-            self._twinless[twin] = self._held[twin]
-        hand = lease.hand
-        hand.held -= 1
-        hand.alone = False
-        hand.heard = self.clock()
-        self._hungry[hand] = None
+        self._unduplicated.pop(future, None)
+        duplicate = self._duplicates.pop(future, None)
+        if duplicate is not None:
+            del self._duplicates[duplicate]
+            self._unduplicated[duplicate] = self._held[duplicate]
+        state = lease.state
+        state.held -= 1
+        state.alone = False
+        state.heard = self.clock()
+        self._idle[state] = None
         try:
             results = {result.task.match: result for result in future.result()}
-            lack, hand.lost = "the worker's reply lacks this match", 0
+            lack, state.lost = "the worker's reply lacks this match", 0
         except WorkerLost as lost:
             results, lack = {}, str(lost)
-            hand.lost += 1
+            state.lost += 1
             event("worker lost", logging.WARNING, why=lack, matches=len(lease.tasks))
         for failed in results.values():
             if failed.error is not None:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from agents.base import Decision, Told, Turn
+from agents.base import Decision, Notified, Turn
 from models.base import (
     Dialogue,
     Generate,
@@ -174,10 +174,10 @@ class Table:
         """Tells the players that want to hear it how the match ended."""
         game = self.cell.game
         for number, player in enumerate(self.cell.players):
-            if isinstance(player.agent, Told):
+            if isinstance(player.agent, Notified):
                 seat = (number + self.task.rotation) % len(self.cell.players)
                 ending, returns = game.show(state), game.returns(state)
-                telling = player.agent.tell(seat, self._since(seat), ending, returns)
+                telling = player.agent.on_end(seat, self._since(seat), ending, returns)
                 yield from answered(telling, player.model, [], {})
 
     def _since(self, seat: int) -> list[str]:

@@ -28,7 +28,7 @@ class Ready:
     exchanges: list[dict[str, Any]] = field(default_factory=list)
     statics: dict[str, str] = field(default_factory=dict)
 
-    def told(self, record: dict[str, Any]) -> dict[str, Any]:
+    def with_preparation(self, record: dict[str, Any]) -> dict[str, Any]:
         """The record with the preparation in it. Every record brings it, as any may be lost on
         its way; the log keeps the first."""
         if not self.exchanges:

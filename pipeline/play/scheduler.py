@@ -122,7 +122,7 @@ class Scheduler:
         """The match, its cell prepared; the record tells of that too."""
         ready = self._prepared(task.cell)
         record = yield from play(ready.cell, task, self._seed)
-        return ready.told(record)
+        return ready.with_preparation(record)
 
     def _prepared(self, key: str) -> Ready:
         """The cell with its players prepared: once, before its first match, which waits for it."""

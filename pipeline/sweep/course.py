@@ -16,7 +16,7 @@ from common.errors import Halted, UserError
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience, workers
-from pipeline.launch.place import asks_a_person, paid, placed
+from pipeline.launch.place import asks_a_person, paid, resolve_launch
 from pipeline.log.events import event, logged, redact
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar
@@ -33,7 +33,7 @@ from pipeline.sweep import simulate
 from pipeline.sweep.announce import announce
 from pipeline.tables import table
 from pipeline.tables.views import write_views
-from pipeline.tracking.follow import following
+from pipeline.tracking.follow import live_tracking
 from pipeline.tracking.track import track, tracking_uri
 
 INTERRUPTED = 130
@@ -48,7 +48,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         return 0
     baselines = {cell.key: measure(cell, sweep.seed) for cell in cells}
     plan = Plan(cells, planned_deals(sweep, baselines), sweep.seed)
-    sweep = placed(sweep, plan.sources)
+    sweep = resolve_launch(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
     stopping.check(sweep, abouts)
     patience(sweep.launch)
@@ -64,9 +64,9 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         for cell, about in zip(cells, abouts, strict=True):
             log.describe_cell(cell, about.data())
         announce(out, plan, sweep, baselines, missing(plan, log))
-        watch = stopping.Watch(sweep, plan, abouts, log)
+        rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
-            interrupted = play_missing(out, plan, sweep, log, watch, live)
+            interrupted = play_missing(out, plan, sweep, log, rule, live)
         except Halted as error:
             interrupted, halted = True, error
         log.sync()
@@ -101,12 +101,12 @@ def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
 
 
 def play_missing(
-    out: Console, plan: Plan, sweep: SweepConfig, log: Log, watch: stopping.Watch, live: Live
+    out: Console, plan: Plan, sweep: SweepConfig, log: Log, rule: stopping.StopRule, live: Live
 ) -> bool:
     """Plays what the log lacks. Returns whether it was interrupted."""
     for cell in plan.cells:
-        watch.look(cell.key)
-    left = missing(plan, log, watch.stopped)
+        rule.check(cell.key)
+    left = missing(plan, log, rule.stopped)
     if not left:
         return False
     cells = {cell.key: cell for cell in plan.cells}
@@ -114,7 +114,7 @@ def play_missing(
     def finished(result: Finished) -> None:
         assert result.record is not None
         live.finished(log.append(cells[result.task.cell], result.record))
-        watch.note(result.task.cell)
+        rule.note(result.task.cell)
         bar.advance()
 
     def set_aside(task: Task, error: str) -> None:
@@ -129,12 +129,12 @@ def play_missing(
             },
         )
         live.set_aside(task, error)
-        watch.note(task.cell)
+        rule.note(task.cell)
         bar.advance()
 
     def tick() -> None:
         log.sync()
-        if live.tick(watch.stopped):
+        if live.tick(rule.stopped):
             follower.offer(live)
         if stop.is_set():
             raise KeyboardInterrupt
@@ -143,28 +143,26 @@ def play_missing(
     event("start", matches=left, launch=sweep.launch, **live.about())
     try:
         with (
-            workers(sweep.launch, plan, sweep.width) as hands,
+            workers(sweep.launch, plan, sweep.width) as crew,
             stop_asked() as stop,
-            following(sweep.tracking, log.folder, plan.cells) as follower,
+            live_tracking(sweep.tracking, log.folder, plan.cells) as follower,
             Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
         ):
-            live.play(len(hands))
-            lease = lease_size(sweep, left, hands)
+            live.play(len(crew))
+            lease = lease_size(sweep, left, crew)
             wanted = (
-                task
-                for task in plan.tasks()
-                if task.cell not in watch.stopped and not log.has(task)
+                task for task in plan.tasks() if task.cell not in rule.stopped and not log.has(task)
             )
             limit = patience(sweep.launch)
-            Driver(hands, lease, finished, set_aside, tick, patience=limit).run(wanted)
+            Driver(crew, lease, finished, set_aside, tick, patience=limit).run(wanted)
     except KeyboardInterrupt:
         return True
     return False
 
 
-def lease_size(sweep: SweepConfig, matches: int, hands: Sequence[Any]) -> int:
+def lease_size(sweep: SweepConfig, matches: int, crew: Sequence[Any]) -> int:
     """Half a worker's width, so that two leases fill it; less where matches are few."""
-    return max(1, min(sweep.width // 2, matches // (4 * len(hands))))
+    return max(1, min(sweep.width // 2, matches // (4 * len(crew))))
 
 
 def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.config.read import Leaf
+from pipeline.config.read import Node
 from pipeline.log.events import event
 from pipeline.log.live import Live
 from pipeline.plan.cells import Cell
@@ -31,7 +31,7 @@ Figures = Mapping[str, tuple[int, Mapping[str, float]]]
 
 
 @contextmanager
-def following(tracking: Leaf, folder: Path, cells: Sequence[Cell]) -> Iterator[Follower]:
+def live_tracking(tracking: Node, folder: Path, cells: Sequence[Cell]) -> Iterator[Follower]:
     """Someone to whom a run offers its figures; `track` replaces what it logged."""
     follower = Follower(str(tracking["store"]) if tracking["kind"] == "mlflow" else None, folder)
     follower.names.update({cell.key: cell.name for cell in cells})

@@ -21,21 +21,21 @@ from games.base import Game
 from models.base import Request, Score
 from tests.agents.play import match, opinionated, silent, uniform
 from tests.games.cases import NAMED, seeds
-from tests.leaves import Leaf, build, leaves
+from tests.nodes import Node, build, nodes
 
 
 def named_agents() -> Iterator[tuple[str, Agent]]:
     """Every agent of conf/agent; one that asks a model, with every method of conf/prompt."""
-    for name, leaf in leaves("agent").items():
-        if not asks_a_model(leaf):
-            yield name, build(leaf)
+    for name, node in nodes("agent").items():
+        if not asks_a_model(node):
+            yield name, build(node)
             continue
-        for prompt, method in leaves("prompt").items():
-            yield f"{name}-{prompt}", build(leaf, method=build(method))
+        for prompt, method in nodes("prompt").items():
+            yield f"{name}-{prompt}", build(node, method=build(method))
 
 
-def asks_a_model(leaf: Leaf) -> bool:
-    module, _, name = leaf["_target_"].rpartition(".")
+def asks_a_model(node: Node) -> bool:
+    module, _, name = node["_target_"].rpartition(".")
     fields = dataclasses.fields(getattr(importlib.import_module(module), name))
     return "method" in {field.name for field in fields}
 
@@ -77,7 +77,7 @@ def test_an_agent_plays_some_game(agent: Agent) -> None:
 
 
 def test_a_language_model_plays_every_game_by_every_method() -> None:
-    for prompt in leaves("prompt"):
+    for prompt in nodes("prompt"):
         for game in NAMED:
             assert f"llm-{prompt}-{game}" in PAIRS
 

@@ -70,8 +70,8 @@ def test_a_seed_learns_as_torchs_own_modules_do() -> None:
         batch = batch_of(2, seed=update)
         ours.learn(batch)
         with torch.no_grad():
-            hidden = theirs(batch.following[:, 1]).masked_fill(~batch.legal[:, 1], -torch.inf)
-            later = target(batch.following[:, 1]).gather(1, hidden.argmax(1, keepdim=True))[:, 0]
+            hidden = theirs(batch.successors[:, 1]).masked_fill(~batch.legal[:, 1], -torch.inf)
+            later = target(batch.successors[:, 1]).gather(1, hidden.argmax(1, keepdim=True))[:, 0]
         values = theirs(batch.features[:, 1]).gather(1, batch.codes[:, 1, None])[:, 0]
         goal = batch.rewards[:, 1] + batch.more[:, 1] * later
         optimizer.zero_grad()
@@ -108,10 +108,10 @@ def test_a_goal_is_the_targets_value_of_the_online_networks_choice() -> None:
     for seed in range(2):
         online, target = ours.online.network(seed), ours.target.network(seed)
         for row in range(len(batch.codes)):
-            following = batch.following[row, seed].numpy()[None]
+            successors = batch.successors[row, seed].numpy()[None]
             legal = np.flatnonzero(batch.legal[row, seed].numpy())
-            best = max(legal, key=lambda code: online.values(following)[0, code])
-            later = batch.more[row, seed] * target.values(following)[0, best]
+            best = max(legal, key=lambda code: online.values(successors)[0, code])
+            later = batch.more[row, seed] * target.values(successors)[0, best]
             assert float(goal[seed, row]) == pytest.approx(
                 float(batch.rewards[row, seed] + later), abs=1e-4
             )
@@ -129,7 +129,7 @@ def test_memory_gives_the_last_steps_each_with_what_came_after() -> None:
             batch = memory.sample(step, rngs)
             seen = batch.features[..., 0]
             assert set(seen.ravel().tolist()) <= set(range(max(0, step - 50), step))
-            assert torch.equal(batch.following[..., 0], seen + 1)
+            assert torch.equal(batch.successors[..., 0], seen + 1)
             assert torch.equal(batch.codes, seen.long() % CODES)
     assert len(set(seen.ravel().tolist())) > 45
 

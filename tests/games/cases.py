@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from games.base import Action, Game
-from tests.leaves import build, leaves
+from tests.nodes import build, nodes
 
 SEATS = (2, 3, 10)
 
@@ -22,21 +22,21 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 
 def named_games() -> dict[str, Game[Any]]:
     """Every game of conf/game as it stands there, by name."""
-    return {name: build(leaf) for name, leaf in leaves("game").items()}
+    return {name: build(node) for name, node in nodes("game").items()}
 
 
 def all_cases() -> dict[str, Game[Any]]:
     """The named games, with every number of SEATS that they take and every variant."""
     cases = {}
-    for name, leaf in leaves("game").items():
+    for name, node in nodes("game").items():
         for seats in SEATS:
             try:
-                cases[f"{name}-{seats}"] = build(leaf, num_seats=seats)
+                cases[f"{name}-{seats}"] = build(node, num_seats=seats)
             except ValueError:
                 continue
         for variant in VARIANTS.get(name, ()):
             words = "-".join(f"{key}={value}" for key, value in variant.items())
-            cases[f"{name}-{words}"] = build(leaf, **variant)
+            cases[f"{name}-{words}"] = build(node, **variant)
     return cases
 
 

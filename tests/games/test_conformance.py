@@ -21,10 +21,10 @@ from games.base import Game, Sampled, Scripted
 from games.uno import State as UnoState
 from games.uno import Uno
 from games.uno.arena import UnoArena
-from games.uno.rollouts import redeal
+from games.uno.playouts import redeal
 from games.uno.rules import SEED
 from tests.games.cases import CASES, NAMED, final, seeds, walk
-from tests.leaves import leaves
+from tests.nodes import nodes
 
 every_game = pytest.mark.parametrize("game", CASES.values(), ids=CASES.keys())
 few = settings(max_examples=15, deadline=None)
@@ -51,7 +51,7 @@ def test_impossible_numbers_of_seats_are_refused(name: str) -> None:
 @pytest.mark.parametrize("name", NAMED)
 def test_a_yaml_file_says_what_it_is_and_every_setting(name: str) -> None:
     fields = {field.name for field in dataclasses.fields(NAMED[name])}
-    assert leaves("game")[name].keys() - {"_target_"} == fields - {"num_seats"}
+    assert nodes("game")[name].keys() - {"_target_"} == fields - {"num_seats"}
 
 
 @every_game

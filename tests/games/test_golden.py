@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.golden import FOLDER, golden
-from tests.leaves import leaves
+from tests.nodes import nodes
 
 TEXTS = golden()
 
 
 def test_every_game_has_a_golden_file() -> None:
-    assert TEXTS.keys() == leaves("game").keys() == {file.stem for file in FOLDER.glob("*.txt")}
+    assert TEXTS.keys() == nodes("game").keys() == {file.stem for file in FOLDER.glob("*.txt")}
 
 
 @pytest.mark.parametrize("name", TEXTS)

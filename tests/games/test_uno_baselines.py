@@ -13,7 +13,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from games.uno import State, Uno, rollouts, rules
+from games.uno import State, Uno, rules
+from games.uno import playouts as engine
 from games.uno.policies import RANDOM
 from games.uno.words import MOVE_NAMES
 from tests.games.test_uno_rules import position
@@ -70,7 +71,7 @@ def values(state: State, measured: int, n: int = 2000, hidden: bool = True) -> d
     """What each option is worth when everybody plays at random, by name."""
     seats = int(state.array[rules.SEATS])
     before = state.array.copy()
-    found = rollouts.values(state.array, measured, np.full(seats, RANDOM), n, 7, hidden)
+    found = engine.values(state.array, measured, np.full(seats, RANDOM), n, 7, hidden)
     assert (state.array == before).all()
     options = Uno(seats).legal(state, int(state.array[rules.TO_MOVE]))
     return dict(zip((MOVE_NAMES[action] for action in options), found.tolist(), strict=True))
@@ -124,7 +125,7 @@ def test_playing_the_best_value_wins_as_often_as_measured() -> None:
             choice = int(rng.integers(len(options)))
             if movers == (1,) and len(options) > 1:
                 seed = int(rng.integers(2**63))
-                choice = int(rollouts.values(state.array, 1, policies, 30, seed).argmax())
+                choice = int(engine.values(state.array, 1, policies, 30, seed).argmax())
             state = game.play(state, (options[choice],))
         wins += game.returns(state)[1] > 0
     assert abs(wins / games - 0.577) < sqrt(half_width(0.577, games) ** 2 + 0.007**2)

@@ -22,7 +22,7 @@ from training.pocket.data import Lesson
 from training.pocket.evaluate import answers, play
 from training.pocket.teacher import Network, teach, win_counts
 from training.pocket.tokenizer import train_tokenizer
-from training.pocket.trees import Target, Tree, collate, visible, wanted
+from training.pocket.trees import LessonTree, Target, collate, visible, wanted
 from training.pocket.writing import CLOZE, COUNTERFACTUAL, LABELS, TALKS, Writer, prompts_of
 
 METHODS = pytest.mark.parametrize("method", [CLOZE, COUNTERFACTUAL], ids=["cloze", "verdict"])
@@ -259,7 +259,7 @@ def test_play_is_the_same_each_time(model: LlamaForCausalLM, writer: Writer) -> 
 
 
 def test_padding_is_never_an_answer() -> None:
-    batch = collate([Tree([1, 2], [[3], [4, 5]], [2, 4]), Tree([6], [[7]], [1])])
+    batch = collate([LessonTree([1, 2], [[3], [4, 5]], [2, 4]), LessonTree([6], [[7]], [1])])
     assert batch.asked.tolist() == [[2, 4], [1, 0]]
     assert batch.real.tolist() == [[True, True], [True, False]]
     assert batch.positions.tolist() == [[0, 1, 2, 2, 3], [0, 1, 0, 0, 0]]
@@ -268,7 +268,7 @@ def test_padding_is_never_an_answer() -> None:
 def test_targets_lie_in_the_order_of_the_answers() -> None:
     one = Target(np.array([2]), np.ones(1))
     two = Target(np.array([0, 3]), np.array([0.25, 0.75]))
-    found = wanted([Tree([1], (), [0], [one]), Tree([1], (), [0], [two])], 4)
+    found = wanted([LessonTree([1], (), [0], [one]), LessonTree([1], (), [0], [two])], 4)
     assert found.tolist() == [[0, 0, 1, 0], [0.25, 0, 0, 0.75]]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from models.checkpoint import Checkpoint
 from models.fake import Fake
-from pipeline.launch.devices import fit
+from pipeline.launch.devices import allot
 
 
 def in_shards(*shards: int) -> list[Checkpoint]:
@@ -34,7 +34,7 @@ def in_shards(*shards: int) -> list[Checkpoint]:
     ],
 )
 def test_what_fits(shards, gpus, asked, workers, devices, sharing):
-    found = fit(in_shards(*shards), gpus, asked, "GPU")
+    found = allot(in_shards(*shards), gpus, asked, "GPU")
     assert (found.workers, found.devices, found.sharing) == (workers, devices, sharing)
 
 
@@ -53,11 +53,11 @@ def test_what_fits(shards, gpus, asked, workers, devices, sharing):
 )
 def test_what_does_not_fit_is_refused_with_the_sum(shards, devices, asked, message):
     with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
-        fit(in_shards(*shards), devices, asked, "GPU")
+        allot(in_shards(*shards), devices, asked, "GPU")
 
 
 def test_a_model_without_shards_needs_no_checkpoint():
-    assert fit([Fake()], 2, None, "core").workers == 2
+    assert allot([Fake()], 2, None, "core").workers == 2
 
 
 @given(
@@ -68,7 +68,7 @@ def test_a_model_without_shards_needs_no_checkpoint():
 def test_ranks_never_meet_on_a_device_unless_said(shards, gpus, asked):
     sources = in_shards(*shards)
     try:
-        found = fit(sources, gpus, asked, "GPU")
+        found = allot(sources, gpus, asked, "GPU")
     except UserError:
         return
     spans = sorted((first, first + source.shards) for source, first in found.first.items())

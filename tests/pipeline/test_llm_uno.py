@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from games.uno import Uno
-from tests.leaves import leaves
+from tests.nodes import nodes
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
@@ -28,7 +28,7 @@ def aims(record: dict[str, Any]) -> set[tuple[int, str]]:
 
 
 def test_the_published_sizes_are_the_default() -> None:
-    experiments = leaves("experiment")
+    experiments = nodes("experiment")
     assert experiments["llm_uno_solo"]["deals"] == experiments["llm_uno_coop"]["deals"] == 10_000
     assert experiments["llm_uno_baselines"]["deals"] == 100_000
 

@@ -14,7 +14,7 @@ from models.api.openai import OpenAI
 from models.fake import Fake
 from models.human import Terminal
 from pipeline.launch.cluster import _wait_until_ready
-from pipeline.launch.place import HERE, check_nodes, placed
+from pipeline.launch.place import HERE, check_nodes, resolve_launch
 from tests.pipeline.conftest import Sweep
 
 PAID, OTHER = OpenAI("m", "http://a/v1"), OpenAI("n", "http://a/v1")
@@ -29,17 +29,17 @@ class Settings:
 
 
 def test_a_sweep_of_paid_models_needs_no_workers() -> None:
-    assert placed(Settings(), [PAID, OTHER]) == Settings(HERE)
+    assert resolve_launch(Settings(), [PAID, OTHER]) == Settings(HERE)
 
 
 def test_a_person_plays_match_by_match() -> None:
-    assert placed(Settings(), [Terminal(), Fake()]) == Settings(HERE, 1)
-    assert placed(Settings(), [Terminal(), PAID]) == Settings(HERE, 1)
+    assert resolve_launch(Settings(), [Terminal(), Fake()]) == Settings(HERE, 1)
+    assert resolve_launch(Settings(), [Terminal(), PAID]) == Settings(HERE, 1)
 
 
 @pytest.mark.parametrize("sources", [[], [Fake()], [PAID, Fake()]])
 def test_all_else_is_played_as_asked(sources: list[object]) -> None:
-    assert placed(Settings(), sources) == Settings()
+    assert resolve_launch(Settings(), sources) == Settings()
 
 
 def test_paid_and_other_models_share_one_node_only() -> None:

@@ -15,7 +15,7 @@ from pipeline.sizing import planner
 from pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
 from pipeline.sizing.planner import Fit, Load, fit, hours
 from pipeline.sizing.workload import Work, tokens
-from tests.leaves import ROOT
+from tests.nodes import ROOT
 
 NAMED = {
     "llama1b": 1_235_814_400,
@@ -34,8 +34,8 @@ def load(path: str = "meta-llama/Llama-3.3-70B-Instruct", **settings: object) ->
 
 @pytest.mark.parametrize("name", NAMED)
 def test_the_named_models_have_the_published_sizes_without_their_weights(name: str) -> None:
-    leaf = (ROOT / "conf" / "model" / f"{name}.yaml").read_text()
-    path = next(line.split()[1] for line in leaf.splitlines() if line.startswith("path:"))
+    node = (ROOT / "conf" / "model" / f"{name}.yaml").read_text()
+    path = next(line.split()[1] for line in node.splitlines() if line.startswith("path:"))
     assert shape_of(path).parameters == NAMED[name]
 
 

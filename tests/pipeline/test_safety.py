@@ -14,10 +14,10 @@ from common.errors import ModelError, UserError
 from models.checkpoint import Checkpoint
 from pipeline.config.compose import refuse_calls
 from pipeline.config.nodes import build
-from pipeline.log.trace import Answer, Asked, Trace
-from pipeline.replay import Match, Ply, Turn, page, show
+from pipeline.log.trace import Answer, Trace, TracedPrompt
+from pipeline.replay import Ply, ReplayedMatch, ReplayedTurn, page, show
 from pipeline.tables.table import console
-from tests.leaves import ROOT
+from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 
 EVIL = "<script>alert(1)</script>"
@@ -171,15 +171,20 @@ def test_the_report_shows_names_as_text(
     assert "[bold]" in capsys.readouterr().out, "brackets are no markup"
 
 
-def evil_match() -> Match:
+def evil_match() -> ReplayedMatch:
     trace = Trace(
-        asked=(Asked(EVIL, (Answer(EVIL, 0.5, 0),), text=EVIL), Asked(EVIL, (), text=None)),
+        asked=(
+            TracedPrompt(EVIL, (Answer(EVIL, 0.5, 0),), text=EVIL),
+            TracedPrompt(EVIL, (), text=None),
+        ),
         options=(EVIL, "[red]\x1b]0;title\x07"),
         scores=(0.1, None),
         chosen=0,
     )
-    turn = Turn(0, EVIL, trace, forced=False, status=EVIL, fallback=True)
-    return Match(EVIL, EVIL, 0, 0, (EVIL, EVIL), 0, (Ply(0, EVIL, (turn,)),), EVIL, (1.0, -1.0))
+    turn = ReplayedTurn(0, EVIL, trace, forced=False, status=EVIL, fallback=True)
+    return ReplayedMatch(
+        EVIL, EVIL, 0, 0, (EVIL, EVIL), 0, (Ply(0, EVIL, (turn,)),), EVIL, (1.0, -1.0)
+    )
 
 
 def test_a_replay_shows_replies_as_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,8 +89,8 @@ def coop(policy: str) -> Cell:
     """The cooperative seating with a scripted player in the model's seat."""
 
     def seat(agent: str, subject: bool = False) -> SeatConfig:
-        leaf = {"_target_": "agents.rule.Rule", "policy": agent}
-        return SeatConfig(agent, subject, leaf, {}, {}, 1 if subject else None)
+        node = {"_target_": "agents.rule.Rule", "policy": agent}
+        return SeatConfig(agent, subject, node, {}, {}, 1 if subject else None)
 
     (cell,) = build_cells(
         [

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 from papers import orders, reproduce
-from papers.orders import read_csv
+from papers.reproductions import read_csv
 from papers.uno_arena import blocks as uno_arena_blocks
 from papers.uno_arena import reproduction as uno_arena
 from pipeline import run
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Cell
+from pipeline.plan.cells import JudgedCell
 from pipeline.tracking.track import tracking_uri
 
-Composed = tuple[tuple[Cell, ...], SweepConfig]
+Composed = tuple[tuple[JudgedCell, ...], SweepConfig]
 Compose = Callable[..., Composed]
 
 
@@ -42,7 +42,7 @@ def compose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compose:
     return go
 
 
-def seated(cell: Cell) -> list[str]:
+def seated(cell: JudgedCell) -> list[str]:
     return [player.name for player in cell.players]
 
 
@@ -141,7 +141,7 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     pd.DataFrame(rows).to_csv(file, index=False)
     os.utime(tmp_path / "records" / "cell.jsonl", (0, 2000 if late else 1000))
     os.utime(file, (0, 1500))
-    order = orders.Order(("pocket",), 5, 1000, tmp_path)
+    order = orders.Request(("pocket",), 5, 1000, tmp_path)
     uno_arena.judge(order, tmp_path, everybody)
     assert bool(ran) == again
     pd.DataFrame(rows).drop(columns=["key", "traces"]).to_csv(file, index=False)

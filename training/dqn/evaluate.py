@@ -105,8 +105,8 @@ def report(game: Game[Any], player: DQN, games: int) -> None:
     networks = player.networks(game)
     found = [last_test(game, network, seed, games) for seed, network in enumerate(networks)]
     for seed, ended in enumerate(found):
-        print(f"seed {seed}: {told(rate(ended))}")
-    print(f"all: {told(rate(np.concatenate(found)))}")
+        print(f"seed {seed}: {in_words(rate(ended))}")
+    print(f"all: {in_words(rate(np.concatenate(found)))}")
     if len(found) > 1:
         mean, low, high = over_seeds(np.array([rate(ended).win_rate for ended in found]))
         print(f"mean over seeds: {mean:.2%} [{low:.2%}, {high:.2%}]")
@@ -120,7 +120,7 @@ def over_seeds(rates: np.ndarray) -> tuple[float, float, float]:
     return mean, mean - float(spread), mean + float(spread)
 
 
-def told(found: Rate) -> str:
+def in_words(found: Rate) -> str:
     return (
         f"{100 * found.win_rate:.2f}% of {found.games} games won "
         f"[{100 * found.low:.2f}, {100 * found.high:.2f}]"

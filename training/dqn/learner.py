@@ -55,7 +55,7 @@ class Batch(NamedTuple):
     codes: Tensor
     rewards: Tensor
     more: Tensor
-    following: Tensor
+    successors: Tensor
     legal: Tensor
 
 
@@ -153,9 +153,9 @@ class Learner:
     @torch.no_grad()
     def goal(self, batch: Batch) -> Tensor:
         """What the taken codes should have been worth, (seeds, batch)."""
-        online = self.online.values(batch.following)
+        online = self.online.values(batch.successors)
         best = online.masked_fill(~batch.legal.transpose(0, 1), -torch.inf).argmax(2, keepdim=True)
-        later = self.target.values(batch.following).gather(2, best)[..., 0]
+        later = self.target.values(batch.successors).gather(2, best)[..., 0]
         return batch.rewards.T + batch.more.T * later
 
 

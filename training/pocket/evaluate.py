@@ -20,7 +20,7 @@ from games.base import Game
 from models.base import Score, Scores
 from training.pocket.data import turn_of
 from training.pocket.network import hidden_states, logprobs
-from training.pocket.trees import Tree, collate
+from training.pocket.trees import LessonTree, collate
 from training.pocket.writing import LABELS, Writer
 
 BATCH = 64
@@ -29,7 +29,7 @@ OPPONENT = 1
 
 
 @dataclass
-class Match:
+class MatchInPlay:
     """A match in play; `asking` waits for the model's reply where it is the model's turn."""
 
     state: Any
@@ -58,12 +58,12 @@ def play(
     return sum(r > 0 for r in results), sum(r < 0 for r in results), results.count(0)
 
 
-def begin(game: Game[Any], number: int, seed: int) -> Match:
+def begin(game: Game[Any], number: int, seed: int) -> MatchInPlay:
     deal = game.deal(np.random.default_rng((seed, number)))
-    return Match(deal, np.random.default_rng((seed, number, OPPONENT)))
+    return MatchInPlay(deal, np.random.default_rng((seed, number, OPPONENT)))
 
 
-def proceed(match: Match, game: Game[Any], method: Method, seat: int) -> bool:
+def proceed(match: MatchInPlay, game: Game[Any], method: Method, seat: int) -> bool:
     """Plays on until the model has a choice to make; False when the match is over instead."""
     while movers := game.to_move(match.state):
         options = game.legal(match.state, movers[0])
@@ -79,7 +79,9 @@ def proceed(match: Match, game: Game[Any], method: Method, seat: int) -> bool:
     return False
 
 
-def answers(model: LlamaForCausalLM, writer: Writer, trees: Sequence[Tree]) -> list[np.ndarray]:
+def answers(
+    model: LlamaForCausalLM, writer: Writer, trees: Sequence[LessonTree]
+) -> list[np.ndarray]:
     """Log-probabilities (branches, LABELS) of each tree."""
     found: dict[int, np.ndarray] = {}
     order = sorted(range(len(trees)), key=lambda index: len(trees[index]))
@@ -94,7 +96,7 @@ def answers(model: LlamaForCausalLM, writer: Writer, trees: Sequence[Tree]) -> l
     return [found[index] for index in range(len(trees))]
 
 
-def reply(match: Match, game: Game[Any], seat: int, answered: np.ndarray) -> None:
+def reply(match: MatchInPlay, game: Game[Any], seat: int, answered: np.ndarray) -> None:
     """Sends the model's answer to the match and makes the move that comes of it."""
     if match.asking is None or match.request is None:
         raise ValueError("a match that asked nothing was sent a reply")

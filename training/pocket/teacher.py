@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from games.uno import rollouts, rules
+from games.uno import playouts as engine
+from games.uno import rules
 from games.uno.chance import below, derive
 from games.uno.policies import nth_action, number_of
 
@@ -81,17 +82,17 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
     drawn = 2 * (trait == rules.DRAW_TWO) + 4 * (trait == rules.WILD_DRAW_FOUR)
     passed = drawn > 0 or trait == rules.SKIP
     direction = -state[rules.DIRECTION] if trait == rules.REVERSE else state[rules.DIRECTION]
-    following = (seat + direction) % seats
+    next_seat = (seat + direction) % seats
     fewest = 99 if seats > 2 else 0
     for other in range(seats):
-        if other != seat and other != following:
+        if other != seat and other != next_seat:
             fewest = min(fewest, state[rules.hand_of(other)])
     row[0] = max(trait - 9, 0)
     row[1] = state[hand] - 1
     row[2] = own
     row[3], row[4], row[5] = others[3], others[2], others[1]
     row[6], row[7] = traits[rules.WILD], traits[rules.WILD_DRAW_FOUR]
-    row[8] = state[rules.hand_of(following)] + drawn
+    row[8] = state[rules.hand_of(next_seat)] + drawn
     row[9] = fewest
     row[10] = 2 * min(seats - 2, 5) + passed
     row[11] = traits[trait] if trait < rules.WILD else 0
@@ -206,7 +207,7 @@ def sample(network: Network, follow: bool, seats: int, decisions: int, n: int, s
             start[:] = state
             for playing in range(n):
                 trick = derive(int(key), 4 + ply % 50, playing)
-                rollouts.redeal(start, start[rules.TO_MOVE], cards, trick)
+                engine.redeal(start, start[rules.TO_MOVE], cards, trick)
                 start[rules.SEED] = np.int64(trick)
                 for option in range(count):
                     trial[:] = start

@@ -32,7 +32,7 @@ from training.pocket.data import Lesson, lessons
 from training.pocket.network import build, hidden_states, logprobs
 from training.pocket.teacher import Network, teach
 from training.pocket.tokenizer import train_tokenizer
-from training.pocket.trees import Tree, collate, wanted
+from training.pocket.trees import LessonTree, collate, wanted
 from training.pocket.writing import (
     CLOZE,
     COUNTERFACTUAL,
@@ -135,7 +135,7 @@ def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTo
 
 def batches(
     source: Iterator[Lesson], writer: Writer, options: argparse.Namespace, rng: np.random.Generator
-) -> Iterator[list[Tree]]:
+) -> Iterator[list[LessonTree]]:
     """A worker's share of each batch, trees of about the same length, without end.
 
     All workers take short and long ones in the same order, so none waits for another's.
@@ -143,7 +143,7 @@ def batches(
     size = options.batch // options.workers
     orders = np.random.default_rng((options.seed, 3))
     while True:
-        pool: list[Tree] = [
+        pool: list[LessonTree] = [
             writer.lesson(lesson, rng, options.rotations, options.verdicts)
             for lesson in islice(source, POOL * size)
         ]
@@ -223,7 +223,7 @@ def pace(step: int, steps: int) -> float:
     )
 
 
-def loss_of(model: LlamaForCausalLM, trees: Sequence[Tree]) -> Tensor:
+def loss_of(model: LlamaForCausalLM, trees: Sequence[LessonTree]) -> Tensor:
     """Divergence of all answers to a tree from their targets, in nats, the mean over the trees."""
     batch = collate(trees)
     states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked)

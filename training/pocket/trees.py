@@ -19,7 +19,7 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class LessonTree:
     """Token ids of prompts that begin alike.
 
     stem: what the prompts share. branches: how each goes on. places: where answers are read, as
@@ -52,7 +52,7 @@ class Batch:
     real: Tensor
 
 
-def collate(trees: Sequence[Tree]) -> Batch:
+def collate(trees: Sequence[LessonTree]) -> Batch:
     """One batch of all the trees."""
     count, length = len(trees), max(map(len, trees))
     answers = max(len(tree.places) for tree in trees)
@@ -76,7 +76,7 @@ def collate(trees: Sequence[Tree]) -> Batch:
     return Batch(*map(torch.from_numpy, (ids, positions, visible(branch), asked, real)))
 
 
-def wanted(trees: Sequence[Tree], vocabulary: int) -> Tensor:
+def wanted(trees: Sequence[LessonTree], vocabulary: int) -> Tensor:
     """The targets of all trees in order, float32 of shape (targets, vocabulary)."""
     targets = [target for tree in trees for target in tree.targets]
     chances = np.zeros((len(targets), vocabulary), np.float32)

@@ -20,7 +20,7 @@ from agents.prompting.counterfactual import VERDICTS, Counterfactual
 from agents.prompting.tutri import Tutri
 from models.base import Generate, Generation, Prompt, Score
 from training.pocket.data import Lesson
-from training.pocket.trees import Target, Tree
+from training.pocket.trees import LessonTree, Target
 
 LABELS = LETTERS + VERDICTS
 CLOZE, COUNTERFACTUAL = Cloze(), Counterfactual()
@@ -94,7 +94,7 @@ class Writer:
 
     def lesson(
         self, lesson: Lesson, rng: np.random.Generator, rotations: int, verdicts: int
-    ) -> Tree:
+    ) -> LessonTree:
         """A lesson as a tree; asked by labels, some of the rotations and options each."""
         if lesson.talk:
             return self.talk(lesson, TALKS[rng.integers(len(TALKS))], rng)
@@ -107,15 +107,15 @@ class Writer:
         prompts = [cloze[r] for r in turned] + [counterfactual[option] for option in judged]
         return self.tree(prompts, [Target(self.labels, chances) for chances in targets])
 
-    def tree(self, prompts: Sequence[Prompt], targets: Sequence[Target] = ()) -> Tree:
+    def tree(self, prompts: Sequence[Prompt], targets: Sequence[Target] = ()) -> LessonTree:
         """One tree of the prompts of one decision, answered at the end of each."""
         told, _, _ = prompts[0].changing.partition(BRANCHING)
         branches = [self.encode(p.changing[len(told) :] + p.cue) for p in prompts]
         stem = self.static(prompts[0].static) + self.encode(told)
         ends = np.cumsum([len(branch) for branch in branches]) + len(stem) - 1
-        return Tree(stem, branches, ends.tolist(), targets)
+        return LessonTree(stem, branches, ends.tolist(), targets)
 
-    def talk(self, lesson: Lesson, method: Tutri, rng: np.random.Generator) -> Tree:
+    def talk(self, lesson: Lesson, method: Tutri, rng: np.random.Generator) -> LessonTree:
         """One stem: a conversation, answered at every token of the replies and at their ends."""
         numbers = Target(self.number_tokens(len(lesson.logits)), softmax(lesson.logits))
         tokens: list[int] = []
@@ -128,7 +128,7 @@ class Writer:
             *frame, _, close = (Target(np.array([token]), np.ones(1)) for token in said)
             targets += [*frame, numbers, close, Target(np.array([self.end]), np.ones(1))]
             tokens += said
-        return Tree(tokens, (), places, targets)
+        return LessonTree(tokens, (), places, targets)
 
     def number_tokens(self, count: int) -> np.ndarray:
         """The tokens of the options' numbers in a reply, from 1: (count,)."""

@@ -26,8 +26,8 @@ from games.uno.arena.rules import (
 from games.uno.arena.state import View
 from games.uno.chance import below, derive
 from games.uno.compiled import compiled, inlined
+from games.uno.playouts import DEAL, MOVES
 from games.uno.policies import nth_action, number_of
-from games.uno.rollouts import DEAL, MOVES
 from games.uno.rules import (
     ACTIONS,
     DRAW,
@@ -43,9 +43,9 @@ from games.uno.rules import (
 NUM_CODES = ACTIONS + 2
 
 
-def told(view: View) -> np.ndarray:
+def features(view: View) -> np.ndarray:
     """What a seat sees; where a colour is to be named, what it saw when it chose the wild."""
-    return encode.told(before_wild(view) if view.phase == COLOUR else view.table)
+    return encode.features(before_wild(view) if view.phase == COLOUR else view.table)
 
 
 def before_wild(view: View) -> uno.View:

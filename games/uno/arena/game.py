@@ -12,12 +12,13 @@ from common.errors import IllegalAction
 from games import uno
 from games.base import Action, Fact, Observation
 from games.uno import guess, review
-from games.uno.arena import encode, rollouts, rules, words
+from games.uno.arena import encode, rules, words
+from games.uno.arena import playouts as engine
 from games.uno.arena.encode import Practice
 from games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS
 from games.uno.arena.state import View
+from games.uno.playouts import redeal
 from games.uno.reading import card_order, count, distinct, hand
-from games.uno.rollouts import redeal
 from games.uno.rules import (
     DIRECTION,
     PILE,
@@ -35,7 +36,7 @@ from games.uno.state import State
 from games.uno.words import hand as hand_words
 from games.uno.words import holdings, order_of_play
 
-CODES = {"random": rollouts.RANDOM, "rule": rollouts.RULE}
+CODES = {"random": engine.RANDOM, "rule": engine.RULE}
 """Scripted players by name."""
 
 
@@ -142,13 +143,13 @@ class UnoArena:
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         view: View = observation.view
         mask = sum(1 << action for action in view.table.options)
-        if self.code(policy) == rollouts.RULE:
-            mask = rollouts.preferred(known(view), mask)
+        if self.code(policy) == engine.RULE:
+            mask = engine.preferred(known(view), mask)
         taken = [mask >> action & 1 for action in view.table.options]
         return tuple(one / sum(taken) for one in taken)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        return rollouts.simulate(self.codes(policies), games, seed)
+        return engine.simulate(self.codes(policies), games, seed)
 
     def values(
         self,
@@ -158,22 +159,20 @@ class UnoArena:
         playouts: int,
         seed: int,
     ) -> np.ndarray:
-        found = rollouts.winners(
-            known(observation.view), self.codes(policies), playouts, seed, True
-        )
+        found = engine.winners(known(observation.view), self.codes(policies), playouts, seed, True)
         return np.asarray((found >> measured & 1).mean(axis=1))
 
     def winners(
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
     ) -> np.ndarray:
-        return rollouts.winners(state.array, self.codes(policies), playouts, seed, hidden)
+        return engine.winners(state.array, self.codes(policies), playouts, seed, hidden)
 
     @property
     def encoding(self) -> str:
         return f"uno_arena-{self.num_seats}"
 
     def encode(self, observation: Observation) -> np.ndarray:
-        return encode.told(observation.view)
+        return encode.features(observation.view)
 
     def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
         view: View = observation.view

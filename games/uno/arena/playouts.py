@@ -23,8 +23,8 @@ from games.uno.arena.rules import (
 )
 from games.uno.chance import below, derive
 from games.uno.compiled import allocating, compiled, inlined
+from games.uno.playouts import DEAL, HIDDEN, MOVES, redeal
 from games.uno.policies import nth_action, number_of
-from games.uno.rollouts import DEAL, HIDDEN, MOVES, redeal
 from games.uno.rules import (
     EVERY_COLOUR,
     PLAIN,
@@ -110,7 +110,7 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
 
 @allocating
 def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: bool) -> np.ndarray:
-    """Who wins after each legal action of the seat to move: as `games.uno.rollouts.winners`."""
+    """Who wins after each legal action of the seat to move: as `games.uno.playouts.winners`."""
     actions = legal(state)
     found = np.empty((number_of(actions), n), np.uint16)
     start, trial = state.copy(), state.copy()

@@ -23,8 +23,8 @@ RAY = ("local", "ray")
 
 
 @dataclass(frozen=True)
-class Order:
-    """A paper's module takes one of these in `reproduce` and returns a `Found`.
+class Request:
+    """A paper's module takes one of these in `reproduce` and returns a `Reproduction`.
 
     models: names from conf/model. deals: as `--deals`. playouts: an option, where a paper judges
     decisions. out: the folder of all that is written. overrides: further words for every run's
@@ -74,7 +74,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Found:
+class Reproduction:
     """table: written as PAPER.csv. shown: what the terminal gets. folders: what else there is."""
 
     table: pd.DataFrame
