@@ -16,6 +16,12 @@ import numpy as np
 from games.base import Action, Game, Observation
 from models.base import Reply, Request
 
+Question = Request | tuple[Request, ...]
+"""What an agent yields: a request, or several that are answered side by side."""
+
+Answer = Reply | tuple[Reply, ...]
+"""What it is sent: the reply, or for a tuple a tuple of the replies in the same order."""
+
 Status = Literal["ok", "malformed", "illegal", "ambiguous"]
 
 
@@ -53,6 +59,7 @@ class Decision:
     attempts: how many times the model was asked for this decision.
     scores: one number an option, higher is better; () for agents that do not score.
     notes: what else the record should tell of this decision, as plain data; nothing as a rule.
+    text: the words that go with the option, where it is an open one.
     """
 
     option: int
@@ -61,9 +68,10 @@ class Decision:
     attempts: int = 0
     scores: tuple[float, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
 
 
-Thinking = Generator[Request, Reply, Decision]
+Thinking = Generator[Question, Answer, Decision]
 
 
 class Agent(Protocol):
@@ -91,7 +99,7 @@ class Checked(Protocol):
 class Prepared(Protocol):
     """An agent that asks its model something once, before its first match."""
 
-    def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Request, Reply, Agent]:
+    def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, Agent]:
         """Yields requests, is sent each one's reply, returns the agent that is to play.
 
         All chance in it is settled by the arguments and the agent's settings, so that every
@@ -106,7 +114,7 @@ class Notified(Protocol):
 
     def on_end(
         self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
-    ) -> Generator[Request, Reply, None]:
+    ) -> Generator[Question, Answer, None]:
         """Yields requests whose replies nobody needs and no record keeps.
 
         seat: its own. moves: what was played since its last decision. ending: the last state,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
+from agents.base import Answer, Decision, Question, Thinking, Turn
 from agents.prompting.base import role_and_rules, situation
-from models.base import Generate, Prompt, Reply, Request, Score, Scores
+from models.base import Generate, Prompt, Score, Scores
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Human:
 
     def on_end(
         self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
-    ) -> Generator[Request, Reply, None]:
+    ) -> Generator[Question, Answer, None]:
         """Shows the last moves, the end and who won; asks nothing."""
         winners = [number for number, value in enumerate(returns) if value > 0]
         won = " and ".join("you" if winner == seat else f"player {winner}" for winner in winners)

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Decision, Goal, Thinking, Turn
+from agents.base import Answer, Decision, Goal, Question, Thinking, Turn
 from agents.prompting.base import Method, PreparedMethod
 from games.base import Game
-from models.base import Reply, Request
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class LLM:
 
     method: Method
 
-    def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Request, Reply, LLM]:
+    def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, LLM]:
         method = self.method
         if isinstance(method, PreparedMethod):
             method = yield from method.prepare(game, seat, goal)

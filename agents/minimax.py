@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from agents.base import Decision, Thinking, Turn
-from games.base import Game, Sampled
+from games.base import Game
+from games.capabilities import Sampled
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from agents.base import Decision, Goal, Thinking, Turn
-from games.base import Aiming, Game, Scripted
+from games.base import Game
+from games.capabilities import Aiming, Scripted
 
 
 @dataclass(frozen=True)

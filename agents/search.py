@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from agents.base import Decision, Thinking, Turn
-from games.base import Game, Valued
+from games.base import Game
+from games.capabilities import Valued
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,9 @@ from games.tic_tac_toe import TicTacToe
 from models.base import Model, Prompt, Reply, Request, Score, Scores
 from pipeline.log.records import Log
 from pipeline.plan.cells import Cell, Player, Task
+from pipeline.play.chains import run
 from pipeline.play.driver import Arrivals, Driver
+from pipeline.play.match import play
 from pipeline.play.scheduler import Finished, Scheduler
 
 Figures = dict[str, float]
@@ -141,7 +143,7 @@ def asking_cell() -> Cell:
     agent: Agent = Asking()  # type: ignore[assignment]
     players = tuple(Player("asking", agent, Instant(), None) for _ in range(game.num_seats))
     labels = {"game": "tic_tac_toe", "seats": "asking"}
-    return Cell("scaling", labels, game, players, 0, 0, False, False, None, {})
+    return Cell("scaling", labels, game, players, (0,), (0,), "win", False, False, None, {})
 
 
 def scheduled(cell: Cell, tasks: Sequence[Task]) -> tuple[float, int]:
@@ -157,17 +159,9 @@ def scheduled(cell: Cell, tasks: Sequence[Task]) -> tuple[float, int]:
 
 def bare(cell: Cell, tasks: Sequence[Task]) -> float:
     """Processor seconds of playing the tasks one by one, each question answered on the spot."""
-    from pipeline.play.match import play
-
     started = time.process_time()
     for task in tasks:
-        playing = play(cell, task, 1)
-        try:
-            next(playing)
-            while True:
-                playing.send(REPLY)
-        except StopIteration:
-            pass
+        run(play(cell, task, 1), lambda ask: REPLY)
     return time.process_time() - started
 
 
@@ -202,9 +196,10 @@ def fake_record(task: Task) -> dict[str, Any]:
         "cell": task.cell,
         "deal": task.deal,
         "rotation": 0,
-        "subject": 0,
-        "measured": 0,
+        "subjects": [0],
+        "measured": [0],
         "returns": [1.0, -1.0],
+        "measures": {"win": [1.0, 0.0]},
         "plies": 40,
         "decisions": [],
         "statics": {},

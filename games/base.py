@@ -8,24 +8,116 @@ prompting methods under `agents/prompting` decide how the facts are asked about.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 S = TypeVar("S")
-S_co = TypeVar("S_co", covariant=True)
-S_contra = TypeVar("S_contra", contravariant=True)
 
 Action = int
-"""An action's number. What it means is the game's affair; `Observation.options` names it."""
+"""An action's number. What it means is the game's affair; `Observation.options` names it. A game
+may take words with one: then `legal` gives it as an `Open` action, and `play` takes a `Said`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpec:
+    """What text an action wants, and how it is checked.
+
+    ask: what is wanted, in words ("one word that hints at your team's cards").
+    examples: texts that would do, one or more; players without words of their own take one.
+    pattern: a regular expression that the whole text must match.
+    max_chars: the most characters that it may have.
+    forbidden: words that must not stand in it, in upper or lower case.
+
+    Raises ValueError without an example, and for an example that would not do.
+    """
+
+    ask: str
+    examples: tuple[str, ...]
+    pattern: str = r"(?s).*\S.*"
+    max_chars: int = 200
+    forbidden: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.examples:
+            raise ValueError(f"a text ({self.ask}) needs an example that would do")
+        for example in self.examples:
+            if fault := self.fault(example):
+                raise ValueError(f"the example {example!r} of a text ({self.ask}) {fault}")
+
+    def fault(self, text: str) -> str:
+        """What is wrong with `text`, as the end of a sentence; "" where it will do."""
+        if len(text) > self.max_chars:
+            return f"has {len(text)} characters, and {self.max_chars} are allowed"
+        if not re.fullmatch(self.pattern, text):
+            return f"is not {self.ask}"
+        words = set(re.findall(r"\w+", text.casefold()))
+        named = [word for word in self.forbidden if word.casefold() in words]
+        return f"holds {named[0]!r}, which it must not" if named else ""
+
+
+class Said(int):
+    """An action and the words that go with it; `parse_move(str(move)) == move`."""
+
+    text: str
+
+    def __new__(cls, action: Action, text: str) -> Said:
+        made = super().__new__(cls, action)
+        made.text = text
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Said) and (int(self), self.text) == (int(other), other.text)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((int(self), self.text))
+
+    def __str__(self) -> str:
+        return f"{int(self)} {json.dumps(self.text, ensure_ascii=False)}"
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> tuple[type[Said], tuple[int, str]]:
+        return Said, (int(self), self.text)
+
+
+class Open(int):
+    """An action among those of `legal` that wants words: `text` says which."""
+
+    text: TextSpec
+
+    def __new__(cls, action: Action, text: TextSpec) -> Open:
+        made = super().__new__(cls, action)
+        made.text = text
+        return made
+
+    def __reduce__(self) -> tuple[type[Open], tuple[int, TextSpec]]:
+        return Open, (int(self), self.text)
+
+
+def parse_move(written: str) -> Action:
+    """The move that `str` wrote. Raises ValueError for anything else."""
+    number, space, text = written.partition(" ")
+    if not space:
+        return int(number)
+    words = json.loads(text)
+    if not isinstance(words, str):
+        raise ValueError(f'{written!r} is no move; it must read 3 or 3 "words"')
+    return Said(int(number), words)
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One named thing that a seat knows, such as ("Hand", "red 3, wild").
 
+    text: one line, or several where it is drawn, as a board is.
     own: whether it is of this seat alone: what only it holds, what it has to decide.
     """
 
@@ -45,6 +137,8 @@ class Observation:
     history: the public moves so far, one short clause each, oldest first.
     options: a name for each legal action, in the order of `Game.legal`.
     view: the same situation as plain data, for scripted players of this game.
+    role: who the seat is in the game, where that is more than a number ("the spymaster").
+    team: the seats that win and lose with this one, itself among them; () where each is alone.
     """
 
     game: str
@@ -54,6 +148,8 @@ class Observation:
     history: tuple[str, ...]
     options: tuple[str, ...]
     view: Any = None
+    role: str = ""
+    team: tuple[int, ...] = ()
 
 
 class Game(Protocol[S]):
@@ -72,13 +168,17 @@ class Game(Protocol[S]):
         ...
 
     def legal(self, state: S, seat: int) -> tuple[Action, ...]:
-        """The actions open to `seat`, in a fixed order; never empty for a seat that is to move."""
+        """The actions open to `seat`, in a fixed order; never empty for a seat that is to move.
+
+        One that wants words is `Open`, and `play` takes it as `Said`.
+        """
         ...
 
     def play(self, state: S, moves: Sequence[Action]) -> S:
         """The state after the seats of `to_move`, in that order, make `moves`.
 
-        Raises IllegalAction where a move is not legal. `state` itself is left as it was.
+        Raises IllegalAction where a move is not legal, or its words will not do. `state` itself is
+        left as it was.
         """
         ...
 
@@ -96,187 +196,4 @@ class Game(Protocol[S]):
 
     def show(self, state: S) -> str:
         """The whole state, hidden parts included, drawn for a person in a few lines."""
-        ...
-
-
-@runtime_checkable
-class Scripted(Protocol):
-    """A game that comes with scripted players and can play them against each other fast."""
-
-    policies: Sequence[str]
-    """Names that `probabilities` and `simulate` take; "random" is always among them."""
-
-    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        """The chance with which the scripted player takes each option; sums to 1."""
-        ...
-
-    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        """Plays `games` games between scripted players, one policy a seat.
-
-        Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A
-        shared win counts for each of its seats.
-        """
-        ...
-
-
-@runtime_checkable
-class Aiming(Protocol):
-    """A game some of whose scripted players play for or against another seat."""
-
-    def aimed(self, policy: str, seat: int, at: int | None) -> str:
-        """The name under which `probabilities` and `simulate` know `policy` where it sits in
-        `seat` with an eye on seat `at`; `policy` itself where it minds no other seat.
-
-        Raises ValueError where it needs another seat, and `at` is none.
-        """
-        ...
-
-
-@runtime_checkable
-class Sampled(Protocol[S_co]):
-    """A game whose full states can be guessed from what a seat knows, for players that search."""
-
-    perfect_information: ClassVar[bool]
-    """Whether nothing is hidden and seats never move at once, as exact search needs."""
-
-    def sample(self, observation: Observation, rng: np.random.Generator) -> S_co:
-        """A state that fits the observation; the state itself where nothing is hidden."""
-        ...
-
-
-@runtime_checkable
-class Adjustable(Protocol):
-    """A game that can tell how well a seat decided from how lucky it was."""
-
-    def advantage(
-        self,
-        start: Any,
-        moves: Sequence[str],
-        seat: int,
-        measured: int,
-        policies: Sequence[str],
-        playouts: int,
-        seed: int,
-    ) -> float:
-        """How much the decisions of `seat` in one game raised the chance that `measured` wins,
-        over those of a reference policy. The mean over games is the difference of the two win
-        rates, if `seat` chose by what it knew and the others played by their policies.
-
-        start: the first state. moves: for every turn of the game in order, the name of the option
-        taken, as observations give it. policies: one a seat, the reference for `seat`. playouts:
-        how many an option; any number is unbiased. seed: settles the playouts.
-        Raises ValueError where the moves are not a game from this start.
-        """
-        ...
-
-
-@runtime_checkable
-class Valued(Protocol):
-    """A game that can say what each option is worth if everybody goes on as a scripted player."""
-
-    policies: Sequence[str]
-
-    def values(
-        self,
-        observation: Observation,
-        measured: int,
-        policies: Sequence[str],
-        playouts: int,
-        seed: int,
-    ) -> np.ndarray:
-        """The chance that seat `measured` wins after each option, float64 of shape (options,).
-
-        Estimated by `playouts` games an option, for what the observing seat knows: each deals
-        afresh what is hidden from it. policies: what every seat plays afterwards, one a seat.
-        """
-        ...
-
-
-@runtime_checkable
-class PlayedOut(Protocol[S_contra]):
-    """A game that can be played on from a full state many times over, after every option."""
-
-    policies: Sequence[str]
-
-    def winners(
-        self, state: S_contra, policies: Sequence[str], playouts: int, seed: int, hidden: bool
-    ) -> np.ndarray:
-        """Who wins after each option of the seat to move, playout by playout.
-
-        state: one in which a single seat is to move. policies: what every seat plays afterwards,
-        one a seat. hidden: whether each playout deals afresh what the seat to move cannot see;
-        False plays on from the cards as they lie. Playout i brings the same cards and the same
-        chance after every option: common random numbers, settled by `seed`.
-
-        Returns uint16 of shape (options, playouts): bit s is set where seat s is among the
-        winners; options in the order of `legal`.
-        """
-        ...
-
-
-@runtime_checkable
-class Advised(Protocol):
-    """A game with more to tell a player that thinks twice. Players do without where it has not."""
-
-    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
-        """What the last `moves` public moves add up to, in counts; () where there is nothing to
-        count. Only what the observing seat knows."""
-        ...
-
-    def advice(self, observation: Observation) -> tuple[str, ...]:
-        """How to play well for a win at such a decision, a sentence each; never which option."""
-        ...
-
-
-@runtime_checkable
-class Encoded(Protocol):
-    """A game whose decisions can be told in numbers, for players that learn."""
-
-    num_codes: ClassVar[int]
-    """Codes, from 0, are what a learner tells apart among the options of all decisions."""
-
-    @property
-    def encoding(self) -> str:
-        """The name of this way to tell decisions, fit for a file: what was learnt under it fits
-        any game that gives the same name."""
-        ...
-
-    def encode(self, observation: Observation) -> np.ndarray:
-        """What the observing seat knows, float32 of a shape that is the same for all decisions."""
-        ...
-
-    def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
-        """The codes of each option, one or more: an option is worth what its best code is."""
-        ...
-
-
-class Practice(Protocol):
-    """One game after another of a seat that learns, against players that choose at random."""
-
-    features: np.ndarray
-    """The decision at hand as `Encoded.encode` tells it. Overwritten by the next."""
-    legal: np.ndarray
-    """Which codes it has, bool of shape (num_codes,). Overwritten by the next."""
-
-    def begin(self, game: int) -> bool:
-        """Deals the game of this number and plays on to the seat's first choice between codes;
-        False where the game ended without one."""
-        ...
-
-    def take(self, code: int) -> bool:
-        """Plays the code and goes on to the seat's next choice; False where the game is over."""
-        ...
-
-    @property
-    def result(self) -> float:
-        """What the game that is over brought the seat, as `Game.returns` gives it."""
-        ...
-
-
-@runtime_checkable
-class Practised(Protocol):
-    """An encoded game that plays a learner's games faster than its Game protocol would."""
-
-    def practice(self, seat: int, seed: int) -> Practice:
-        """Games of `seat`, all chance in them settled by `seed` and their numbers."""
         ...

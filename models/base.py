@@ -18,15 +18,18 @@ class Prompt:
     static: the part that a seat's decisions share (role, goal, rules); ends in a line break.
     changing: the situation, the options and the question.
     cue: how the answer begins ("Answer:"); with a chat template it opens the model's turn.
+    system: what stands before the conversation, in a message of its own where the model has such;
+        as raw text it comes first. Ends in a line break, or is empty.
     """
 
     static: str
     changing: str
     cue: str = ""
+    system: str = ""
 
     @property
     def text(self) -> str:
-        return self.static + self.changing + self.cue
+        return self.system + self.static + self.changing + self.cue
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -46,7 +49,7 @@ class Dialogue(Prompt):
 
     @property
     def text(self) -> str:
-        first = self.static + self.changing + self.cue
+        first = self.system + self.static + self.changing + self.cue
         return first + "".join(reply + told + self.cue for reply, told in self.turns)
 
     @property
@@ -87,22 +90,38 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Asks for text after a prompt: at most `max_tokens` tokens, ended early by a stop string."""
+    """Asks for text after a prompt: at most `max_tokens` tokens, ended early by a stop string.
+
+    n: how many samples of it, each drawn independently; sample i is the same whatever n is.
+    json: whether the text is to be one JSON object. A model that can be held to that is; another
+        one is not, and what it writes is for the asker to check.
+    """
 
     prompt: Prompt
     max_tokens: int
     temperature: float = 0.0
     stop: tuple[str, ...] = ()
     seed: int = 0
+    n: int = 1
+    json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The reply to Generate: the text (stop string left off) and the tokens read and written."""
+    """The reply to Generate: the text (stop string left off) and the tokens read and written.
+
+    others: the further samples, where more than one was asked for. tokens: of all of them.
+    """
 
     text: str
     prompt_tokens: int
     tokens: int
+    others: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All samples, in order."""
+        return (self.text, *self.others)
 
 
 Request = Score | Generate
@@ -119,6 +138,15 @@ class Model(Protocol):
     def close(self) -> None:
         """Frees what the model holds."""
         ...
+
+
+@runtime_checkable
+class Concurrent(Protocol):
+    """A model that answers requests one by one, several at a time, as an API does. `answer` may be
+    called from `slots` threads at once, and is given one request a call: none waits for another."""
+
+    @property
+    def slots(self) -> int: ...
 
 
 @runtime_checkable

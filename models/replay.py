@@ -117,4 +117,5 @@ def _prompt(asked: Mapping[str, Any], static: str, branch: str) -> Prompt:
     changing, cue = asked["shared"] + branch, asked["cue"]
     if "turns" not in asked:
         return Prompt(static, changing, cue)
-    return Dialogue(static, changing, cue, tuple((reply, told) for reply, told in asked["turns"]))
+    turns = tuple((reply, told) for reply, told in asked["turns"])
+    return Dialogue(static, changing, cue, turns=turns)

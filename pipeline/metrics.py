@@ -35,7 +35,8 @@ from rich.console import Console
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.base import Game, PlayedOut
+from games.base import Game
+from games.capabilities import PlayedOut, seatings_of
 from pipeline.config.read import Node
 from pipeline.judging.judge import Judged, Stand, Work, judge
 from pipeline.judging.metric_rows import (
@@ -174,7 +175,8 @@ def slim(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def subjects(game: Game[Any], records: Iterable[Mapping[str, Any]]) -> frozenset[int]:
-    return frozenset((r["subject"] - r["rotation"]) % game.num_seats for r in records)
+    seatings = seatings_of(game)
+    return frozenset(seatings[r["rotation"]][seat] for r in records for seat in r["subjects"])
 
 
 def sheets(table: pd.DataFrame) -> Iterator[Sheet]:

@@ -22,6 +22,7 @@ from rich.table import Table
 from common.disk import write_atomically
 from common.errors import UserError
 from games.base import Game
+from games.capabilities import seatings_of
 from pipeline.log.recorded import player_name, recorded_cell, recorded_game
 from pipeline.log.records import read_records
 from pipeline.log.trace import Trace, trace
@@ -63,7 +64,7 @@ class ReplayedMatch:
     deal: int
     rotation: int
     players: tuple[str, ...]
-    measured: int
+    measured: tuple[int, ...]
     plies: tuple[Ply, ...]
     last: str
     returns: tuple[float, ...]
@@ -94,8 +95,8 @@ def _replayed(folder: Path, record: Mapping[str, Any]) -> ReplayedMatch:
     cell = recorded_cell(folder, record["cell"])
     seed = json.loads((folder / "sweep.json").read_text())["seed"]
     names = [player_name(player) for player in cell["identity"]["players"]]
-    players = tuple(names[(seat - record["rotation"]) % len(names)] for seat in range(len(names)))
     game = recorded_game(cell["identity"]["game"])
+    players = tuple(names[player] for player in seatings_of(game)[record["rotation"]])
     plies, last = _plies(game, seed, record, players)
     return ReplayedMatch(
         match=record["match"],
@@ -103,7 +104,7 @@ def _replayed(folder: Path, record: Mapping[str, Any]) -> ReplayedMatch:
         deal=record["deal"],
         rotation=record["rotation"],
         players=players,
-        measured=record["measured"],
+        measured=tuple(record["measured"]),
         plies=plies,
         last=last,
         returns=tuple(record["returns"]),
@@ -154,7 +155,7 @@ def show(match: ReplayedMatch, out: Console, prompts: bool) -> None:
     where = f"deal {match.deal}, rotation {match.rotation}, {escape(match.cell)}"
     out.print(f"match {escape(match.match)}: {where}")
     for seat, player in enumerate(match.players):
-        measured = ", measured" if seat == match.measured else ""
+        measured = ", measured" if seat in match.measured else ""
         out.print(f"player {seat}: {escape(player)}{measured}")
     for ply in match.plies:
         out.print(f"\n[bold]--- ply {ply.number}[/bold]\n{escape(ply.shown)}")

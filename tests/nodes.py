@@ -1,4 +1,4 @@
-"""What conf/ names, built without Hydra: the leaves of a group and the objects they describe."""
+"""What conf/ names, built without Hydra: the nodes of a group and the objects they describe."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import yaml
 
 ROOT = Path(__file__).parent.parent
 
-Leaf = dict[str, Any]
+Node = dict[str, Any]
 
 
-def leaves(group: str) -> dict[str, Leaf]:
-    """Every leaf of a config group, by name."""
+def nodes(group: str) -> dict[str, Node]:
+    """Every node of a config group, by name."""
     files = sorted((ROOT / "conf" / group).glob("*.yaml"))
     return {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
 
 
-def build(leaf: Leaf, **more: Any) -> Any:
-    """The object a leaf describes; `more` are further constructor arguments."""
-    module, _, name = leaf["_target_"].rpartition(".")
-    arguments = {key: value for key, value in leaf.items() if key != "_target_"}
+def build(node: Node, **more: Any) -> Any:
+    """The object a node describes; `more` are further constructor arguments."""
+    module, _, name = node["_target_"].rpartition(".")
+    arguments = {key: value for key, value in node.items() if key != "_target_"}
     return getattr(importlib.import_module(module), name)(**arguments | more)

@@ -11,7 +11,8 @@ import numpy as np
 
 from agents.base import Decision, Thinking, Turn
 from agents.dqn.network import Network, load
-from games.base import Encoded, Game
+from games.base import Game
+from games.capabilities import Encoded
 
 SHIPPED = Path(__file__).parent / "weights"
 

@@ -13,9 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from agents.base import Decision, Goal, Status, Turn
+from agents.base import Answer, Decision, Goal, Question, Status, Turn
 from games.base import Fact, Game, Observation
-from models.base import Reply, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Unusable:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
-Asking = Generator[Request, Reply, Decision | Unusable]
+Asking = Generator[Question, Answer, Decision | Unusable]
 
 
 class Method(Protocol):
@@ -48,7 +47,9 @@ class PreparedMethod(Protocol):
     """A method that asks the model something once, before the first match: `agents.base.Prepared`
     for methods. Until it is prepared it asks as if it had learnt nothing."""
 
-    def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Request, Reply, Method]:
+    def prepare(
+        self, game: Game[Any], seat: int, goal: Goal
+    ) -> Generator[Question, Answer, Method]:
         """Yields requests, is sent each one's reply, returns the method that is to be used."""
         ...
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Goal, Turn
+from agents.base import Answer, Goal, Question, Turn
 from agents.prompting.base import Asking, check_moves
 from agents.prompting.cloze import LETTERS, prompts
 from agents.prompting.priors import Divided, Priors, learnt
 from agents.prompting.samples import sampled_turns
 from games.base import Fact, Game, Observation
-from models.base import Reply, Request, Score, Scores
+from models.base import Score, Scores
 
 NOTHING = "N/A"
 """What stands in the place of every fact, move and option."""
@@ -46,7 +46,9 @@ class Calibrated:
     def labels(self) -> tuple[str, ...]:
         return LETTERS
 
-    def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Request, Reply, Divided]:
+    def prepare(
+        self, game: Game[Any], seat: int, goal: Goal
+    ) -> Generator[Question, Answer, Divided]:
         priors = yield from content_free_priors(game, seat, goal, self.moves)
         return Divided(self.moves, priors)
 
@@ -56,7 +58,7 @@ class Calibrated:
 
 def content_free_priors(
     game: Game[Any], seat: int, goal: Goal, moves: int
-) -> Generator[Request, Reply, Priors]:
+) -> Generator[Question, Answer, Priors]:
     """The priors that content-free prompts tell, for every number of letters."""
     turn = next(sampled_turns(game, seat, goal, PLIES), None)
     if turn is None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Decision, Goal, Turn
+from agents.base import Answer, Decision, Goal, Question, Turn
 from agents.prompting.base import Asking
 from agents.prompting.calibrated import content_free_priors
 from agents.prompting.cloze import LETTERS, decided, rotated
 from agents.prompting.pride import Rotating
 from agents.prompting.priors import Priors, divided
 from games.base import Game
-from models.base import Reply, Request, Scores
+from models.base import Scores
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,9 @@ class LabelStudy(Rotating):
     """Plays as `Cloze` does, and notes the choices of a single unrotated prompt, of `Calibrated`
     and of `Pride`: what debiasing changes, and whether the cheaper ways come to the same."""
 
-    def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Request, Reply, Studied]:
+    def prepare(
+        self, game: Game[Any], seat: int, goal: Goal
+    ) -> Generator[Question, Answer, Studied]:
         calibrated = yield from content_free_priors(game, seat, goal, self.moves)
         pride = yield from self.rotation_priors(game, seat, goal)
         cheaper = {"single": Priors(), "calibrated": calibrated, "pride": pride}

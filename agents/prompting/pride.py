@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Goal, Turn
+from agents.base import Answer, Goal, Question, Turn
 from agents.prompting.base import Asking, check_moves
 from agents.prompting.cloze import LETTERS, rotated
 from agents.prompting.priors import Divided, Priors, learnt
 from agents.prompting.samples import sampled_turns
 from games.base import Game
-from models.base import Reply, Request, Scores
+from models.base import Scores
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Rotating:
 
     def rotation_priors(
         self, game: Game[Any], seat: int, goal: Goal
-    ) -> Generator[Request, Reply, Priors]:
+    ) -> Generator[Question, Answer, Priors]:
         """What full rotation tells of up to `estimate` decisions a number of letters."""
         decisions: Counter[int] = Counter()
         rows: defaultdict[int, list[tuple[float, ...]]] = defaultdict(list)
@@ -70,7 +70,9 @@ class Rotating:
 class Pride(Rotating):
     """One prompt a decision; each letter's probability is divided by its estimated prior."""
 
-    def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Request, Reply, Divided]:
+    def prepare(
+        self, game: Game[Any], seat: int, goal: Goal
+    ) -> Generator[Question, Answer, Divided]:
         return Divided(self.moves, (yield from self.rotation_priors(game, seat, goal)))
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:

@@ -16,7 +16,8 @@ from agents.base import Turn
 from agents.prompting.answers import named, wanted
 from agents.prompting.base import Asking, told_facts
 from agents.prompting.vanilla import Vanilla, first_prompt, settled
-from games.base import Advised, Fact, Observation
+from games.base import Fact, Observation
+from games.capabilities import Advised
 from models.base import Dialogue, Generate, Generation
 
 NO_CHALLENGE, HAND = "draw four cards", "Your hand"
@@ -56,7 +57,7 @@ class Tutri(Vanilla):
         turns: tuple[tuple[str, str], ...] = ()
         for told in self._reflections(turn):
             turns = (*turns, (reply.text, told))
-            further = Dialogue(prompt.static, prompt.changing, prompt.cue, turns)
+            further = Dialogue(prompt.static, prompt.changing, prompt.cue, turns=turns)
             reply = yield Generate(further, self.max_tokens)
             assert isinstance(reply, Generation), reply
             answers.append(named(reply.text, options))

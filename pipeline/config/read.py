@@ -41,7 +41,7 @@ class CellConfig:
     labels: Mapping[str, str]
     game: Node
     seats: tuple[SeatConfig, ...]
-    measured: int
+    measured: tuple[int, ...]
     rotate: bool
     quirks: Literal["none", "paper"]
     baseline: str | None
@@ -90,22 +90,32 @@ def read_cell(
     numbers = sorted(seats, key=lambda number: (len(number), number))
     if numbers != [str(number) for number in range(len(seats))]:
         raise UserError(f"seats must be numbered from 0 without a gap, got {', '.join(numbers)}")
-    if measured not in range(len(seats)):
-        raise UserError(f"seats.measured is {measured!r}; it must be 0 to {len(seats) - 1}")
+    seated = _measured(measured, len(seats))
     built = tuple(_seat(number, seats[number], plain, labels, find) for number in numbers)
     if not any(seat.subject for seat in built):
-        labels = _without_subject(labels, overrides, seats[str(measured)])
+        labels = _without_subject(labels, overrides, seats[str(seated[0])])
     return CellConfig(
         experiment=str(plain["name"]),
         labels=labels,
         game=plain["game"],
         seats=built,
-        measured=measured,
+        measured=seated,
         rotate=_one_of("rotate", plain["rotate"], (True, False)),
         quirks=_one_of("quirks", plain["quirks"], ("none", "paper")),
         baseline=plain["baseline"],
         packages=tuple(plain["packages"]),
     )
+
+
+def _measured(given: Any, seats: int) -> tuple[int, ...]:
+    """The measured seats: one, a list of them, or all."""
+    asked = list(range(seats)) if given == "all" else given if isinstance(given, list) else [given]
+    whole = all(isinstance(seat, int) and not isinstance(seat, bool) for seat in asked)
+    if not (asked and whole and set(asked) <= set(range(seats)) and len(set(asked)) == len(asked)):
+        raise UserError(
+            f"seats.measured is {given!r}; it must be 0 to {seats - 1}, a list of such, or all"
+        )
+    return tuple(asked)
 
 
 def _without_subject(labels: Mapping[str, str], overrides: Sequence[str], entry: Node) -> Node:

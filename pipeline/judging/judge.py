@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.base import Game, PlayedOut
-from pipeline.plan.chance import DEAL, stream
+from games.base import Game
+from games.capabilities import PlayedOut, seatings_of
+from pipeline.plan.chance import DEAL, JUDGE, stream
 from stats.decisions import won_together
-
-JUDGE = 3
-"""What a random stream is for, beside those of `pipeline/play/match.py` and `luck.py`."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ def judge(
         actions = game.legal(state, decision["seat"])
         if len(actions) != len(decision["options"]):
             raise _other_game(game)
-        player = (decision["seat"] - record["rotation"]) % game.num_seats
+        player = seatings_of(game)[record["rotation"]][decision["seat"]]
         traced = record["deal"] < work.traces
         asked = player in work.players and len(set(actions)) > 1
         if asked or traced:
@@ -120,7 +118,7 @@ def _judged(
     place = (record["match"], record["deal"], ply, seat)
     one = Judged(
         *place,
-        player=(seat - record["rotation"]) % game.num_seats,
+        player=seatings_of(game)[record["rotation"]][seat],
         options=options,
         chosen=taken,
         fallback=decision["fallback"],

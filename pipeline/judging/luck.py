@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from common.disk import write_atomically
-from games.base import Adjustable
+from games.capabilities import Adjustable
 from pipeline.log.outcomes import Outcome
 from pipeline.log.records import read_records
 from pipeline.log.results import About, CellResults
@@ -62,10 +62,12 @@ def refusal(cell: Cell) -> str:
     """Why the cell cannot be adjusted, in words; "" where it can."""
     if not isinstance(cell.game, Adjustable):
         return f"{cell.labels['game']} has no playouts to judge luck by"
+    if (len(cell.subjects), len(cell.measured)) != (1, 1):
+        return "its playouts judge one player's decisions by one player's wins"
     if cell.baseline is None:
         return "there is no baseline to take as reference"
     for number, policy in enumerate(scripted(cell)):
-        if number != cell.subject and policy is None:
+        if number not in cell.subjects and policy is None:
             return (
                 f"player {number}, {cell.players[number].name}, is no scripted policy of the game, "
                 "so that playouts cannot play it"
@@ -136,15 +138,16 @@ def advantages(
 
 def advantage(cell: Cell, played: Played, seed: int) -> float:
     """The subject's advantage over the reference in one match."""
-    game, seats, turned = cell.game, len(cell.players), played.rotation
+    game = cell.game
+    seat, measured = cell.seats_of((*cell.subjects, *cell.measured), played.rotation)
     assert isinstance(game, Adjustable)
     policies = with_reference(cell)
     return game.advantage(
         game.deal(stream(seed, game, played.deal, DEAL)),
         played.moves,
-        (cell.subject + turned) % seats,
-        (cell.measured + turned) % seats,
-        [str(policies[(seat - turned) % seats]) for seat in range(seats)],
+        seat,
+        measured,
+        [str(policies[player]) for player in cell.seatings[played.rotation]],
         PLAYOUTS,
         int(stream(seed, game, played.deal, LUCK).integers(2**62)),
     )

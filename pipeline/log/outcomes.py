@@ -62,7 +62,7 @@ class Outcome:
 
 def outcome(record: Mapping[str, Any]) -> Outcome:
     """The outcome of a record; `value` is the measured seat's return."""
-    own = [decision for decision in record["decisions"] if decision["seat"] == record["subject"]]
+    own = [decision for decision in record["decisions"] if decision["seat"] in record["subjects"]]
     forced = sum(decision["forced"] for decision in own)
     answers = [answer for decision in own for answer in _answers(decision)]
     return Outcome(
@@ -70,7 +70,7 @@ def outcome(record: Mapping[str, Any]) -> Outcome:
         cell=record["cell"],
         deal=record["deal"],
         rotation=record["rotation"],
-        value=record["returns"][record["measured"]],
+        value=_mean([record["returns"][seat] for seat in record["measured"]]),
         plies=record["plies"],
         decisions=len(own) - forced,
         forced=forced,
@@ -86,6 +86,10 @@ def outcome(record: Mapping[str, Any]) -> Outcome:
             exchange.get("unreported", 0) for decision in own for exchange in decision["asked"]
         ),
     )
+
+
+def _mean(figures: Sequence[float]) -> float:
+    return sum(figures) / len(figures)
 
 
 def _answers(decision: Mapping[str, Any]) -> Sequence[Any]:

@@ -41,7 +41,7 @@ class About:
     @classmethod
     def of(cls, cell: Cell, baseline: Baseline | None) -> About:
         labels = dict(cell.labels)
-        rotations, helping = len(cell.rotations), cell.players[cell.subject].helps is not None
+        rotations, helping = len(cell.rotations), cell.players[cell.subjects[0]].helps is not None
         cards = f"{cell.identity['game']['class']}, {len(cell.players)} seats"
         return cls(
             cell.key, cell.name, cell.experiment, labels, rotations, baseline, cards, helping

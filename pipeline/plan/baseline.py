@@ -12,7 +12,8 @@ from agents.base import Agent
 from agents.random import Random
 from agents.rule import Rule
 from common.errors import UserError, nearest
-from games.base import Aiming, Game, Scripted
+from games.base import Game
+from games.capabilities import Aiming, Scripted
 from pipeline.plan.cells import Cell
 
 GAMES = 1_000_000
@@ -51,16 +52,13 @@ def measure(cell: Cell, seed: int) -> Baseline | None:
     policies = with_reference(cell)
     if any(policy is None for policy in policies):
         return None
-    shift = [
-        tuple(policies[(seat - r) % len(policies)] for seat in range(len(policies)))
-        for r in cell.rotations
-    ]
-    games = GAMES // len(shift)
-    wins = sum(
-        _simulated(cell.game, seated, games, seed)[(cell.measured + r) % len(policies)]
-        for r, seated in zip(cell.rotations, shift, strict=True)
-    )
-    return Baseline(cell.baseline, wins, games * len(shift))
+    games = GAMES // len(cell.rotations)
+    wins = 0
+    for rotation, seating in enumerate(cell.seatings):
+        seated = tuple(str(policies[player]) for player in seating)
+        counts = _simulated(cell.game, seated, games, seed)
+        wins += sum(counts[seat] for seat in cell.seats_of(cell.measured, rotation))
+    return Baseline(cell.baseline, wins, games * len(cell.rotations) * len(cell.measured))
 
 
 def scripted(cell: Cell) -> list[str | None]:
@@ -69,15 +67,16 @@ def scripted(cell: Cell) -> list[str | None]:
 
 
 def with_reference(cell: Cell) -> list[str | None]:
-    """As `scripted`, with the baseline in the subject's place, which plays for the same seat."""
+    """As `scripted`, with the baseline in every subject's place, which plays for the same seat."""
     policies = scripted(cell)
-    policies[cell.subject] = cell.baseline
-    if cell.baseline is not None and isinstance(cell.game, Aiming):
-        try:
-            at = cell.players[cell.subject].helps
-            policies[cell.subject] = cell.game.aimed(cell.baseline, cell.subject, at)
-        except ValueError as error:
-            raise UserError(f"baseline={cell.baseline}: {error}") from error
+    for subject in cell.subjects:
+        policies[subject] = cell.baseline
+        if cell.baseline is not None and isinstance(cell.game, Aiming):
+            try:
+                at = cell.players[subject].helps
+                policies[subject] = cell.game.aimed(cell.baseline, subject, at)
+            except ValueError as error:
+                raise UserError(f"baseline={cell.baseline}: {error}") from error
     return policies
 
 

@@ -11,6 +11,7 @@ from agents.llm import LLM
 from agents.rule import Rule
 from common.errors import ModelError, UserError
 from games.base import Game
+from games.capabilities import WIN
 from models.base import ModelSource
 from models.human import Terminal
 from pipeline.config.nodes import build, describe
@@ -28,8 +29,8 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
 def _cell(config: CellConfig) -> Cell:
     game = _game(config)
     players = tuple(_player(number, config, game) for number in range(len(config.seats)))
-    swept = (number for number, seat in enumerate(config.seats) if seat.subject)
-    subject = next(swept, config.measured)
+    swept = tuple(number for number, seat in enumerate(config.seats) if seat.subject)
+    subjects = swept or config.measured
     identity = {
         "schema": SCHEMA,
         "game": describe(game),
@@ -37,14 +38,15 @@ def _cell(config: CellConfig) -> Cell:
         "rotate": config.rotate,
         "ask_forced": config.quirks == "paper",
     }
-    labels = {**config.labels, **_unused_as_dash(players[subject])}
+    labels = {**config.labels, **_unused_as_dash(players[subjects[0]])}
     return Cell(
         experiment=config.experiment,
         labels=labels,
         game=game,
         players=players,
-        subject=subject,
+        subjects=subjects,
         measured=config.measured,
+        measure=WIN.name,
         rotate=config.rotate,
         ask_forced=config.quirks == "paper",
         baseline=config.baseline,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from agents.base import Agent, Goal
 from games.base import Game
+from games.capabilities import seatings_of
 from models.base import ModelSource
 
 SCHEMA = 1
@@ -30,24 +31,26 @@ class Player:
     model: ModelSource | None
     helps: int | None
 
-    def goal(self, rotation: int, num_seats: int) -> Goal:
-        """The goal in a rotation that has moved every player `rotation` seats on."""
-        return Goal(None if self.helps is None else (self.helps + rotation) % num_seats)
-
 
 @dataclass(frozen=True)
 class Cell:
-    """One row of the table: a game, its players, and the one whose wins are counted.
+    """One row of the table: a game, its players, and those whose results are counted.
 
-    Player i sits in seat i, or in seat (i + r) mod num_seats in rotation r of a rotated cell.
+    Player i sits in seat i, or in rotation r of a rotated cell where the game's r-th seating puts
+    it.
+
+    subjects: the players under study, whose decisions are counted and whom a baseline replaces.
+    measured: the players whose results are counted; of several the mean. helps and subjects are
+    players' numbers, as all else that a config numbers. measure: the name of the result.
     """
 
     experiment: str
     labels: Mapping[str, str]
     game: Game[Any]
     players: tuple[Player, ...]
-    subject: int
-    measured: int
+    subjects: tuple[int, ...]
+    measured: tuple[int, ...]
+    measure: str
     rotate: bool
     ask_forced: bool
     baseline: str | None
@@ -61,7 +64,7 @@ class Cell:
     def name(self) -> str:
         """What distinguishes the cell to a person, fit for a file name."""
         labels = self.labels
-        parts = [labels["game"], labels["seats"], self.players[self.subject].name]
+        parts = [labels["game"], labels["seats"], self.players[self.subjects[0]].name]
         return "-".join("".join(c if c.isalnum() or c in "._" else "_" for c in p) for p in parts)
 
     @property
@@ -70,7 +73,22 @@ class Cell:
 
     @property
     def rotations(self) -> range:
-        return range(len(self.players) if self.rotate else 1)
+        return range(len(self.seatings))
+
+    @cached_property
+    def seatings(self) -> tuple[tuple[int, ...], ...]:
+        """For each rotation that is played, the player of every seat."""
+        every = seatings_of(self.game)
+        return every if self.rotate else every[:1]
+
+    def seats_of(self, players: Sequence[int], rotation: int) -> tuple[int, ...]:
+        """The seats of these players in a rotation."""
+        return tuple(self.seatings[rotation].index(player) for player in players)
+
+    def goal(self, player: int, rotation: int) -> Goal:
+        """What a player plays for in a rotation: the seat of whom it helps, or its own win."""
+        helps = self.players[player].helps
+        return Goal(None if helps is None else self.seatings[rotation].index(helps))
 
 
 @dataclass(frozen=True)

@@ -13,21 +13,30 @@ from typing import Any
 import numpy as np
 
 from games.base import Game
+from games.capabilities import Keyed
 from pipeline.plan.cells import digest
 
-DEAL, CHOICE, LUCK = 0, 1, 2
+DEAL, CHOICE, LUCK, JUDGE, WORDS = range(5)
 """What a random stream is for: no two purposes share one."""
 
 
 def stream(seed: int, game: Game[Any], deal: int, *purpose: int) -> np.random.Generator:
     """The random stream of one purpose in one deal of one game.
 
-    The game counts by its kind and its seats, not by its other parameters, so that variants of a
-    game meet the same cards too.
+    The game counts by `deal_key`, not by its other parameters, so that variants of a game meet the
+    same cards too.
     """
-    return np.random.default_rng([seed, _number(type(game), game.num_seats), deal, *purpose])
+    return np.random.default_rng([seed, _number(deal_key(game)), deal, *purpose])
+
+
+def deal_key(game: Game[Any]) -> tuple[str | int, ...]:
+    """What a deal hangs on besides the seed and its number: the game's class and seats, and which
+    of its games it is where one class is several."""
+    kind = type(game)
+    own = (game.deal_key,) if isinstance(game, Keyed) else ()
+    return (kind.__module__, kind.__qualname__, game.num_seats, *own)
 
 
 @lru_cache
-def _number(kind: type[Any], num_seats: int) -> int:
-    return int(digest([kind.__module__, kind.__qualname__, num_seats]), 16)
+def _number(key: tuple[str | int, ...]) -> int:
+    return int(digest(key), 16)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Prepared, Thinking, Turn
+from agents.base import Goal, Prepared, Question, Thinking, Turn
 from games.base import Game
-from models.base import Generation, ModelSource, Request, Score
+from models.base import Generation, ModelSource, Score
 from pipeline.config.nodes import describe
 from pipeline.plan.cells import Player, digest
 
@@ -36,7 +36,7 @@ def model_identity(source: ModelSource) -> dict[str, Any]:
     return dict(source.identity())
 
 
-def first_requests(game: Game[Any], player: Player, seat: int) -> list[Request | None]:
+def first_requests(game: Game[Any], player: Player, seat: int) -> list[Question | None]:
     """What the player asks at its first choice, after a few plies, in a game of first options; a
     conversation goes on over empty replies. [None] where it is never asked.
 
@@ -52,13 +52,13 @@ def first_requests(game: Game[Any], player: Player, seat: int) -> list[Request |
         options = {s: game.legal(state, s) for s in seats}
         if ply >= WORDING_PLIES and len(options.get(seat, ())) > 1:
             observe = partial(game.observe, state, seat)
-            turn = Turn(game, options[seat], player.goal(0, game.num_seats), observe)
+            turn = Turn(game, options[seat], Goal(player.helps), observe)
             return list(_conversation(player.agent.decide(turn, rng))) or [None]
         state = game.play(state, [options[s][0] for s in seats])
     return [None]
 
 
-def _conversation(thinking: Thinking) -> Iterator[Request]:
+def _conversation(thinking: Thinking) -> Iterator[Question]:
     request = next(thinking, None)
     while request is not None:
         yield request
@@ -70,8 +70,8 @@ def _conversation(thinking: Thinking) -> Iterator[Request]:
             return
 
 
-def first_of_preparation(game: Game[Any], player: Player, seat: int) -> Request | None:
+def first_of_preparation(game: Game[Any], player: Player, seat: int) -> Question | None:
     """What the player asks first before its first match; None where it has nothing to ask."""
     if not isinstance(player.agent, Prepared):
         return None
-    return next(player.agent.prepare(game, seat, player.goal(0, game.num_seats)), None)
+    return next(player.agent.prepare(game, seat, Goal(player.helps)), None)

@@ -6,14 +6,12 @@ workers come to the same players and the log needs one copy.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.base import Prepared
-from models.base import Reply
 from pipeline.plan.cells import Cell, Player
-from pipeline.play.match import Ask, answered
+from pipeline.play.chains import Chain, answered
 
 
 @dataclass
@@ -37,7 +35,7 @@ class Ready:
         return {**record, "preparation": self.exchanges, "statics": statics}
 
 
-def prepare(cell: Cell) -> Generator[Ask, Reply, Ready]:
+def prepare(cell: Cell) -> Chain[Ready]:
     """Prepares the cell's players, each in the seat that it has in rotation 0."""
     ready = Ready(cell)
     players = []
@@ -47,13 +45,11 @@ def prepare(cell: Cell) -> Generator[Ask, Reply, Ready]:
     return ready
 
 
-def _prepared(
-    cell: Cell, number: int, player: Player, ready: Ready
-) -> Generator[Ask, Reply, Player]:
+def _prepared(cell: Cell, number: int, player: Player, ready: Ready) -> Chain[Player]:
     if not isinstance(player.agent, Prepared):
         return player
     asked: list[dict[str, Any]] = []
-    preparing = player.agent.prepare(cell.game, number, player.goal(0, len(cell.players)))
+    preparing = player.agent.prepare(cell.game, number, cell.goal(number, 0))
     agent = yield from answered(preparing, player.model, asked, ready.statics)
     if asked:
         ready.exchanges.append({"player": number, "asked": asked})

@@ -1,28 +1,31 @@
-"""Plays many matches at once and answers what they ask in batches.
+"""Plays many matches at once and answers what they ask, each from its model's own queue.
 
-The scheduler knows matches only as coroutines and models only as `answer`. It plays in a thread
-of its own, so that new matches can join while others are under way and a batch stays full. The
-models answer in another: while they work on what one half of the matches asks, the other half is
-played and its next prompts are rendered.
+The scheduler knows matches only as chains and models only as queues. One thread plays: it takes in
+what is answered, goes on with the matches that waited for it, and puts what they newly ask into
+the queues. The models answer in threads of their own, so that a slow one holds up nobody but who
+asked it.
 """
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 import traceback
-from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from common.errors import Stopped
-from models.base import Model, ModelSource, Reply, Request
+from models.base import Model, ModelSource
 from pipeline.plan.cells import Cell, Task
-from pipeline.play.cost import devices, shared_out
-from pipeline.play.match import Ask, Playing, play
+from pipeline.play.chains import Answered, Ask, Chain
+from pipeline.play.cost import devices
+from pipeline.play.match import play
 from pipeline.play.prepare import Ready, prepare
+from pipeline.play.queues import Delivery, queue_for
 
 
 @dataclass(frozen=True)
@@ -36,24 +39,29 @@ class Finished:
     halts: bool = False
 
 
-@dataclass
-class _Match:
-    task: Task
-    playing: Playing
-    done: Future[Finished]
-    ask: Ask | None = None
+@dataclass(frozen=True)
+class _Failure:
+    """Why a chain ended without a result."""
+
+    error: str
+    halts: bool
+
+
+@dataclass(eq=False)
+class _Running:
+    """A chain under way, and what is to be done with its result or failure."""
+
+    chain: Chain[Any]
+    ended: Callable[[Any], None]
     seconds: float = 0.0
     device_seconds: float = 0.0
+    over: bool = False
 
 
-@dataclass
-class _Failed:
-    """Stands for the reply that a model could not give."""
-
-    error: Exception
-
-
-_Replies = list[tuple[_Match, Reply | _Failed]]
+@dataclass(eq=False)
+class _Match:
+    task: Task
+    done: Future[Finished]
 
 
 class Scheduler:
@@ -66,129 +74,132 @@ class Scheduler:
         models: Mapping[ModelSource, Model],
         width: int,
     ) -> None:
-        self._cells, self._seed, self._models, self._width = cells, seed, models, width
+        self._cells, self._seed, self._width = cells, seed, width
+        self._arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
+        # Half of the matches are played while the other half's asks are answered.
+        half = -(-width // 2)
+        self._queues = {
+            source: queue_for(model, half, self._arrivals.put) for source, model in models.items()
+        }
         self._ready: dict[str, Ready] = {}
+        self._unprepared: dict[str, list[_Match]] = {}
         self._waiting: deque[_Match] = deque()
-        self._active: list[_Match] = []
-        self._answering = ThreadPoolExecutor(1, "models")
-        self._changed = threading.Condition()
-        self._closed = False
+        self._active: dict[_Match, None] = {}
+        self._asking: dict[Ask, _Running] = {}
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True, name="scheduler")
         self._thread.start()
 
     def submit(self, tasks: Sequence[Task]) -> list[Future[Finished]]:
         """Joins the tasks to those under way; a match that fails is a result, not an exception."""
-        matches = [_Match(task, self._play(task), Future()) for task in tasks]
-        with self._changed:
-            self._waiting.extend(matches)
-            self._changed.notify()
+        matches = [_Match(task, Future()) for task in tasks]
+        self._waiting.extend(matches)
+        self._arrivals.put(())
         return [match.done for match in matches]
 
     def close(self) -> None:
-        """Stops after the batch in hand; matches under way are dropped, their futures cancelled."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
+        """Stops after what is being answered; matches under way are dropped, their futures
+        cancelled."""
+        self._closed.set()
+        self._arrivals.put(())
         self._thread.join()
-        self._answering.shutdown()
+        for waiting in self._queues.values():
+            waiting.close()
         for match in [*self._active, *self._waiting]:
             match.done.cancel()
 
     def _serve(self) -> None:
-        half = -(-self._width // 2)
-        answering: Future[_Replies] | None = None
-        asking: list[_Match] = []
-        hand: list[_Match] = []
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._closed or self._waiting or self._active)
-                if self._closed:
-                    return
-                room = min(half - len(hand), self._width - len(self._active))
-                joining = [self._waiting.popleft() for _ in range(min(len(self._waiting), room))]
-            for match in joining:
-                _advance(match, None)
-            # The half in hand is asked about; then the other half's replies are played.
-            before, asked = answering, asking
-            asking = [match for match in [*hand, *joining] if match.ask is not None]
-            answering = self._answering.submit(self._replies, asking) if asking else None
-            self._active = [*asked, *asking]
-            for match, reply in before.result() if before else ():
-                _advance(match, reply)
-            hand = [match for match in asked if match.ask is not None]
-            self._active = [*hand, *asking]
+        while not self._closed.is_set():
+            for delivery in self._next():
+                self._take_in(delivery)
+            while self._waiting and len(self._active) < self._width:
+                self._begin(self._waiting.popleft())
 
-    def _play(self, task: Task) -> Playing:
-        """The match, its cell prepared; the record tells of that too."""
-        ready = self._prepared(task.cell)
-        record = yield from play(ready.cell, task, self._seed)
-        return ready.with_preparation(record)
+    def _next(self) -> Sequence[Delivery]:
+        """What is answered; where nothing is, the models need not wait for more asks."""
+        try:
+            return self._arrivals.get_nowait()
+        except queue.Empty:
+            for waiting in self._queues.values():
+                waiting.flush()
+            return self._arrivals.get()
 
-    def _prepared(self, key: str) -> Ready:
-        """The cell with its players prepared: once, before its first match, which waits for it."""
-        if key not in self._ready:
-            preparing = prepare(self._cells[key])
-            try:
-                ask = next(preparing)
-                while not self._closed:
-                    answer = self._models[ask.source].answer
-                    (reply,) = self._answering.submit(answer, [ask.request]).result()
-                    ask = preparing.send(reply)
-                raise RuntimeError("closed before the cell was prepared")
-            except StopIteration as stop:
-                self._ready[key] = stop.value
-        return self._ready[key]
-
-    def _replies(self, active: Sequence[_Match]) -> _Replies:
-        """Every waiting match with the reply to what it asked, one batch a model."""
-        by_source: defaultdict[ModelSource, list[_Match]] = defaultdict(list)
-        for match in active:
-            assert match.ask is not None
-            by_source[match.ask.source].append(match)
-        replies: _Replies = []
-        for source, matches in by_source.items():
-            started = time.perf_counter()
-            requests = [match.ask.request for match in matches if match.ask is not None]
-            answers = answer_each(self._models[source], requests)
-            took = time.perf_counter() - started
-            for match, cost in zip(matches, shared_out(took, answers), strict=True):
-                match.seconds += took / len(matches)
-                match.device_seconds += cost * devices(source)
-            replies.extend(zip(matches, answers, strict=True))
-        return replies
-
-
-def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | _Failed]:
-    """The model's replies; where the batch fails, each request alone, so one cannot fail others."""
-    try:
-        return model.answer(requests)
-    except Stopped as error:
-        return [_Failed(error)] * len(requests)
-    except Exception as error:  # whatever a model raises belongs to the matches that asked
-        if len(requests) == 1:
-            return [_Failed(error)]
-        return [answer_each(model, [request])[0] for request in requests]
-
-
-def _advance(match: _Match, reply: Reply | _Failed | None) -> None:
-    """Plays on to the match's next question or to its end."""
-    started = time.perf_counter()
-    try:
-        if isinstance(reply, _Failed):
-            match.ask = match.playing.throw(reply.error)
-        elif reply is None:
-            match.ask = next(match.playing)
+    def _begin(self, match: _Match) -> None:
+        """Plays the match, once its cell is prepared: by the first of its matches."""
+        self._active[match] = None
+        key = match.task.cell
+        if key in self._ready:
+            self._play(match)
+        elif key in self._unprepared:
+            self._unprepared[key].append(match)
         else:
-            match.ask = match.playing.send(reply)
-        match.seconds += time.perf_counter() - started
-    except StopIteration as stop:
-        match.ask = None
-        seconds = match.seconds + time.perf_counter() - started
-        spent = {"seconds": round(seconds, 6), "device_seconds": round(match.device_seconds, 6)}
-        match.done.set_result(Finished(match.task, {**stop.value, **spent}))
-    except Stopped as stopped:
-        match.ask = None
-        match.done.set_result(Finished(match.task, None, str(stopped), halts=True))
-    except Exception:  # a bug in a game or an agent: reported with its match, never scored
-        match.ask = None
-        match.done.set_result(Finished(match.task, None, traceback.format_exc(limit=-8)))
+            self._unprepared[key] = [match]
+            self._advance(
+                _Running(prepare(self._cells[key]), lambda ready: self._prepared(key, ready)), None
+            )
+
+    def _prepared(self, key: str, ready: Ready | _Failure) -> None:
+        """Goes on with the matches that waited; a failed preparation fails them all."""
+        matches = self._unprepared.pop(key)
+        if isinstance(ready, Ready):
+            self._ready[key] = ready
+        for match in matches:
+            if isinstance(ready, Ready):
+                self._play(match)
+            else:
+                self._end(match, Finished(match.task, None, ready.error, ready.halts))
+
+    def _play(self, match: _Match) -> None:
+        task, ready = match.task, self._ready[match.task.cell]
+        running = _Running(play(ready.cell, task, self._seed), lambda result: ended(result))
+
+        def ended(result: dict[str, Any] | _Failure) -> None:
+            if isinstance(result, _Failure):
+                self._end(match, Finished(task, None, result.error, result.halts))
+                return
+            spent = {
+                "seconds": round(running.seconds, 6),
+                "device_seconds": round(running.device_seconds, 6),
+            }
+            self._end(match, Finished(task, {**ready.with_preparation(result), **spent}))
+
+        self._advance(running, None)
+
+    def _end(self, match: _Match, finished: Finished) -> None:
+        del self._active[match]
+        match.done.set_result(finished)
+
+    def _take_in(self, delivery: Delivery) -> None:
+        running = self._asking.pop(delivery.ask)
+        if running.over:  # another of its asks has failed
+            return
+        running.seconds += delivery.seconds
+        running.device_seconds += delivery.busy_seconds * devices(delivery.ask.source)
+        self._advance(running, delivery)
+
+    def _advance(self, running: _Running, come: Delivery | None) -> None:
+        """Goes on to the chain's next asks or to its end."""
+        started = time.perf_counter()
+        try:
+            if come is None:
+                asks = next(running.chain)
+            elif isinstance(come.reply, Exception):
+                asks = running.chain.throw(come.reply)
+            else:
+                asks = running.chain.send(Answered(come.ask, come.reply))
+        except StopIteration as stop:
+            running.seconds += time.perf_counter() - started
+            self._stop(running, stop.value)
+        except Stopped as stopped:
+            self._stop(running, _Failure(str(stopped), halts=True))
+        except Exception:  # a bug in a game or an agent: reported with its match, never scored
+            self._stop(running, _Failure(traceback.format_exc(limit=-8), halts=False))
+        else:
+            running.seconds += time.perf_counter() - started
+            for ask in asks:
+                self._asking[ask] = running
+                self._queues[ask.source].put(ask)
+
+    def _stop(self, running: _Running, result: Any) -> None:
+        running.over = True
+        running.ended(result)

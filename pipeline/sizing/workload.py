@@ -6,25 +6,25 @@ Tokens are estimated from the text: no tokenizer is at hand where models are onl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from models.base import Generate, ModelSource, Reply, Request, Score
 from models.checkpoint import Checkpoint
 from models.fake import Fake, FakeModel
 from pipeline.config.nodes import build
 from pipeline.config.read import CellConfig, SeatConfig
+from pipeline.log.exchanges import common_start
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Cell, Task
-from pipeline.play.match import Ask, common_start, play
+from pipeline.play.chains import Ask, run
+from pipeline.play.match import play
 from pipeline.play.prepare import prepare
 
 SAMPLE = 50
 """Matches of a cell that are played to count its decisions and tokens."""
 WORD = re.compile(r"[^\r\n\w]?[^\W\d_]+|\d{1,3}| ?[^\s\w]+[\r\n]*|\s*[\r\n]+|\s+|_")
 """Where a tokenizer in the manner of Llama 3 cuts text into words; common words are a token."""
-Result = TypeVar("Result")
 
 
 @dataclass
@@ -108,8 +108,8 @@ def sampled(acted: Cast, seed: int) -> dict[Checkpoint, Work]:
     works = {number: Work() for number in acted.sources}
     for deal in range(SAMPLE):
         task = Task(acted.cell.key, deal, deal % len(acted.cell.rotations), "")
-        cell = _run(prepare(acted.cell), _made_up).cell
-        _run(play(cell, task, seed), lambda ask: _counted(ask, works))
+        cell = run(prepare(acted.cell), _made_up).cell
+        run(play(cell, task, seed), lambda ask: _counted(ask, works))
     return {acted.sources[number]: work for number, work in works.items()}
 
 
@@ -127,13 +127,3 @@ def _number(source: ModelSource) -> int:
 def _made_up(ask: Ask) -> Reply:
     source = ask.source if isinstance(ask.source, Fake) else Fake()
     return FakeModel(source).answer([ask.request])[0]
-
-
-def _run(asking: Generator[Ask, Reply, Result], answer: Callable[[Ask], Reply]) -> Result:
-    try:
-        ask = next(asking)
-        while True:
-            ask = asking.send(answer(ask))
-    except StopIteration as stop:
-        result: Result = stop.value
-        return result

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.base import Scripted
+from games.capabilities import Scripted
 from pipeline.config.read import SweepConfig
 from pipeline.log.outcomes import Outcomes
 from pipeline.log.results import About, CellResults
@@ -124,7 +124,7 @@ def seats_view(seats: pd.DataFrame) -> Table:
 
 
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
-    about, wins = About.of(cell, baseline), int(won[cell.measured])
+    about, wins = About.of(cell, baseline), sum(int(won[seat]) for seat in cell.measured)
     return {
         "experiment": about.experiment,
         **about.labels,

@@ -98,7 +98,7 @@ def _decisions(folder: Path, result: CellResults) -> Iterator[_Seen]:
 def _own_choices(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The subject's decisions on turns with a choice."""
     for decision in record["decisions"]:
-        if decision["seat"] == record["subject"] and not decision["forced"]:
+        if decision["seat"] in record["subjects"] and not decision["forced"]:
             yield decision
 
 

@@ -19,9 +19,10 @@ from agents.base import Agent, Checked, Status
 from agents.human import Human
 from games.base import Game
 from models.base import Request, Score
+from pipeline.config.read import Node
 from tests.agents.play import match, opinionated, silent, uniform
 from tests.games.cases import NAMED, seeds
-from tests.nodes import Node, build, nodes
+from tests.nodes import build, nodes
 
 
 def named_agents() -> Iterator[tuple[str, Agent]]:

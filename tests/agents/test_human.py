@@ -51,7 +51,7 @@ def test_the_end_tells_the_last_moves_and_who_won() -> None:
         ((0.0, 0.0), "nobody"),
         ((1.0, 1.0), "player 0 and you"),
     ):
-        told = list[Request](Human().tell(1, ["player 0: snap"], "no cards left", returns))
+        told = list[Request](Human().on_end(1, ["player 0: snap"], "no cards left", returns))
         (shown,) = told
         assert isinstance(shown, Generate)
         assert shown.max_tokens == 0

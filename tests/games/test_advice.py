@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from games.base import Advised, Fact, Game
+from games.base import Fact, Game
+from games.capabilities import Advised
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno.arena import UnoArena

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from scipy.stats import fisher_exact
 
 from common.errors import IllegalAction
-from games.base import Game, Sampled, Scripted
+from games.base import Game
+from games.capabilities import Sampled, Scripted
 from games.uno import State as UnoState
 from games.uno import Uno
 from games.uno.arena import UnoArena

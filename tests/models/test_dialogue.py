@@ -70,7 +70,7 @@ def test_a_server_gets_a_message_a_turn() -> None:
 
 @pytest.mark.parametrize("prompt", [FIRST, TALK])
 def test_a_log_knows_what_was_said(prompt: Prompt, tmp_path: Path) -> None:
-    other = Dialogue(FIRST.static, FIRST.changing, FIRST.cue, ((" blue", "\nSure?\n"),))
+    other = Dialogue(FIRST.static, FIRST.changing, FIRST.cue, turns=((" blue", "\nSure?\n"),))
     asked = [Generate(prompt, 7), Generate(other, 7), Score((prompt,), ("A", "B"))]
     replies = [Generation("yes", 9, 1), Generation("no", 8, 1), Scores(((-1.0, -2.0),), (9,))]
     statics: dict[str, str] = {}

@@ -205,7 +205,7 @@ def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, fo
     records = [json.loads(line) for line in path.read_text().splitlines()]
     for record in records:
         for decision in record["decisions"]:
-            decision["fallback"] = decision["seat"] == record["subject"]
+            decision["fallback"] = decision["seat"] in record["subjects"]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     table = measured(folder)
     left_out = table[table["fallbacks"] == "left_out"]

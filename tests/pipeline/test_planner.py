@@ -11,6 +11,7 @@ import pytest
 from common.errors import UserError
 from models.base import Prompt, Score
 from models.checkpoint import Checkpoint
+from pipeline.plan import __main__ as plan
 from pipeline.sizing import planner
 from pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
 from pipeline.sizing.planner import Fit, Load, fit, hours
@@ -171,7 +172,7 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
     monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 3)
     monkeypatch.setattr("pipeline.sizing.planner.SAMPLE", 3)
     given = ["model=llama8b,llama70b", "prompt=cloze", "deals=100", "--hardware", "8xH100"]
-    assert planner.main(given) == 0
+    assert plan.main(given) == 0
     said = capsys.readouterr().out
     assert all(len(line.rstrip()) <= 100 for line in said.splitlines())
     (memory, work) = (line.split() for line in said.splitlines() if "Llama-3.3-70B" in line)
@@ -200,7 +201,7 @@ def test_mistakes_are_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 1)
-    assert planner.main([*given, "deals=10", "prompt=cloze"]) == 2
+    assert plan.main([*given, "deals=10", "prompt=cloze"]) == 2
     said = capsys.readouterr().err
     assert line in said
     assert said.count("\n") == 1

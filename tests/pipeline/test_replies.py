@@ -27,7 +27,7 @@ def decided(seat: int, status: str = "ok", **more: Any) -> dict[str, Any]:
 def ended(*decisions: dict[str, Any]) -> dict[str, Any]:
     """A record whose subject sits in seat 1."""
     return {
-        "match": "m", "cell": "c", "deal": 0, "rotation": 0, "subject": 1, "measured": 1,
+        "match": "m", "cell": "c", "deal": 0, "rotation": 0, "subjects": [1], "measured": [1],
         "returns": [1.0, -1.0], "plies": len(decisions), "seconds": 0.1, "decisions": decisions,
     }  # fmt: skip
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers import orders, reproduce
+from papers import reproduce, reproductions
 from papers.audit import findings as audit
 from papers.audit import llm_uno as audit_llm_uno
 from papers.audit import uno_arena as audit_uno_arena
@@ -141,7 +141,7 @@ def test_a_model_without_weights_here_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert orders.available(["llama70b"]) == []
+    assert reproductions.available(["llama70b"]) == []
     assert capsys.readouterr().out.startswith("not run: llama70b: ")
 
 

@@ -183,7 +183,7 @@ def evil_match() -> ReplayedMatch:
     )
     turn = ReplayedTurn(0, EVIL, trace, forced=False, status=EVIL, fallback=True)
     return ReplayedMatch(
-        EVIL, EVIL, 0, 0, (EVIL, EVIL), 0, (Ply(0, EVIL, (turn,)),), EVIL, (1.0, -1.0)
+        EVIL, EVIL, 0, 0, (EVIL, EVIL), (0,), (Ply(0, EVIL, (turn,)),), EVIL, (1.0, -1.0)
     )
 
 

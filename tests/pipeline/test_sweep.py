@@ -130,7 +130,7 @@ def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
     table, pairs = summary(folder), pd.read_csv(folder / "pairs.csv")
     assert list(table["matches"]) == [20, 20]
     assert list(table["deals"]) == [10, 10]
-    seats = {(r["rotation"], r["subject"]) for r in matches(folder).values()}
+    seats = {(r["rotation"], r["subjects"][0]) for r in matches(folder).values()}
     assert seats == {(0, 1), (1, 0)}
     assert pairs["p_mcnemar"].isna().all()
     assert pairs["p_permutation"].notna().all()
@@ -155,8 +155,8 @@ def test_other_seats_take_their_own_players(sweep: Sweep, folder: Path) -> None:
 def test_a_helper_is_told_whom_to_help(sweep: Sweep, folder: Path) -> None:
     sweep("prompt=cloze", "seats=coop", "deals=2")
     for record in matches(folder).values():
-        assert record["subject"] == 2
-        assert record["measured"] == 1
+        assert record["subjects"] == [2]
+        assert record["measured"] == [1]
         (static,) = record["statics"].values()
         assert "You are player 2" in static
         assert "help player 1 win" in static

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers import orders
+from papers import reproductions
 from papers.audit.uno_arena import near
 from papers.published import paper
 from papers.uno_arena import reproduction as uno_arena
@@ -291,8 +291,10 @@ def test_decisions_are_judged_where_the_matches_were_played(
     monkeypatch: pytest.MonkeyPatch, overrides: tuple[str, ...], launch: list[str]
 ) -> None:
     ran: list[tuple[str, ...]] = []
-    monkeypatch.setattr(orders, "command", lambda *words: ran.append(words))
-    order = orders.Request(("pocket",), 5, 77, Path("out"), (*overrides, "tracking.store=there"))
+    monkeypatch.setattr(reproductions, "command", lambda *words: ran.append(words))
+    order = reproductions.Request(
+        ("pocket",), 5, 77, Path("out"), (*overrides, "tracking.store=there")
+    )
     order.judge(Path("folder"), "--tie", "min")
     (words,) = ran
     assert words[:2] == ("pipeline.metrics", "folder")

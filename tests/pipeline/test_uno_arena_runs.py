@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from papers import orders, reproduce
+from papers import reproduce, reproductions
 from papers.reproductions import read_csv
 from papers.uno_arena import blocks as uno_arena_blocks
 from papers.uno_arena import reproduction as uno_arena
 from pipeline import run
 from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.judging.metric_rows import JudgedCell
 from pipeline.plan.build import build_cells
-from pipeline.plan.cells import JudgedCell
 from pipeline.tracking.track import tracking_uri
 
 Composed = tuple[tuple[JudgedCell, ...], SweepConfig]
@@ -51,7 +51,7 @@ def test_table_2_has_every_player_second_against_a_random_one(compose: Compose) 
     assert sweep.deals == 500
     assert [seated(cell)[0] for cell in cells] == ["random"] * len(cells)
     assert [seated(cell)[1] for cell in cells] == [*uno_arena.SCRIPTED, "llm.fake.vanilla"]
-    assert {(cell.subject, cell.measured, cell.rotate) for cell in cells} == {(1, 1, False)}
+    assert {(cell.subjects, cell.measured, cell.rotate) for cell in cells} == {((1,), (1,), False)}
 
 
 @pytest.mark.parametrize("rotate", [False, True])
@@ -81,7 +81,7 @@ def test_tables_4_and_5_play_100_decks_from_both_seats(
     assert (sweep.deals, {cell.rotate for cell in cells}) == (100, {True})
     wanted = [["llm.fake.vanilla", f"llm.fake.{prompt}"] for prompt in prompts]
     assert [seated(cell) for cell in cells] == wanted
-    assert {cell.subject for cell in cells} == {1}
+    assert {cell.subjects for cell in cells} == {(1,)}
 
 
 def test_table_4_is_the_first_row_of_table_5_and_the_traces_are_of_table_2(
@@ -125,7 +125,7 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     """Fewer playouts, other ranks, no traces, a threshold too few, the subject alone, a match
     played since."""
     ran: list[tuple[str, ...]] = []
-    monkeypatch.setattr(orders, "command", lambda *words: ran.append(words))
+    monkeypatch.setattr(reproductions, "command", lambda *words: ran.append(words))
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "cell.jsonl").touch()
     late = edit.pop("late", False)
@@ -141,7 +141,7 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     pd.DataFrame(rows).to_csv(file, index=False)
     os.utime(tmp_path / "records" / "cell.jsonl", (0, 2000 if late else 1000))
     os.utime(file, (0, 1500))
-    order = orders.Request(("pocket",), 5, 1000, tmp_path)
+    order = reproductions.Request(("pocket",), 5, 1000, tmp_path)
     uno_arena.judge(order, tmp_path, everybody)
     assert bool(ran) == again
     pd.DataFrame(rows).drop(columns=["key", "traces"]).to_csv(file, index=False)

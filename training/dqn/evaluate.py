@@ -17,7 +17,8 @@ from scipy.stats import t as student
 
 from agents.dqn.network import Network
 from agents.dqn.player import DQN, SHIPPED
-from games.base import Encoded, Game, Practice
+from games.base import Game
+from games.capabilities import Encoded, Practice
 from stats.proportions import wilson
 from training.dqn.practice import practice, results
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from agents.dqn.network import Network
-from games.base import Practice
+from games.capabilities import Practice
 
 
 @dataclass(frozen=True)

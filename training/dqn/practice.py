@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from agents.dqn.network import Network
-from games.base import Encoded, Game, Practice, Practised
+from games.base import Game
+from games.capabilities import Encoded, Practice, Practised
 
 
 def practice(game: Game[Any], seat: int, seed: int) -> Practice:
@@ -19,7 +20,7 @@ def practice(game: Game[Any], seat: int, seed: int) -> Practice:
 
 
 class ByTheRules:
-    """Implements `games.base.Practice` by the Game protocol: slow, but for any encoded game."""
+    """Practice by the Game protocol alone: slow, but for any encoded game."""
 
     def __init__(self, game: Game[Any], seat: int, seed: int) -> None:
         assert isinstance(game, Encoded), game

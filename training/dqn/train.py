@@ -23,7 +23,8 @@ from typing import Any
 
 from agents.dqn.network import Network, save
 from common.disk import write_atomically
-from games.base import Encoded, Game
+from games.base import Game
+from games.capabilities import Encoded
 from training.dqn.evaluate import CURVE, LEARNING, Rate, game_of, positive, practices, rate
 from training.dqn.learner import Settings, one_thread, train
 from training.dqn.practice import results

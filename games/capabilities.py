@@ -1,0 +1,273 @@
+"""What a game may be able to do beyond its rules, and what holds where it does not say.
+
+A game has a capability by having its members; nothing is inherited or declared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from games.base import Fact, Game, Observation
+
+S_co = TypeVar("S_co", covariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure that a match yields for every seat.
+
+    low, high: its range, infinite where there is none.
+    """
+
+    name: str
+    low: float = -math.inf
+    high: float = math.inf
+
+
+WIN = Measure("win", 0.0, 1.0)
+"""1 where a seat is among the winners (its return is above 0), else 0: every game yields it."""
+
+
+@runtime_checkable
+class Measured(Protocol[S_contra]):
+    """A game that yields more than who won: chips, points, a score."""
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        """All that it yields beside `WIN`. The first is what its matches are judged by, unless a
+        config asks for another."""
+        ...
+
+    def measure(self, state: S_contra) -> Mapping[str, Sequence[float]]:
+        """For each of `measures`, by name, one figure a seat; `state` is a final one."""
+        ...
+
+
+@runtime_checkable
+class Seated(Protocol):
+    """A game in which not every rotation of the players over the seats is a fair exchange."""
+
+    @property
+    def seatings(self) -> tuple[tuple[int, ...], ...]:
+        """For each rotation which player sits in which seat: entry s is the player of seat s. The
+        first is (0, 1, 2, ...)."""
+        ...
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A class that is several games, such as an adapter of another library's."""
+
+    @property
+    def deal_key(self) -> str:
+        """Names the game: equal deals of two games are the same cards only if this is equal."""
+        ...
+
+
+def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
+    """All measures of a game, the one first that its matches are judged by."""
+    return (*game.measures, WIN) if isinstance(game, Measured) else (WIN,)
+
+
+def measured(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:
+    """Every measure of a final state by name, one figure a seat."""
+    own = game.measure(state) if isinstance(game, Measured) else {}
+    wins = tuple(float(worth > 0) for worth in game.returns(state))
+    return {**{name: tuple(map(float, figures)) for name, figures in own.items()}, WIN.name: wins}
+
+
+def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:
+    """The game's seatings, or every rotation: player p of rotation r sits in seat p + r."""
+    if isinstance(game, Seated):
+        return game.seatings
+    seats = range(game.num_seats)
+    return tuple(tuple((seat - turned) % game.num_seats for seat in seats) for turned in seats)
+
+
+@runtime_checkable
+class Scripted(Protocol):
+    """A game that comes with scripted players and can play them against each other fast."""
+
+    policies: Sequence[str]
+    """Names that `probabilities` and `simulate` take; "random" is always among them."""
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        """The chance with which the scripted player takes each option; sums to 1."""
+        ...
+
+    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        """Plays `games` games between scripted players, one policy a seat.
+
+        Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A
+        shared win counts for each of its seats.
+        """
+        ...
+
+
+@runtime_checkable
+class Aiming(Protocol):
+    """A game some of whose scripted players play for or against another seat."""
+
+    def aimed(self, policy: str, seat: int, at: int | None) -> str:
+        """The name under which `probabilities` and `simulate` know `policy` where it sits in
+        `seat` with an eye on seat `at`; `policy` itself where it minds no other seat.
+
+        Raises ValueError where it needs another seat, and `at` is none.
+        """
+        ...
+
+
+@runtime_checkable
+class Sampled(Protocol[S_co]):
+    """A game whose full states can be guessed from what a seat knows, for players that search."""
+
+    perfect_information: ClassVar[bool]
+    """Whether nothing is hidden and seats never move at once, as exact search needs."""
+
+    def sample(self, observation: Observation, rng: np.random.Generator) -> S_co:
+        """A state that fits the observation; the state itself where nothing is hidden."""
+        ...
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """A game that can tell how well a seat decided from how lucky it was."""
+
+    def advantage(
+        self,
+        start: Any,
+        moves: Sequence[str],
+        seat: int,
+        measured: int,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+    ) -> float:
+        """How much the decisions of `seat` in one game raised the chance that `measured` wins,
+        over those of a reference policy. The mean over games is the difference of the two win
+        rates, if `seat` chose by what it knew and the others played by their policies.
+
+        start: the first state. moves: for every turn of the game in order, the name of the option
+        taken, as observations give it. policies: one a seat, the reference for `seat`. playouts:
+        how many an option; any number is unbiased. seed: settles the playouts.
+        Raises ValueError where the moves are not a game from this start.
+        """
+        ...
+
+
+@runtime_checkable
+class Valued(Protocol):
+    """A game that can say what each option is worth if everybody goes on as a scripted player."""
+
+    policies: Sequence[str]
+
+    def values(
+        self,
+        observation: Observation,
+        measured: int,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+    ) -> np.ndarray:
+        """The chance that seat `measured` wins after each option, float64 of shape (options,).
+
+        Estimated by `playouts` games an option, for what the observing seat knows: each deals
+        afresh what is hidden from it. policies: what every seat plays afterwards, one a seat.
+        """
+        ...
+
+
+@runtime_checkable
+class PlayedOut(Protocol[S_contra]):
+    """A game that can be played on from a full state many times over, after every option."""
+
+    policies: Sequence[str]
+
+    def winners(
+        self, state: S_contra, policies: Sequence[str], playouts: int, seed: int, hidden: bool
+    ) -> np.ndarray:
+        """Who wins after each option of the seat to move, playout by playout.
+
+        state: one in which a single seat is to move. policies: what every seat plays afterwards,
+        one a seat. hidden: whether each playout deals afresh what the seat to move cannot see;
+        False plays on from the cards as they lie. Playout i brings the same cards and the same
+        chance after every option: common random numbers, settled by `seed`.
+
+        Returns uint16 of shape (options, playouts): bit s is set where seat s is among the
+        winners; options in the order of `legal`.
+        """
+        ...
+
+
+@runtime_checkable
+class Advised(Protocol):
+    """A game with more to tell a player that thinks twice. Players do without where it has not."""
+
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        """What the last `moves` public moves add up to, in counts; () where there is nothing to
+        count. Only what the observing seat knows."""
+        ...
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        """How to play well for a win at such a decision, a sentence each; never which option."""
+        ...
+
+
+@runtime_checkable
+class Encoded(Protocol):
+    """A game whose decisions can be told in numbers, for players that learn."""
+
+    num_codes: ClassVar[int]
+    """Codes, from 0, are what a learner tells apart among the options of all decisions."""
+
+    @property
+    def encoding(self) -> str:
+        """The name of this way to tell decisions, fit for a file: what was learnt under it fits
+        any game that gives the same name."""
+        ...
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """What the observing seat knows, float32 of a shape that is the same for all decisions."""
+        ...
+
+    def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
+        """The codes of each option, one or more: an option is worth what its best code is."""
+        ...
+
+
+class Practice(Protocol):
+    """One game after another of a seat that learns, against players that choose at random."""
+
+    features: np.ndarray
+    """The decision at hand as `Encoded.encode` tells it. Overwritten by the next."""
+    legal: np.ndarray
+    """Which codes it has, bool of shape (num_codes,). Overwritten by the next."""
+
+    def begin(self, game: int) -> bool:
+        """Deals the game of this number and plays on to the seat's first choice between codes;
+        False where the game ended without one."""
+        ...
+
+    def take(self, code: int) -> bool:
+        """Plays the code and goes on to the seat's next choice; False where the game is over."""
+        ...
+
+    @property
+    def result(self) -> float:
+        """What the game that is over brought the seat, as `Game.returns` gives it."""
+        ...
+
+
+@runtime_checkable
+class Practised(Protocol):
+    """An encoded game that plays a learner's games faster than its Game protocol would."""
+
+    def practice(self, seat: int, seed: int) -> Practice:
+        """Games of `seat`, all chance in them settled by `seed` and their numbers."""
+        ...

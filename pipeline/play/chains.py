@@ -1,0 +1,108 @@
+"""Chains of questions: what goes on as soon as its own replies are there.
+
+A chain is a generator. It yields the asks that are new, () while it only waits for others, and is
+sent one answer at a time, in whatever order they come. So a slow reply holds up nobody but who
+asked for it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from agents.base import Answer, Question
+from models.base import ModelSource, Reply, Request
+from pipeline.log.exchanges import exchange
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """A request, and the model that is to answer it. Two asks are two, whatever they say."""
+
+    source: ModelSource
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An ask and its reply."""
+
+    ask: Ask
+    reply: Reply
+
+
+Result = TypeVar("Result")
+Chain = Generator[tuple[Ask, ...], Answered, Result]
+
+
+def answered(
+    thinking: Generator[Question, Answer, Result],
+    source: ModelSource | None,
+    asked: list[dict[str, Any]],
+    statics: dict[str, str],
+) -> Chain[Result]:
+    """Passes an agent's questions on to its model and writes down each request with its reply, in
+    the order in which they were asked."""
+    try:
+        question = next(thinking)
+        while True:
+            assert source is not None, f"{thinking} asks a model but has none"
+            requests = question if isinstance(question, tuple) else (question,)
+            replies = yield from _gathered([Ask(source, request) for request in requests])
+            pairs = zip(requests, replies, strict=True)
+            asked.extend(exchange(request, reply, statics) for request, reply in pairs)
+            question = thinking.send(replies if isinstance(question, tuple) else replies[0])
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+
+
+def _gathered(asks: Sequence[Ask]) -> Chain[tuple[Reply, ...]]:
+    """The replies to all of the asks, in their order."""
+    replies: dict[Ask, Reply] = {}
+    new = tuple(asks)
+    while len(replies) < len(asks):
+        come = yield new
+        replies[come.ask], new = come.reply, ()
+    return tuple(replies[ask] for ask in asks)
+
+
+def joined(chains: Sequence[Chain[Result]]) -> Chain[list[Result]]:
+    """Runs chains side by side, each on its own replies; their results, in their order."""
+    if len(chains) == 1:
+        return [(yield from chains[0])]
+    results: dict[int, Result] = {}
+    owners: dict[Ask, int] = {}
+    new: list[Ask] = []
+
+    def step(number: int, come: Answered | None) -> None:
+        try:
+            asks = next(chains[number]) if come is None else chains[number].send(come)
+        except StopIteration as stop:
+            results[number] = stop.value
+            return
+        owners.update(dict.fromkeys(asks, number))
+        new.extend(asks)
+
+    for number in range(len(chains)):
+        step(number, None)
+    while len(results) < len(chains):
+        come = yield tuple(new)
+        new.clear()
+        step(owners.pop(come.ask), come)
+    return [results[number] for number in range(len(chains))]
+
+
+def run(chain: Chain[Result], answer: Callable[[Ask], Reply]) -> Result:
+    """Runs a chain to its end, each of its asks answered on the spot, in order."""
+    waiting: deque[Ask] = deque()
+    try:
+        waiting.extend(next(chain))
+        while True:
+            ask = waiting.popleft()
+            waiting.extend(chain.send(Answered(ask, answer(ask))))
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result

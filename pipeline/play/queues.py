@@ -1,0 +1,145 @@
+"""The queue of one model: what waits for it, and who answers.
+
+A model that computes takes requests in batches: the next batch is gathered while it works on one.
+A model that is asked from afar takes them one by one, several at a time, and no request waits for
+another's reply.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+from common.errors import Stopped
+from models.base import Concurrent, Model, Reply, Request
+from pipeline.play.chains import Ask
+from pipeline.play.cost import shared_out
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What came of an ask: its reply or the error in its place, the seconds that it was waited for
+    and its share of the seconds that the model worked."""
+
+    ask: Ask
+    reply: Reply | Exception
+    seconds: float
+    busy_seconds: float
+
+
+Deliver = Callable[[Sequence[Delivery]], None]
+
+
+class Queue(Protocol):
+    """Takes asks; what comes of them is delivered from a thread of its own."""
+
+    def put(self, ask: Ask) -> None: ...
+
+    def flush(self) -> None:
+        """Whoever puts has nothing more to put for now: what waits need not wait for company."""
+        ...
+
+    def close(self) -> None:
+        """Returns once what is being answered is delivered; what waits is dropped."""
+        ...
+
+
+def queue_for(model: Model, at_most: int, deliver: Deliver) -> Queue:
+    """The kind of queue that fits the model; at_most: requests in a batch."""
+    if isinstance(model, Concurrent):
+        return SlotQueue(model, model.slots, deliver)
+    return BatchQueue(model, at_most, deliver)
+
+
+class SlotQueue:
+    """Answers each request by itself, in as many threads as the model has slots."""
+
+    def __init__(self, model: Model, slots: int, deliver: Deliver) -> None:
+        self._model, self._deliver = model, deliver
+        self._pool = ThreadPoolExecutor(slots, "slot")
+
+    def put(self, ask: Ask) -> None:
+        self._pool.submit(lambda: self._deliver(answered_all(self._model, [ask])))
+
+    def flush(self) -> None:
+        """Nothing waits for company."""
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+class BatchQueue:
+    """Answers one batch after another: a full one as soon as it is there, a smaller one after a
+    flush."""
+
+    def __init__(self, model: Model, at_most: int, deliver: Deliver) -> None:
+        self._model, self._at_most, self._deliver = model, at_most, deliver
+        self._waiting: deque[Ask] = deque()
+        self._flushed = 0
+        self._closed = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._serve, daemon=True, name="model")
+        self._thread.start()
+
+    def put(self, ask: Ask) -> None:
+        with self._changed:
+            self._waiting.append(ask)
+            if len(self._waiting) >= self._at_most:
+                self._changed.notify()
+
+    def flush(self) -> None:
+        with self._changed:
+            self._flushed = len(self._waiting)
+            if self._flushed:
+                self._changed.notify()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while batch := self._next():
+            self._deliver(answered_all(self._model, batch))
+
+    def _next(self) -> list[Ask]:
+        """The next batch, once there is one; () after closing."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._closed or self._flushed or len(self._waiting) >= self._at_most
+            )
+            if self._closed:
+                return []
+            batch = [self._waiting.popleft() for _ in range(min(self._at_most, len(self._waiting)))]
+            self._flushed = max(0, self._flushed - len(batch))
+            return batch
+
+
+def answered_all(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
+    """What the model makes of a batch, and what each ask has cost."""
+    started = time.perf_counter()
+    replies = answer_each(model, [ask.request for ask in asks])
+    took = time.perf_counter() - started
+    costs = shared_out(took, replies)
+    return [
+        Delivery(ask, reply, took / len(asks), cost)
+        for ask, reply, cost in zip(asks, replies, costs, strict=True)
+    ]
+
+
+def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
+    """The model's replies; where the batch fails, each request alone, so one cannot fail others."""
+    try:
+        return model.answer(requests)
+    except Stopped as error:
+        return [error] * len(requests)
+    except Exception as error:  # whatever a model raises belongs to the matches that asked
+        if len(requests) == 1:
+            return [error]
+        return [answer_each(model, [request])[0] for request in requests]
