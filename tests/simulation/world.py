@@ -217,7 +217,7 @@ class SimulatedWorker:
             return Finished(task, None, "Traceback\nValueError: bad card")
         if self.rng.random() < self.nature.stumbles:
             return Finished(task, None, "Traceback\nOSError: stumbled")
-        told = self._ready.setdefault(task.cell, ready(task.cell)).told(record(task))
+        told = self._ready.setdefault(task.cell, ready(task.cell)).with_preparation(record(task))
         return Finished(task, {**told, "seconds": round(self.rng.random(), 6)})
 
 
