@@ -30,7 +30,9 @@ from agents.base import Agent, Decision, Turn
 from games.base import Game
 from games.tic_tac_toe import TicTacToe
 from models.base import Model, Prompt, Reply, Request, Score, Scores
+from pipeline.log.folder import Folder
 from pipeline.log.records import Log
+from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Player, Task
 from pipeline.play.chains import run
 from pipeline.play.driver import Arrivals, Driver
@@ -81,7 +83,7 @@ def sweep_seconds(folder: Path, workers: int, threads: int) -> float:
 
 
 def lines(folder: Path) -> int:
-    return sum(path.read_bytes().count(b"\n") for path in (folder / "records").glob("*.jsonl"))
+    return sum(path.read_bytes().count(b"\n") for path in Folder(folder).record_files())
 
 
 def decision() -> Figures:
@@ -154,7 +156,7 @@ def scheduled(cell: Cell, tasks: Sequence[Task]) -> tuple[float, int]:
     took = time.process_time() - started
     scheduler.close()
     records = [result.record for result in results if result.record is not None]
-    return took, sum(bool(turn["asked"]) for record in records for turn in record["decisions"])
+    return took, sum(bool(turn.asked) for record in records for turn in record.decisions)
 
 
 def bare(cell: Cell, tasks: Sequence[Task]) -> float:
@@ -189,22 +191,22 @@ class FakeWorker:
         return future
 
 
-def fake_record(task: Task) -> dict[str, Any]:
+def fake_record(task: Task) -> MatchRecord:
     """The least that a record may be."""
-    return {
-        "match": task.match,
-        "cell": task.cell,
-        "deal": task.deal,
-        "rotation": 0,
-        "subjects": [0],
-        "measured": [0],
-        "returns": [1.0, -1.0],
-        "measures": {"win": [1.0, 0.0]},
-        "plies": 40,
-        "decisions": [],
-        "statics": {},
-        "seconds": 0.25,
-    }
+    return MatchRecord(
+        match=task.match,
+        cell=task.cell,
+        deal=task.deal,
+        rotation=0,
+        subjects=(0,),
+        measured=(0,),
+        returns=(1.0, -1.0),
+        measures={"win": (1.0, 0.0)},
+        plies=40,
+        decisions=(),
+        statics={},
+        seconds=0.25,
+    )
 
 
 def simulation() -> Figures:

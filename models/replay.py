@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from common.errors import ModelError
-from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request, Score, Scores
+from models.base import Reply, Request, Score
+from models.exchanges import asked_in
 
 
 @dataclass(frozen=True)
@@ -84,38 +83,17 @@ def key(request: Request) -> bytes:
 
 
 def exchanges(file: Path) -> Iterator[tuple[Request, Reply]]:
-    """Every request and its reply in a file of records. A torn last line is left out."""
+    """Every request and its reply in a file of records. A torn last line is left out. Raises
+    ModelError for a line that is no record."""
     statics: dict[str, str] = {}
-    with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            if not line.endswith("\n"):
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.endswith(b"\n"):
                 return
-            record = json.loads(line)
-            statics.update(record["statics"])
-            for asker in [*record.get("preparation", ()), *record["decisions"]]:
-                for asked in asker["asked"]:
-                    yield _exchange(asked, statics[asked["static"]])
-
-
-def _exchange(asked: Mapping[str, Any], static: str) -> tuple[Request, Reply]:
-    tokens = asked["tokens"]
-    if "branches" not in asked:
-        max_tokens, temperature, stop, seed = asked["settings"]
-        prompt = _prompt(asked, static, "")
-        written = Generate(prompt, max_tokens, temperature, tuple(stop), seed)
-        return written, Generation(asked["text"], *tokens)
-    prompts = tuple(_prompt(asked, static, branch) for branch in asked["branches"])
-    # JSON has no minus infinity; the log writes null for it.
-    logprobs = tuple(
-        tuple(-math.inf if value is None else value for value in row) for row in asked["logprobs"]
-    )
-    scores = Scores(logprobs, tuple(tokens), tuple(asked.get("ceilings", ())))
-    return Score(prompts, tuple(asked["choices"])), scores
-
-
-def _prompt(asked: Mapping[str, Any], static: str, branch: str) -> Prompt:
-    changing, cue = asked["shared"] + branch, asked["cue"]
-    if "turns" not in asked:
-        return Prompt(static, changing, cue)
-    turns = tuple((reply, told) for reply, told in asked["turns"])
-    return Dialogue(static, changing, cue, turns=turns)
+            try:
+                record = asked_in(line)
+            except (ValueError, RecursionError) as error:
+                raise ModelError(f"line {number} of {file} is no record: {error}") from error
+            statics.update(record.statics)
+            for asker in (*record.preparation, *record.decisions):
+                yield from (asked.restored(statics) for asked in asker.asked)

@@ -7,7 +7,6 @@ Only sweeps of one seed can be paired: the seed is what makes deal 7 the same ca
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ import pandas as pd
 
 from common.disk import write_atomically
 from common.errors import UserError
+from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables import table
 from pipeline.tables.summary import paired
@@ -30,7 +30,7 @@ def compare(first: Path, second: Path) -> pd.DataFrame:
     Raises UserError where the folders hold no sweeps, other seeds, or no two cells to pair.
     """
     ours, theirs = (results_of(folder) for folder in (first, second))
-    seeds = [_seed(folder) for folder in (first, second)]
+    seeds = [Folder(folder).seed for folder in (first, second)]
     if seeds[0] != seeds[1]:
         raise UserError(
             f"{first} has seed {seeds[0]} and {second} seed {seeds[1]}: they met other cards, so "
@@ -50,11 +50,6 @@ def compare(first: Path, second: Path) -> pd.DataFrame:
             "with a deal in common"
         )
     return pairs
-
-
-def _seed(folder: Path) -> int:
-    seed: int = json.loads((folder / "sweep.json").read_text())["seed"]
-    return seed
 
 
 def _named(result: CellResults, folder: Path) -> CellResults:

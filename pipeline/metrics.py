@@ -19,7 +19,6 @@ to the byte, in whatever order the matches ended.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,9 +27,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-import orjson
 import pandas as pd
 from matplotlib.figure import Figure
+from msgspec.structs import replace
 from rich.console import Console
 
 from common.disk import write_atomically
@@ -50,10 +49,12 @@ from pipeline.judging.metric_rows import (
     trace_rows,
 )
 from pipeline.launch.fan_out import Map, executor, read_launch
+from pipeline.log.folder import Folder
+from pipeline.log.lines import line
 from pipeline.log.progress import Bar
-from pipeline.log.recorded import player_name, recorded_cell, recorded_game
-from pipeline.log.records import read_records
+from pipeline.log.recorded import player_name, recorded_game
 from pipeline.log.results import CellResults
+from pipeline.log.schema import MatchRecord
 from pipeline.tables.figures import save_png
 from pipeline.tables.metric_figures import by_player, heat_map, traces
 from pipeline.tables.table import Sheet, console, number, percent, sheet_view
@@ -99,7 +100,7 @@ def measure(folder: Path, asked: Options, out: Console | None = None) -> pd.Data
     a cell's game has no playouts.
     """
     results = results_of(folder)
-    seed = json.loads((folder / "sweep.json").read_text())["seed"]
+    seed = Folder(folder).seed
     matches = sum(len(result.outcomes) for result in results)
     with (
         executor(asked.threads, asked.launch) as spread,
@@ -114,9 +115,9 @@ def write(out: Path, cells: Sequence[JudgedCell], asked: Options) -> pd.DataFram
     table = pd.DataFrame(rows, columns=list(METRIC_COLUMNS))
     plies = [row for cell in cells for row in trace_rows(cell)]
     stands = pd.DataFrame(plies, columns=list(TRACE_COLUMNS))
-    lines = (orjson.dumps(line) for cell in cells for line in decision_lines(cell, asked.reading))
+    lines = (line(one) for cell in cells for one in decision_lines(cell, asked.reading))
     out.mkdir(exist_ok=True)
-    write_atomically(out / "decisions.jsonl", b"".join(line + b"\n" for line in lines))
+    write_atomically(out / "decisions.jsonl", b"".join(lines))
     write_atomically(out / "traces.csv", stands.to_csv(index=False))
     write_atomically(out / "metrics.csv", table.to_csv(index=False))
     for old in out.glob("*.png"):
@@ -141,13 +142,14 @@ def judge_cell(
 ) -> JudgedCell:
     """Judges a cell's matches, by whoever there is to do it: playouts do not hold Python up."""
     about = result.about
-    described = recorded_cell(folder, about.key)
+    described = Folder(folder).cell(about.key)
     game = recorded_game(described["identity"]["game"])
     if not isinstance(game, PlayedOut):
         raise UserError(f"{about.name}: {about.labels['game']} has no playouts to judge by")
     wanted = {outcome.match for outcome in result.outcomes}
-    found = {r["match"]: slim(r) for r in read_records(folder, about.stem) if r["match"] in wanted}
-    records = sorted(found.values(), key=lambda record: (record["deal"], record["rotation"]))
+    matches = Folder(folder).matches(about.stem)
+    found = {record.match: slim(record) for record in matches if record.match in wanted}
+    records = sorted(found.values(), key=lambda record: (record.deal, record.rotation))
     everybody = frozenset(range(game.num_seats))
     players = everybody if asked.everybody else subjects(game, records)
     work = Work(seed, asked.playouts, players, asked.traces)
@@ -167,16 +169,15 @@ def names(described: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(told or map(player_name, described["identity"]["players"]))
 
 
-def slim(record: Mapping[str, Any]) -> dict[str, Any]:
+def slim(record: MatchRecord) -> MatchRecord:
     """A record without prompts and replies."""
-    kept = ("seat", "options", "chosen", "fallback")
-    decisions = [{key: one[key] for key in kept} for one in record["decisions"]]
-    return {**{k: v for k, v in record.items() if k != "statics"}, "decisions": decisions}
+    decisions = tuple(replace(one, asked=(), notes={}) for one in record.decisions)
+    return replace(record, statics={}, preparation=(), decisions=decisions)
 
 
-def subjects(game: Game[Any], records: Iterable[Mapping[str, Any]]) -> frozenset[int]:
+def subjects(game: Game[Any], records: Iterable[MatchRecord]) -> frozenset[int]:
     seatings = seatings_of(game)
-    return frozenset(seatings[r["rotation"]][seat] for r in records for seat in r["subjects"])
+    return frozenset(seatings[r.rotation][seat] for r in records for seat in r.subjects)
 
 
 def sheets(table: pd.DataFrame) -> Iterator[Sheet]:

@@ -7,10 +7,10 @@ own rules, so hands and pile are shown as they were. Prompts and scores come fro
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,11 @@ from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.base import Game
+from games.base import Action, Game, Open, Said
 from games.capabilities import seatings_of
-from pipeline.log.recorded import player_name, recorded_cell, recorded_game
-from pipeline.log.records import read_records
+from pipeline.log.folder import Folder
+from pipeline.log.recorded import player_name, recorded_game
+from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.log.trace import Trace, trace
 from pipeline.plan.chance import DEAL, stream
 from pipeline.tables.table import console, visible
@@ -81,57 +82,56 @@ def replay(match: str, folders: Sequence[Path]) -> ReplayedMatch:
     Raises UserError where none does, or where the game no longer plays as it was recorded.
     """
     for folder in folders:
-        for record in read_records(folder):
-            if record["match"] == match:
-                return _replayed(folder, record)
-    some = [r["match"] for f in folders for r, _ in zip(read_records(f), range(2), strict=False)]
+        for record in Folder(folder).matches():
+            if record.match == match:
+                return _replayed(Folder(folder), record)
+    some = [one.match for folder in folders for one in islice(Folder(folder).matches(), 2)]
     raise UserError(
         f"no match {match} in {', '.join(map(str, folders)) or 'outputs/'}; "
         f"there is, for instance, {' or '.join(some[:2]) or 'none at all'}"
     )
 
 
-def _replayed(folder: Path, record: Mapping[str, Any]) -> ReplayedMatch:
-    cell = recorded_cell(folder, record["cell"])
-    seed = json.loads((folder / "sweep.json").read_text())["seed"]
+def _replayed(folder: Folder, record: MatchRecord) -> ReplayedMatch:
+    cell = folder.cell(record.cell)
     names = [player_name(player) for player in cell["identity"]["players"]]
     game = recorded_game(cell["identity"]["game"])
-    players = tuple(names[player] for player in seatings_of(game)[record["rotation"]])
-    plies, last = _plies(game, seed, record, players)
+    players = tuple(names[player] for player in seatings_of(game)[record.rotation])
+    plies, last = _plies(game, folder.seed, record, players)
     return ReplayedMatch(
-        match=record["match"],
+        match=record.match,
         cell=cell["name"],
-        deal=record["deal"],
-        rotation=record["rotation"],
+        deal=record.deal,
+        rotation=record.rotation,
         players=players,
-        measured=tuple(record["measured"]),
+        measured=record.measured,
         plies=plies,
         last=last,
-        returns=tuple(record["returns"]),
+        returns=record.returns,
     )
 
 
 def _plies(
-    game: Game[Any], seed: int, record: Mapping[str, Any], players: Sequence[str]
+    game: Game[Any], seed: int, record: MatchRecord, players: Sequence[str]
 ) -> tuple[tuple[Ply, ...], str]:
     """Every ply, and the final state."""
-    state = game.deal(stream(seed, game, record["deal"], DEAL))
-    decisions = iter(record["decisions"])
+    state = game.deal(stream(seed, game, record.deal, DEAL))
+    decisions = iter(record.decisions)
     plies: list[Ply] = []
     while seats := game.to_move(state):
         taken = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
-        turns = tuple(_turn(decision, record["statics"], players[s]) for s, decision in taken)
+        turns = tuple(_turn(decision, record.statics, players[s]) for s, decision in taken)
         plies.append(Ply(len(plies), game.show(state), turns))
-        moves = [game.legal(state, seat)[decision["chosen"]] for seat, decision in taken]
+        moves = [_action(game.legal(state, seat), decision) for seat, decision in taken]
         state = game.play(state, moves)
     return tuple(plies), game.show(state)
 
 
 def _checked(
-    game: Game[Any], state: Any, seat: int, decision: Mapping[str, Any] | None
-) -> Mapping[str, Any]:
+    game: Game[Any], state: Any, seat: int, decision: DecisionRecord | None
+) -> DecisionRecord:
     options = game.observe(state, seat).options
-    if decision is None or decision["seat"] != seat or tuple(decision["options"]) != options:
+    if decision is None or decision.seat != seat or decision.options != options:
         raise UserError(
             "the record does not fit the game as it is now: it was written by another version "
             f"of {type(game).__name__}"
@@ -139,14 +139,20 @@ def _checked(
     return decision
 
 
-def _turn(decision: Mapping[str, Any], statics: Mapping[str, str], player: str) -> ReplayedTurn:
+def _action(options: Sequence[Action], decision: DecisionRecord) -> Action:
+    """The option that was taken, with its words if it wants any."""
+    option = options[decision.chosen]
+    return Said(option, decision.text) if isinstance(option, Open) else option
+
+
+def _turn(decision: DecisionRecord, statics: Mapping[str, str], player: str) -> ReplayedTurn:
     return ReplayedTurn(
-        seat=decision["seat"],
+        seat=decision.seat,
         player=player,
         trace=trace(decision, statics),
-        forced=decision["forced"],
-        status=decision["status"],
-        fallback=decision["fallback"],
+        forced=decision.forced,
+        status=decision.status,
+        fallback=decision.fallback,
     )
 
 
@@ -238,7 +244,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--prompts", action="store_true", help="print every prompt as it was sent")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page (HTML) too")
     given = parser.parse_args(arguments)
-    folders = given.folders or sorted(path.parent for path in Path("outputs").glob("*/sweep.json"))
+    here = (path for path in sorted(Path("outputs").glob("*")) if Folder(path).played)
+    folders = given.folders or list(here)
     try:
         match = replay(given.match, folders)
         show(match, console(markup=True), given.prompts)

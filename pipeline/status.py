@@ -23,12 +23,11 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
-from pipeline.judging.stopping import read as read_stops
-from pipeline.log.events import read_events
-from pipeline.log.live import Running, read_status
-from pipeline.log.outcomes import Outcome
-from pipeline.log.records import outcome_of, read_lines
-from pipeline.log.results import About, read_abouts
+from pipeline.log.folder import Folder
+from pipeline.log.live import Running
+from pipeline.log.outcomes import Outcome, outcome
+from pipeline.log.results import About
+from pipeline.log.schema import MatchRecord
 from pipeline.tables.table import console, number, percent, short, short_names
 
 SILENT_SECONDS = 30.0
@@ -43,13 +42,13 @@ NOTABLE = 3
 class Tail:
     """Reads the records of a folder, each once, however often it looks."""
 
-    folder: Path
+    folder: Folder
     seen: set[str] = field(default_factory=set)
     _read: dict[Path, int] = field(default_factory=dict)
 
     def new(self) -> Iterator[Outcome]:
         """The matches that came into the log since the last look; a line in the making waits."""
-        for path in sorted((self.folder / "records").glob("*.jsonl")):
+        for path in self.folder.record_files():
             start = self._read.get(path, 0)
             if path.stat().st_size < start:
                 start = 0  # mended by a run that started since
@@ -63,10 +62,10 @@ class Tail:
             self._read[path] = start
 
     def _unseen(self, line: bytes) -> Iterator[Outcome]:
-        outcome = outcome_of(line)
-        if outcome is not None and outcome.match not in self.seen:
-            self.seen.add(outcome.match)
-            yield outcome
+        record = self.folder.kinds.record(line)
+        if isinstance(record, MatchRecord) and record.match not in self.seen:
+            self.seen.add(record.match)
+            yield outcome(record)
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Row:
 class Status:
     """What is known of a folder's sweep; `look` brings it up to date. Raises UserError."""
 
-    folder: Path
+    folder: Folder
     now: float = 0.0
     run: Mapping[str, Any] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
@@ -101,16 +100,16 @@ class Status:
 
     def look(self) -> None:
         """Reads what is new."""
-        abouts = read_abouts(self.folder)
+        abouts = self.folder.abouts()
         for about in abouts:
             self._running.setdefault(about.key, Running(about.rotations))
-        for outcome in self._tail.new():
-            if outcome.cell in self._running:
-                self._running[outcome.cell].add(outcome)
-        self.now, self.run = time.time(), read_status(self.folder) or {}
-        aside = {entry["match"]: entry["cell"] for entry in read_lines(self.folder, "set_aside")}
+        for ended in self._tail.new():
+            if ended.cell in self._running:
+                self._running[ended.cell].add(ended)
+        self.now, self.run = time.time(), self.folder.status or {}
+        aside = {entry["match"]: entry["cell"] for entry in self.folder.set_aside}
         failed = [cell for match, cell in aside.items() if match not in self._tail.seen]
-        stops = read_stops(self.folder).get("cells", {})
+        stops = self.folder.stop.get("cells", {})
         order = list(self.run.get("cells", ()))  # cells of earlier runs come first
         abouts.sort(key=lambda about: order.index(about.key) if about.key in order else -1)
         labels = pd.DataFrame([{"experiment": a.experiment, **a.labels} for a in abouts])
@@ -179,7 +178,7 @@ def view(status: Status) -> RenderableType:
 
 def headline(status: Status) -> str:
     """Which sweep, and whether anyone plays it."""
-    run, name = status.run, status.folder.name
+    run, name = status.run, status.folder.path.name
     if not run:
         return f"{name}: no run has told how it goes; this is what the log holds"
     who = f"process {run['process']} on {run['host']}"
@@ -255,7 +254,7 @@ def _notable(status: Status) -> list[str]:
     told = [
         f"{entry['time'][11:19]} {entry['event']}: "
         + ", ".join(str(v) for k, v in entry.items() if k not in ("time", "level", "event"))
-        for entry in read_events(status.folder)
+        for entry in status.folder.events
         if entry.get("level") != "info" and entry["time"] >= since
     ]
     return told[-NOTABLE:]
@@ -268,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     parser.add_argument("--watch", action="store_true", help="look again until the run has ended")
     given = parser.parse_args(arguments)
-    status = Status(given.output_dir)
+    status = Status(Folder(given.output_dir))
     try:
         status.look()
         if given.watch:

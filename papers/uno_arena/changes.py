@@ -6,19 +6,18 @@ span, K - 1.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
 
 import numpy as np
-import orjson
 import pandas as pd
 
 from papers.uno_arena.lines import Measure
 from pipeline.judging.metric_rows import OPTIONS
-from pipeline.log.records import read_records
-from pipeline.log.results import read_abouts
+from pipeline.log.folder import Folder
 from stats.decisions import SAME, scaled_change
 from stats.intervals import ByDeal
 from stats.intervals import change as paired
@@ -85,7 +84,7 @@ def ranked(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:
     columns key, player, deal, options (how many) and rank."""
     rows = []
     for line in (folder / "metrics" / "decisions.jsonl").read_bytes().splitlines():
-        one = orjson.loads(line)
+        one = json.loads(line)
         counts = one["true"]["criticality"] >= threshold - SAME
         if counts and (fallbacks == "counted" or not one["fallback"]):
             place = (one["key"], one["player"], one["deal"])
@@ -102,11 +101,11 @@ def side(folder: Path, ranks: pd.DataFrame, key: str, player: int) -> Side:
 def wins_by_deck(folder: Path, key: str, player: int) -> pd.Series[float]:
     """The share of its games that a player of a cell won on each deck, by deck. A shared win
     counts in full."""
-    stem = {about.key: about.stem for about in read_abouts(folder)}[key]
+    place = Folder(folder)
+    stem = {about.key: about.stem for about in place.abouts()}[key]
     won: dict[str, tuple[int, bool]] = {}
-    for record in read_records(folder, stem):
-        returns = record["returns"]
-        seat = (player + record["rotation"]) % len(returns)
-        won[record["match"]] = (record["deal"], returns[seat] > 0)
+    for record in place.matches(stem):
+        seat = (player + record.rotation) % len(record.returns)
+        won[record.match] = (record.deal, record.returns[seat] > 0)
     table = pd.DataFrame(won.values(), columns=["deal", "won"])
     return table.groupby("deal")["won"].mean().astype(np.float64)

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from papers.reproductions import read_csv
-from pipeline.log.results import read_abouts
+from pipeline.log.folder import Folder
 
 ASKED = re.compile(r"llm\.(?P<model>.+)\.(?P<prompt>\w+)")
 BRACKETS = re.compile(r"\[[^]]*\]")
@@ -69,7 +69,8 @@ def line_id(told: Mapping[str, Any], name: str) -> str:
 def newest(folder: Path) -> set[str]:
     """The keys of an output_dir's cells that count: of those of one name, changes in brackets left
     aside, the newest."""
-    return set({BRACKETS.sub("", about.name): about.key for about in read_abouts(folder)}.values())
+    abouts = Folder(folder).abouts()
+    return set({BRACKETS.sub("", about.name): about.key for about in abouts}.values())
 
 
 def measured(folder: Path, threshold: float, fallbacks: str) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from papers.uno_arena.blocks import FIVE, TABLES, Fallbacks, our_block, paper_bl
 from papers.uno_arena.lines import Lines
 from papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
 from papers.uno_arena.tables import Block
+from pipeline.log.folder import Folder
 from pipeline.tables.figures import save_png
 from pipeline.tables.metric_figures import heat_map, traces
 from pipeline.tracking.track import add_metrics
@@ -102,7 +103,7 @@ def judge(order: Request, folder: Path, everybody: bool) -> None:
 
 def _judged(order: Request, folder: Path, everybody: bool) -> bool:
     found = folder / "metrics" / "metrics.csv"
-    played = max(file.stat().st_mtime for file in (folder / "records").glob("*.jsonl"))
+    played = max(file.stat().st_mtime for file in Folder(folder).record_files())
     if not found.exists() or found.stat().st_mtime <= played:
         return False
     table = read_csv(found, "key")

@@ -10,7 +10,6 @@ decision meet the same cards and the same luck.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from common.errors import UserError
 from games.base import Game
 from games.capabilities import PlayedOut, seatings_of
+from pipeline.log.schema import MatchRecord
 from pipeline.plan.chance import DEAL, JUDGE, stream
 from stats.decisions import won_together
 
@@ -68,30 +68,28 @@ class Work:
     traces: int
 
 
-def judge(
-    game: Game[Any], work: Work, record: Mapping[str, Any]
-) -> tuple[list[Judged], list[Stand]]:
+def judge(game: Game[Any], work: Work, record: MatchRecord) -> tuple[list[Judged], list[Stand]]:
     """The match's decisions by the players that are judged; its trace, if it is to be traced.
 
     Raises UserError where the game no longer plays as it was recorded.
     """
-    state = game.deal(stream(work.seed, game, record["deal"], DEAL))
+    state = game.deal(stream(work.seed, game, record.deal, DEAL))
     judged, trace = [], []
-    for ply, decision in enumerate(record["decisions"]):
-        if game.to_move(state) != (decision["seat"],):
+    for ply, decision in enumerate(record.decisions):
+        if game.to_move(state) != (decision.seat,):
             raise _other_game(game)
-        actions = game.legal(state, decision["seat"])
-        if len(actions) != len(decision["options"]):
+        actions = game.legal(state, decision.seat)
+        if len(actions) != len(decision.options):
             raise _other_game(game)
-        player = seatings_of(game)[record["rotation"]][decision["seat"]]
-        traced = record["deal"] < work.traces
+        player = seatings_of(game)[record.rotation][decision.seat]
+        traced = record.deal < work.traces
         asked = player in work.players and len(set(actions)) > 1
         if asked or traced:
             one, stand = _judged(game, state, actions, record, ply, work)
             judged += [one] if asked else []
             trace += [stand] if traced else []
-        state = game.play(state, (actions[decision["chosen"]],))
-    if list(game.returns(state)) != list(record["returns"]):
+        state = game.play(state, (actions[decision.chosen],))
+    if list(game.returns(state)) != list(record.returns):
         raise _other_game(game)
     return judged, trace
 
@@ -100,28 +98,28 @@ def _judged(
     game: Game[Any],
     state: Any,
     actions: tuple[int, ...],
-    record: Mapping[str, Any],
+    record: MatchRecord,
     ply: int,
     work: Work,
 ) -> tuple[Judged, Stand]:
     assert isinstance(game, PlayedOut), game
-    decision = record["decisions"][ply]
-    seat, chosen = decision["seat"], decision["chosen"]
+    decision = record.decisions[ply]
+    seat, chosen = decision.seat, decision.chosen
     kept = [at for at, action in enumerate(actions) if actions.index(action) == at]
-    luck = int(stream(work.seed, game, record["deal"], JUDGE, ply).integers(2**62))
+    luck = int(stream(work.seed, game, record.deal, JUDGE, ply).integers(2**62))
     random = ("random",) * game.num_seats
     true, seen = (
         game.winners(state, random, work.playouts, luck, hidden)[kept] for hidden in (False, True)
     )
     taken = kept.index(actions.index(actions[chosen]))
-    options = tuple(decision["options"][at] for at in kept)
-    place = (record["match"], record["deal"], ply, seat)
+    options = tuple(decision.options[at] for at in kept)
+    place = (record.match, record.deal, ply, seat)
     one = Judged(
         *place,
-        player=seatings_of(game)[record["rotation"]][seat],
+        player=seatings_of(game)[record.rotation][seat],
         options=options,
         chosen=taken,
-        fallback=decision["fallback"],
+        fallback=decision.fallback,
         true=won_together(true >> seat & 1),
         seen=won_together(seen >> seat & 1),
     )

@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from common.disk import write_atomically
 from games.capabilities import Adjustable
+from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcome
-from pipeline.log.records import read_records
 from pipeline.log.results import About, CellResults
+from pipeline.log.schema import MatchRecord
 from pipeline.plan.baseline import scripted, with_reference
 from pipeline.plan.cells import Cell
 from pipeline.plan.chance import DEAL, LUCK, stream
@@ -110,15 +110,15 @@ class Played:
     moves: tuple[str, ...]
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Played:
-        moves = tuple(turn["options"][turn["chosen"]] for turn in record["decisions"])
-        return cls(record["match"], record["deal"], record["rotation"], moves)
+    def of(cls, record: MatchRecord) -> Played:
+        moves = tuple(decision.move for decision in record.decisions)
+        return cls(record.match, record.deal, record.rotation, moves)
 
 
 def games_of(folder: Path, about: About, wanted: set[str]) -> list[Played]:
     """Each wanted match once, as the log has it."""
-    records = read_records(folder, about.stem)
-    found = {record["match"]: Played.of(record) for record in records if record["match"] in wanted}
+    records = Folder(folder).matches(about.stem)
+    found = {record.match: Played.of(record) for record in records if record.match in wanted}
     return list(found.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -12,6 +12,7 @@ import pandas as pd
 
 from common.errors import UserError
 from pipeline.judging.judge import Judged, Stand
+from pipeline.log.schema import MatchRecord
 from stats.decisions import SAME, Decisions, Tie, ranks, score
 from stats.intervals import alike
 from stats.paired import clustered_mean
@@ -56,7 +57,7 @@ class JudgedCell:
     key: str
     players: tuple[str, ...]
     judges: tuple[int, ...]
-    records: tuple[Mapping[str, Any], ...]
+    records: tuple[MatchRecord, ...]
     judged: tuple[Judged, ...]
     trace: tuple[Stand, ...]
 
@@ -95,10 +96,10 @@ def wins(cell: JudgedCell, player: int) -> dict[str, Any]:
     """
     won, solo, deals = [], 0, []
     for record in cell.records:
-        returns = record["returns"]
-        won.append(returns[(player + record["rotation"]) % len(returns)] > 0)
+        returns = record.returns
+        won.append(returns[(player + record.rotation) % len(returns)] > 0)
         solo += won[-1] and sum(worth > 0 for worth in returns) == 1
-        deals.append(record["deal"])
+        deals.append(record.deal)
     games, total = len(won), sum(won)
     rate, low, high = _rate(won, deals)
     return {
@@ -163,7 +164,7 @@ def decision_lines(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any
 def trace_rows(cell: JudgedCell) -> Iterator[dict[str, Any]]:
     """traces.csv: `player` is who sits in `seat`; `seen` stands in the rows of the seat that
     moved."""
-    rotations = {record["match"]: record["rotation"] for record in cell.records}
+    rotations = {record.match: record.rotation for record in cell.records}
     for stand in cell.trace:
         for seat, value in enumerate(stand.true):
             player = (seat - rotations[stand.match]) % len(cell.players)

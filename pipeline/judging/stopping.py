@@ -23,7 +23,8 @@ from common.disk import write_atomically
 from common.errors import UserError
 from pipeline.config.read import SweepConfig
 from pipeline.judging import luck
-from pipeline.log.records import Log, read_lines
+from pipeline.log.folder import Folder
+from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults, collect
 from pipeline.plan.cells import Cell, Plan
 from stats.sequential import Stop, precision, sprt
@@ -107,7 +108,7 @@ class StopRule:
             return
         at = next(at for at, cell in enumerate(self.plan.cells) if cell.key == key)
         self.log.sync()
-        aside = read_lines(self.log.folder, "set_aside")
+        aside = Folder(self.log.folder).set_aside
         (result,) = collect([self.abouts[at]], self.log.outcomes, aside, self.plan.deals)
         cells = len(self.plan.cells)
         if decide(self.log.folder, self.plan.cells[at], result, self.sweep, cells):
@@ -118,7 +119,7 @@ def settle(
     folder: Path, cells: Sequence[Cell], results: Sequence[CellResults], sweep: SweepConfig
 ) -> list[CellResults]:
     """Writes down where every cell stopped, and cuts the results there."""
-    path = folder / "stop.json"
+    path = Folder(folder).stop_file
     if sweep.stop == "fixed":
         path.unlink(missing_ok=True)
         return list(results)
@@ -132,18 +133,9 @@ def settle(
     return cut(folder, results)
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """What `settle` wrote down; empty where every deal was played as planned."""
-    try:
-        found: dict[str, Any] = json.loads((folder / "stop.json").read_text())
-    except FileNotFoundError:
-        return {}
-    return found
-
-
 def cut(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
     """The results without the deals after a cell's stop."""
-    stops: Mapping[str, Any] = read(folder).get("cells", {})
+    stops: Mapping[str, Any] = Folder(folder).stop.get("cells", {})
     return [_cut(result, stops.get(result.about.key)) for result in results]
 
 

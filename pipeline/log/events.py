@@ -17,7 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import orjson
+from msgspec.json import encode
+
+from pipeline.log.folder import Folder
 
 PROJECT = logging.getLogger("gauntlet")
 """What models and others warn of: told on the terminal too."""
@@ -51,7 +53,7 @@ def event(name: str, level: int = logging.INFO, **data: Any) -> None:
 @contextmanager
 def logged(folder: Path) -> Iterator[None]:
     """Appends every event, and every warning of the project, to <folder>/run.log meanwhile."""
-    lines = _Lines(folder / "run.log")
+    lines = _Lines(Folder(folder).events_file)
     added = [(EVENTS, lines), (PROJECT, lines), (PROJECT, logging.lastResort)]
     EVENTS.setLevel(logging.INFO)
     for logger, handler in added:
@@ -120,18 +122,6 @@ class _Lines(logging.Handler):
         }
         try:
             with self._path.open("ab") as file:
-                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+                file.write(encode(line) + b"\n")
         except OSError:
             return  # the log of matches reports a failing disk; this one must not end the run
-
-
-def read_events(folder: Path) -> list[dict[str, Any]]:
-    """The events of a folder, oldest first; a torn or damaged line is left out."""
-    path = folder / "run.log"
-    events = []
-    for line in path.read_bytes().splitlines() if path.exists() else ():
-        try:
-            events.append(orjson.loads(line))
-        except orjson.JSONDecodeError:
-            continue
-    return events

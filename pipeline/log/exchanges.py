@@ -1,4 +1,4 @@
-"""What a player asked and was answered, in the form in which the log holds it."""
+"""What a player asked and was answered, put into the form in which the log holds it."""
 
 from __future__ import annotations
 
@@ -6,49 +6,59 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from models.base import Dialogue, Generate, Generation, Reply, Request, Score, Scores
+from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request, Score, Scores
+from models.exchanges import Exchange, ScoreExchange, TextExchange
 from pipeline.plan.cells import digest
 
 
-def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> dict[str, Any]:
-    """A request and its reply as data; what the prompts share is written once, and the static
-    part goes into `statics` under its hash."""
+def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> Exchange:
+    """A request and its reply as data; what the prompts share is written once, and their system
+    and static parts go into `statics` under their hashes."""
     if isinstance(request, Score) and isinstance(reply, Scores):
-        prompt = request.prompts[0]
-        texts = [prompt.changing for prompt in request.prompts]
-        shared = common_start(texts)
-        written: dict[str, Any] = {
-            "shared": shared,
-            "branches": [text[len(shared) :] for text in texts],
-            "choices": request.choices,
-            "logprobs": reply.logprobs,
-            "tokens": reply.tokens,
-            "logical_tokens": sum(reply.tokens),
-            **_unreported(reply),
-        }
-    elif isinstance(request, Generate) and isinstance(reply, Generation):
-        prompt = request.prompt
-        written = {
-            "shared": prompt.changing,
-            "settings": [request.max_tokens, request.temperature, request.stop, request.seed],
-            "text": reply.text,
-            "tokens": [reply.prompt_tokens, reply.tokens],
-            "logical_tokens": reply.prompt_tokens + reply.tokens,
-        }
-    else:
-        raise TypeError(f"{type(reply).__name__} does not answer {type(request).__name__}")
-    name = digest(prompt.static)
-    statics[name] = prompt.static
-    since = {"turns": prompt.turns} if isinstance(prompt, Dialogue) else {}
-    return {"static": name, "cue": prompt.cue, **since, **written}
+        return _scored(request, reply, statics)
+    if isinstance(request, Generate) and isinstance(reply, Generation):
+        return _written(request, reply, statics)
+    raise TypeError(f"{type(reply).__name__} does not answer {type(request).__name__}")
 
 
-def _unreported(reply: Scores) -> dict[str, Any]:
-    """How many choices the model did not report, and the most that each can have had."""
-    if not reply.ceilings:
-        return {}
-    missing = sum(row.count(-math.inf) for row in reply.logprobs)
-    return {"unreported": missing, "ceilings": reply.ceilings}
+def _scored(request: Score, reply: Scores, statics: dict[str, str]) -> ScoreExchange:
+    texts = [prompt.changing for prompt in request.prompts]
+    shared = common_start(texts)
+    missing = sum(row.count(-math.inf) for row in reply.logprobs) if reply.ceilings else 0
+    return ScoreExchange(
+        **_prompt(request.prompts[0], statics),
+        shared=shared,
+        branches=tuple(text[len(shared) :] for text in texts),
+        choices=request.choices,
+        logprobs=reply.logprobs,
+        tokens=reply.tokens,
+        logical_tokens=sum(reply.tokens),
+        unreported=missing,
+        ceilings=reply.ceilings,
+    )
+
+
+def _written(request: Generate, reply: Generation, statics: dict[str, str]) -> TextExchange:
+    return TextExchange(
+        **_prompt(request.prompt, statics),
+        shared=request.prompt.changing,
+        settings=(request.max_tokens, request.temperature, request.stop, request.seed),
+        n=request.n,
+        json=request.json,
+        text=reply.text,
+        others=reply.others,
+        tokens=(reply.prompt_tokens, reply.tokens),
+        logical_tokens=reply.prompt_tokens + reply.tokens,
+    )
+
+
+def _prompt(prompt: Prompt, statics: dict[str, str]) -> dict[str, Any]:
+    """What a prompt has besides its changing text."""
+    named = {"static": prompt.static} | ({"system": prompt.system} if prompt.system else {})
+    names = {part: digest(text) for part, text in named.items()}
+    statics.update((names[part], text) for part, text in named.items())
+    turns = prompt.turns if isinstance(prompt, Dialogue) else None
+    return {**names, "cue": prompt.cue, "turns": turns}
 
 
 def margin(scores: Sequence[float]) -> float | None:

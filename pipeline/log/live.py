@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 from common.disk import write_atomically
 from pipeline.log.events import event, redact
+from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcome
 from pipeline.plan.cells import Cell, Plan, Task
 
 State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]
-FILE = "status.json"
 WRITE_SECONDS = 2.0
 WINDOW_SECONDS = 60.0
 """The rate is that of the last minute, so that it follows a worker that is lost or joins."""
@@ -83,7 +83,7 @@ class Live:
         outcomes: Iterable[Outcome],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._path, self._plan, self._clock = folder / FILE, plan, clock
+        self._path, self._plan, self._clock = Folder(folder).status_file, plan, clock
         self.cells = {cell.key: Running(len(cell.rotations)) for cell in plan.cells}
         for outcome in outcomes:
             if outcome.cell in self.cells and outcome.deal < plan.deals:
@@ -184,12 +184,3 @@ class Live:
 def _planned(cell: Cell, plan: Plan) -> int:
     """Matches that the plan has for the cell."""
     return plan.deals * len(cell.rotations)
-
-
-def read_status(folder: Path) -> dict[str, Any] | None:
-    """What the latest run of a folder wrote; None where no run did, or the file is damaged."""
-    try:
-        found = json.loads((folder / FILE).read_text())
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None

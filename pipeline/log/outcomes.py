@@ -6,12 +6,15 @@ million of them are 80 MB, and tables are made by arrays.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+
+from models.exchanges import ScoreExchange
+from pipeline.log.schema import DecisionRecord, MatchRecord
 
 ROW = np.dtype(
     [
@@ -60,31 +63,29 @@ class Outcome:
         return self.value > 0
 
 
-def outcome(record: Mapping[str, Any]) -> Outcome:
+def outcome(record: MatchRecord) -> Outcome:
     """The outcome of a record; `value` is the measured seat's return."""
-    own = [decision for decision in record["decisions"] if decision["seat"] in record["subjects"]]
-    forced = sum(decision["forced"] for decision in own)
+    own = [decision for decision in record.decisions if decision.seat in record.subjects]
+    forced = sum(decision.forced for decision in own)
     answers = [answer for decision in own for answer in _answers(decision)]
     return Outcome(
-        match=record["match"],
-        cell=record["cell"],
-        deal=record["deal"],
-        rotation=record["rotation"],
-        value=_mean([record["returns"][seat] for seat in record["measured"]]),
-        plies=record["plies"],
+        match=record.match,
+        cell=record.cell,
+        deal=record.deal,
+        rotation=record.rotation,
+        value=_mean([record.returns[seat] for seat in record.measured]),
+        plies=record.plies,
         decisions=len(own) - forced,
         forced=forced,
-        fallbacks=sum(decision["fallback"] for decision in own),
-        tokens=sum(decision["tokens"] for decision in own),
-        seconds=record["seconds"],
-        all_tokens=sum(decision["tokens"] for decision in record["decisions"]),
-        device_seconds=record.get("device_seconds", 0.0),  # not in older logs
+        fallbacks=sum(decision.fallback for decision in own),
+        tokens=sum(decision.tokens for decision in own),
+        seconds=record.seconds,
+        all_tokens=sum(decision.tokens for decision in record.decisions),
+        device_seconds=record.device_seconds,
         replies=len(answers),
         malformed=answers.count("malformed"),
         illegal=answers.count("illegal"),
-        unreported=sum(
-            exchange.get("unreported", 0) for decision in own for exchange in decision["asked"]
-        ),
+        unreported=sum(_unreported(decision) for decision in own),
     )
 
 
@@ -92,11 +93,15 @@ def _mean(figures: Sequence[float]) -> float:
     return sum(figures) / len(figures)
 
 
-def _answers(decision: Mapping[str, Any]) -> Sequence[Any]:
+def _answers(decision: DecisionRecord) -> Sequence[Any]:
     """What came of each reply of a model: as a method notes it, or else once a decision."""
-    once = [decision["status"]] if decision["asked"] else []
-    answers: Sequence[Any] = decision.get("notes", {}).get("answers", once)
+    once = [decision.status] if decision.asked else []
+    answers: Sequence[Any] = decision.notes.get("answers", once)
     return answers
+
+
+def _unreported(decision: DecisionRecord) -> int:
+    return sum(one.unreported for one in decision.asked if isinstance(one, ScoreExchange))
 
 
 class Outcomes:

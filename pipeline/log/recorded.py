@@ -1,22 +1,12 @@
-"""What a folder says that its records were played with: a cell's description, its game again."""
+"""What the description of a cell says that its records were played with: its game, its players."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
 from games.base import Game
 from pipeline.config.nodes import build
-
-
-def recorded_cell(folder: Path, key: str) -> dict[str, Any]:
-    for path in (folder / "cells").glob(f"*{key}.json"):
-        cell: dict[str, Any] = json.loads(path.read_text())
-        return cell
-    raise UserError(f"{folder / 'cells'} has lost the description of cell {key}")
 
 
 def recorded_game(described: Mapping[str, Any]) -> Game[Any]:

@@ -6,16 +6,13 @@ favour whoever wins short games.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
 from pipeline.log.outcomes import Outcomes
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Cell, stem
@@ -47,27 +44,20 @@ class About:
             cell.key, cell.name, cell.experiment, labels, rotations, baseline, cards, helping
         )
 
+    @classmethod
+    def told(cls, data: Mapping[str, Any]) -> About:
+        """What the description of a cell tells of it."""
+        fields = {field: data[field] for field in cls.__dataclass_fields__ if field in data}
+        baseline = fields["baseline"]
+        fields["baseline"] = Baseline(**baseline) if baseline else None
+        return cls(**fields)
+
     @property
     def stem(self) -> str:
         return stem(self.name, self.key)
 
     def data(self) -> dict[str, Any]:
         return asdict(self)
-
-
-def read_abouts(folder: Path) -> list[About]:
-    """Every cell that an output_dir holds, oldest first. Raises UserError where there is none."""
-    paths = sorted((folder / "cells").glob("*.json"), key=lambda path: path.stat().st_mtime)
-    if not paths:
-        raise UserError(f"{folder} holds no finished or begun sweep")
-    abouts = []
-    for path in paths:
-        data = json.loads(path.read_text())
-        fields = {field: data[field] for field in About.__dataclass_fields__}
-        baseline = fields["baseline"]
-        fields["baseline"] = Baseline(**baseline) if baseline else None
-        abouts.append(About(**fields))
-    return abouts
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from models.exchanges import Exchange, TextExchange
+from pipeline.log.schema import DecisionRecord
 
 LETTERED = re.compile(r"^(\w+)\) (.+)$", re.MULTILINE)
 
@@ -63,34 +65,34 @@ class Trace:
             yield f"[{number}] {answer.word} {answer.probability:.4f}{meant}"
 
 
-def trace(decision: Mapping[str, Any], statics: Mapping[str, str]) -> Trace:
-    """The trace of one decision of a record, as `pipeline.play.match` writes it."""
-    options = tuple(decision["options"])
-    scores = tuple(decision["scores"]) or (None,) * len(options)
+def trace(decision: DecisionRecord, statics: Mapping[str, str]) -> Trace:
+    """The trace of one decision of a record with these statics."""
+    options = decision.options
+    scores = decision.scores or (None,) * len(options)
     asked = tuple(
-        one for exchange in decision["asked"] for one in _prompts(exchange, statics, options)
+        one for exchange in decision.asked for one in _prompts(exchange, statics, options)
     )
-    return Trace(asked, options, scores, decision["chosen"])
+    return Trace(asked, options, scores, decision.chosen)
 
 
 def _prompts(
-    exchange: Mapping[str, Any], statics: Mapping[str, str], options: Sequence[str]
+    exchange: Exchange, statics: Mapping[str, str], options: Sequence[str]
 ) -> Iterator[TracedPrompt]:
-    static, shared, cue = statics[exchange["static"]], exchange["shared"], exchange["cue"]
-    end = cue + "".join(reply + told + cue for reply, told in exchange.get("turns", ()))
-    if "branches" not in exchange:
-        yield TracedPrompt(static + shared + end, (), exchange["text"])
+    if isinstance(exchange, TextExchange):
+        for text in (exchange.text, *exchange.others):
+            yield TracedPrompt(exchange.prompt(statics).text, (), text)
         return
-    for number, branch in enumerate(exchange["branches"]):
-        lettered = dict(LETTERED.findall(shared + branch))
+    for number, branch in enumerate(exchange.branches):
+        prompt = exchange.prompt(statics, branch)
+        lettered = dict(LETTERED.findall(prompt.changing))
         answers = []
-        for place, word in enumerate(exchange["choices"]):
-            logprob = exchange["logprobs"][number][place]
+        for place, word in enumerate(exchange.choices):
+            logprob = exchange.logprobs[number][place]
             chance = 0.0 if logprob is None else math.exp(logprob)
             answers.append(
                 Answer(word, chance, _meant(lettered.get(word), number + place, options))
             )
-        yield TracedPrompt(static + shared + branch + end, tuple(answers))
+        yield TracedPrompt(prompt.text, tuple(answers))
 
 
 def _meant(named: str | None, guess: int, options: Sequence[str]) -> int | None:

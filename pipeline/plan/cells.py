@@ -18,7 +18,7 @@ from games.base import Game
 from games.capabilities import seatings_of
 from models.base import ModelSource
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the record format and of what a match id covers."""
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from agents.base import Answer, Question
 from models.base import ModelSource, Reply, Request
+from models.exchanges import Exchange
 from pipeline.log.exchanges import exchange
 
 
@@ -40,7 +41,7 @@ Chain = Generator[tuple[Ask, ...], Answered, Result]
 def answered(
     thinking: Generator[Question, Answer, Result],
     source: ModelSource | None,
-    asked: list[dict[str, Any]],
+    asked: list[Exchange],
     statics: dict[str, str],
 ) -> Chain[Result]:
     """Passes an agent's questions on to its model and writes down each request with its reply, in

@@ -8,17 +8,19 @@ from typing import Any
 from agents.base import Decision, Notified, Turn
 from games.base import Action, Open, Said
 from games.capabilities import measured
+from models.exchanges import Exchange
 from pipeline.log.exchanges import margin
+from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.plan.cells import Cell, Task
 from pipeline.plan.chance import CHOICE, DEAL, WORDS, stream
 from pipeline.play.chains import Chain, answered, joined
 
-Made = tuple[Action, dict[str, Any]]
+Made = tuple[Action, DecisionRecord]
 """A move, and the decision for it as the record holds it."""
 
 
-def play(cell: Cell, task: Task, seed: int) -> Chain[dict[str, Any]]:
-    """Plays one match. Returns its record: plain data, statics of prompts under their hashes.
+def play(cell: Cell, task: Task, seed: int) -> Chain[MatchRecord]:
+    """Plays one match. Returns its record, without the seconds that it took.
 
     Seats that move at the same time are asked side by side.
     """
@@ -39,7 +41,7 @@ class Table:
         self.cell, self.task, self.seed = cell, task, seed
         self.seating = cell.seatings[task.rotation]
         self.turns = [0] * len(cell.players)
-        self.decisions: list[dict[str, Any]] = []
+        self.decisions: list[DecisionRecord] = []
         self.statics: dict[str, str] = {}
 
     def turn(self, state: Any, seat: int) -> Chain[Made]:
@@ -49,7 +51,7 @@ class Table:
         goal = self.cell.goal(number, self.task.rotation)
         turn = Turn(game, options, goal, lambda: game.observe(state, seat))
         ply, self.turns[seat] = self.turns[seat], self.turns[seat] + 1
-        asked: list[dict[str, Any]] = []
+        asked: list[Exchange] = []
         forced = len(options) == 1 and not isinstance(options[0], Open)
         decision = Decision(0)
         if not forced or (self.cell.ask_forced and player.model is not None):
@@ -81,31 +83,30 @@ class Table:
 
     def _since(self, seat: int) -> list[str]:
         """The moves since the last decision of `seat`, that one left out."""
-        own = [n for n, made in enumerate(self.decisions) if made["seat"] == seat and made["asked"]]
+        own = [n for n, made in enumerate(self.decisions) if made.seat == seat and made.asked]
         last = self.decisions[own[-1] + 1 :] if own else self.decisions
-        return [f"player {made['seat']}: {said(made)}" for made in last]
+        return [f"player {made.seat}: {said(made)}" for made in last]
 
-    def record(self, state: Any) -> dict[str, Any]:
+    def record(self, state: Any) -> MatchRecord:
         task, cell = self.task, self.cell
-        return {
-            "match": task.match,
-            "cell": task.cell,
-            "deal": task.deal,
-            "rotation": task.rotation,
-            "subjects": cell.seats_of(cell.subjects, task.rotation),
-            "measured": cell.seats_of(cell.measured, task.rotation),
-            "returns": cell.game.returns(state),
-            "measures": measured(cell.game, state),
-            "plies": sum(self.turns),
-            "decisions": self.decisions,
-            "statics": dict(sorted(self.statics.items())),
-        }
+        return MatchRecord(
+            match=task.match,
+            cell=task.cell,
+            deal=task.deal,
+            rotation=task.rotation,
+            subjects=cell.seats_of(cell.subjects, task.rotation),
+            measured=cell.seats_of(cell.measured, task.rotation),
+            returns=tuple(cell.game.returns(state)),
+            measures=measured(cell.game, state),
+            plies=sum(self.turns),
+            decisions=tuple(self.decisions),
+            statics=dict(sorted(self.statics.items())),
+        )
 
 
-def said(made: dict[str, Any]) -> str:
+def said(made: DecisionRecord) -> str:
     """A written decision's move as a person reads it."""
-    move: str = made["options"][made["chosen"]]
-    return f"{move}: {made['text']}" if made.get("text") else move
+    return f"{made.move}: {made.text}" if made.text else made.move
 
 
 def _written(
@@ -114,20 +115,20 @@ def _written(
     decision: Decision,
     move: Action,
     forced: bool,
-    asked: Sequence[dict[str, Any]],
-) -> dict[str, Any]:
-    return {
-        "seat": seat,
-        "options": turn.observation.options,
-        "scores": decision.scores,
-        "margin": margin(decision.scores),
-        "chosen": decision.option,
-        "forced": forced,
-        "status": decision.status,
-        "fallback": decision.fallback,
-        "attempts": decision.attempts,
-        "tokens": sum(exchange["logical_tokens"] for exchange in asked),
-        "asked": asked,
-        **({"notes": decision.notes} if decision.notes else {}),
-        **({"text": move.text} if isinstance(move, Said) else {}),
-    }
+    asked: Sequence[Exchange],
+) -> DecisionRecord:
+    return DecisionRecord(
+        seat=seat,
+        options=turn.observation.options,
+        scores=decision.scores,
+        margin=margin(decision.scores),
+        chosen=decision.option,
+        forced=forced,
+        status=decision.status,
+        fallback=decision.fallback,
+        attempts=decision.attempts,
+        tokens=sum(exchange.logical_tokens for exchange in asked),
+        asked=tuple(asked),
+        notes=dict(decision.notes),
+        text=move.text if isinstance(move, Said) else "",
+    )

@@ -7,32 +7,34 @@ workers come to the same players and the log needs one copy.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+
+from msgspec.structs import replace as updated
 
 from agents.base import Prepared
+from models.exchanges import Exchange
+from pipeline.log.schema import MatchRecord, Preparation
 from pipeline.plan.cells import Cell, Player
 from pipeline.play.chains import Chain, answered
 
 
 @dataclass
 class Ready:
-    """A cell whose players are prepared, and the exchanges that led there.
+    """A cell whose players are prepared, and what they asked for that.
 
-    exchanges: a dictionary a player that asked something: its number, and its exchanges in the
-        form in which decisions hold theirs.
+    asked: of each player that asked something.
     """
 
     cell: Cell
-    exchanges: list[dict[str, Any]] = field(default_factory=list)
+    asked: list[Preparation] = field(default_factory=list)
     statics: dict[str, str] = field(default_factory=dict)
 
-    def with_preparation(self, record: dict[str, Any]) -> dict[str, Any]:
+    def with_preparation(self, record: MatchRecord) -> MatchRecord:
         """The record with the preparation in it. Every record brings it, as any may be lost on
         its way; the log keeps the first."""
-        if not self.exchanges:
+        if not self.asked:
             return record
-        statics = {**self.statics, **record["statics"]}
-        return {**record, "preparation": self.exchanges, "statics": statics}
+        statics = {**self.statics, **record.statics}
+        return updated(record, preparation=tuple(self.asked), statics=statics)
 
 
 def prepare(cell: Cell) -> Chain[Ready]:
@@ -48,9 +50,9 @@ def prepare(cell: Cell) -> Chain[Ready]:
 def _prepared(cell: Cell, number: int, player: Player, ready: Ready) -> Chain[Player]:
     if not isinstance(player.agent, Prepared):
         return player
-    asked: list[dict[str, Any]] = []
+    asked: list[Exchange] = []
     preparing = player.agent.prepare(cell.game, number, cell.goal(number, 0))
     agent = yield from answered(preparing, player.model, asked, ready.statics)
     if asked:
-        ready.exchanges.append({"player": number, "asked": asked})
+        ready.asked.append(Preparation(number, tuple(asked)))
     return replace(player, agent=agent)

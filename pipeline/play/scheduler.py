@@ -18,8 +18,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from common.errors import Stopped
 from models.base import Model, ModelSource
+from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Task
 from pipeline.play.chains import Answered, Ask, Chain
 from pipeline.play.cost import devices
@@ -34,7 +37,7 @@ class Finished:
     stops all others too."""
 
     task: Task
-    record: dict[str, Any] | None
+    record: MatchRecord | None
     error: str | None = None
     halts: bool = False
 
@@ -153,15 +156,16 @@ class Scheduler:
         task, ready = match.task, self._ready[match.task.cell]
         running = _Running(play(ready.cell, task, self._seed), lambda result: ended(result))
 
-        def ended(result: dict[str, Any] | _Failure) -> None:
+        def ended(result: MatchRecord | _Failure) -> None:
             if isinstance(result, _Failure):
                 self._end(match, Finished(task, None, result.error, result.halts))
                 return
-            spent = {
-                "seconds": round(running.seconds, 6),
-                "device_seconds": round(running.device_seconds, 6),
-            }
-            self._end(match, Finished(task, {**ready.with_preparation(result), **spent}))
+            record = replace(
+                ready.with_preparation(result),
+                seconds=round(running.seconds, 6),
+                device_seconds=round(running.device_seconds, 6),
+            )
+            self._end(match, Finished(task, record))
 
         self._advance(running, None)
 

@@ -18,9 +18,10 @@ from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience, workers
 from pipeline.launch.place import asks_a_person, paid, resolve_launch
 from pipeline.log.events import event, logged, redact
+from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar
-from pipeline.log.records import Log, read_lines
+from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults, collect
 from pipeline.log.this_run import about_this_run
 from pipeline.plan.baseline import measure
@@ -71,7 +72,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
             interrupted, halted = True, error
         log.sync()
         live.judge()
-        aside = read_lines(log.folder, "set_aside")
+        aside = Folder(log.folder).set_aside
         results = collect(abouts, log.outcomes, aside, plan.deals)
         results = stopping.settle(log.folder, cells, results, sweep)
         luck.adjust(log.folder, cells, results, sweep.seed, out.print)
@@ -179,7 +180,7 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> No
             out.print(f"MLflow   {tracking_uri(store)} (make ui)", soft_wrap=True)
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)
-    out.print(f"records  {folder / 'records'}", soft_wrap=True)
+    out.print(f"records  {Folder(folder).records_folder}", soft_wrap=True)
     out.print(f"tables   {folder / 'summary.csv'}, {folder / 'pairs.csv'}", soft_wrap=True)
     if (folder / "labels.csv").exists():
         names = f"{folder / 'labels.csv'}, {folder / 'debiasing.csv'}"

@@ -19,6 +19,7 @@ from common.disk import write_atomically
 from common.errors import UserError
 from games.capabilities import Scripted
 from pipeline.config.read import SweepConfig
+from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcomes
 from pipeline.log.results import About, CellResults
 from pipeline.plan.baseline import Baseline, measure, scripted
@@ -41,7 +42,7 @@ def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
     folder, games = sweep.output_dir, sweep.deals
     if games == "auto":
         raise UserError("simulate=true needs a number of deals, not auto")
-    if (folder / "sweep.json").exists():
+    if Folder(folder).played:
         raise UserError(f"{folder} holds played matches; choose another output_dir")
     counts = [wins_by_seat(cell, games, sweep.seed) for cell in cells]
     rows = [

@@ -20,8 +20,10 @@ import pandas as pd
 
 from agents.prompting.cloze import LETTERS
 from common.disk import write_atomically
-from pipeline.log.records import read_records
+from models.exchanges import ScoreExchange
+from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
+from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.tables.table import Sheet, number, percent
 from stats.paired import clustered_mean
 from stats.proportions import wilson
@@ -78,43 +80,44 @@ def study(folder: Path, results: Sequence[CellResults]) -> Study | None:
 
 def _is_study(folder: Path, result: CellResults) -> bool:
     """Whether the subject's first decision that no fallback took has the notes of a study."""
-    for record in read_records(folder, result.about.stem):
+    for record in Folder(folder).matches(result.about.stem):
         for decision in _own_choices(record):
-            if not decision["fallback"]:
-                return "cheaper" in decision.get("notes", ())
+            if not decision.fallback:
+                return "cheaper" in decision.notes
     return False
 
 
 def _decisions(folder: Path, result: CellResults) -> Iterator[_Seen]:
     kept = {outcome.match for outcome in result.outcomes}
-    for record in read_records(folder, result.about.stem):
-        if record["match"] in kept:
-            kept.remove(record["match"])
+    for record in Folder(folder).matches(result.about.stem):
+        if record.match in kept:
+            kept.remove(record.match)
             for decision in _own_choices(record):
-                if not decision["fallback"]:
-                    yield _seen(record["deal"], decision)
+                if not decision.fallback:
+                    yield _seen(record.deal, decision)
 
 
-def _own_choices(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _own_choices(record: MatchRecord) -> Iterator[DecisionRecord]:
     """The subject's decisions on turns with a choice."""
-    for decision in record["decisions"]:
-        if decision["seat"] in record["subjects"] and not decision["forced"]:
+    for decision in record.decisions:
+        if decision.seat in record.subjects and not decision.forced:
             yield decision
 
 
-def _seen(deal: int, decision: Mapping[str, Any]) -> _Seen:
-    (asked,) = decision["asked"]
-    rows = np.array(asked["logprobs"], float)  # null, a log of zero, becomes nan
+def _seen(deal: int, decision: DecisionRecord) -> _Seen:
+    (asked,) = decision.asked
+    assert isinstance(asked, ScoreExchange), asked
+    rows = np.array(asked.logprobs, float)  # null, a log of zero, becomes nan
     rows = np.exp(np.where(np.isnan(rows), -np.inf, rows))
     mass = rows.sum(axis=1, keepdims=True)
     shares = np.divide(rows, mass, out=np.full_like(rows, 1 / rows.shape[1]), where=mass > 0)
     return _Seen(
         deal=deal,
-        options=len(decision["options"]),
-        chosen=decision["chosen"],
+        options=len(decision.options),
+        chosen=decision.chosen,
         shares=tuple(shares.mean(axis=0)),
         mass=float(mass.mean()),
-        cheaper=decision["notes"]["cheaper"],
+        cheaper=decision.notes["cheaper"],
     )
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.judging.stopping import read
+from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables.table import Sheet
 
 
 def sheets(folder: Path, names: Sequence[str], results: Sequence[CellResults]) -> list[Sheet]:
     """Where each cell stopped and what that says; none where all deals were planned."""
-    found = read(folder)
+    found = Folder(folder).stop
     if not found:
         return []
     rows = [

@@ -10,8 +10,8 @@ import pandas as pd
 
 from common.disk import write_atomically
 from pipeline.judging import stopping
-from pipeline.log.records import read_lines, read_outcomes
-from pipeline.log.results import CellResults, collect, read_abouts
+from pipeline.log.folder import Folder
+from pipeline.log.results import CellResults, collect
 from pipeline.tables import adjusted, figures, labels, stops, table
 from pipeline.tables.answers import Answer, answers
 from pipeline.tables.summary import pairs_table, summary_table
@@ -50,8 +50,8 @@ def _study(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) 
 def results_of(folder: Path) -> list[CellResults]:
     """Every cell of an output_dir with the outcomes of its gap-free deals,
     up to where it was stopped. Raises UserError."""
-    aside = read_lines(folder, "set_aside")
-    results = collect(read_abouts(folder), read_outcomes(folder), aside, deals=None)
+    place = Folder(folder)
+    results = collect(place.abouts(), place.outcomes(), place.set_aside, deals=None)
     return stopping.cut(folder, results)
 
 
@@ -81,5 +81,5 @@ def _page(
         sheets=sheets,
         answers=said,
         foot=table.foot(summary).splitlines(),
-        runs=read_lines(folder, "runs"),
+        runs=Folder(folder).lines("runs"),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ import numpy as np
 
 from pipeline.config.read import Node
 from pipeline.log.events import event
+from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.plan.cells import Cell
 from pipeline.tracking.track import CELL_TAG, LIVE_TAG, TAG, forget, log_values, open_store
@@ -90,7 +90,7 @@ class Follower:
     def _begin(self) -> MlflowClient:
         """A parent run and a child run a cell, in place of those that a killed run left."""
         client, experiment = open_store(str(self.store), self.experiment)
-        sweep = json.loads((self.folder / "sweep.json").read_text())["id"]
+        sweep = Folder(self.folder).id
         forget(client, sweep, live=True)
         tags = {TAG: sweep, LIVE_TAG: "yes"}
         name = f"{self.folder.name} (live)"

@@ -7,7 +7,6 @@ rebuilds the runs from the records, replacing what an earlier call made of the s
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
@@ -21,6 +20,7 @@ import pandas as pd
 
 from common.errors import UserError
 from pipeline.judging.metric_rows import by_cell
+from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables.figures import running
 
@@ -47,14 +47,14 @@ def track(folder: Path, store: str, results: Sequence[CellResults], summary: pd.
     """
     with usable(store, folder):
         client, experiment = open_store(store, str(summary["experiment"].iloc[0]))
-        sweep = json.loads((folder / "sweep.json").read_text())
-        forget(client, sweep["id"])
+        sweep = Folder(folder)
+        forget(client, sweep.id)
         parent = client.create_run(
-            experiment, run_name=folder.name, tags={TAG: sweep["id"], "mlflow.note.content": ""}
+            experiment, run_name=folder.name, tags={TAG: sweep.id, "mlflow.note.content": ""}
         )
-        _log_sweep(client, parent.info.run_id, folder, sweep, summary)
+        _log_sweep(client, parent.info.run_id, sweep, summary)
         for result, (_, row) in zip(results, summary.iterrows(), strict=True):
-            _log_cell(client, experiment, parent.info.run_id, sweep, folder, result, row)
+            _log_cell(client, experiment, parent.info.run_id, sweep, result, row)
         client.set_terminated(parent.info.run_id)
     run_id: str = parent.info.run_id
     return run_id
@@ -124,10 +124,9 @@ def runs_of(client: MlflowClient, sweep: str) -> list[Run]:
     return list(client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=5000))
 
 
-def _log_sweep(
-    client: MlflowClient, run: str, folder: Path, sweep: dict[str, Any], summary: pd.DataFrame
-) -> None:
-    client.log_param(run, "seed", sweep["seed"])
+def _log_sweep(client: MlflowClient, run: str, sweep: Folder, summary: pd.DataFrame) -> None:
+    folder = sweep.path
+    client.log_param(run, "seed", sweep.seed)
     client.log_param(run, "cells", len(summary))
     client.log_param(run, "output_dir", str(folder))
     client.log_metric(run, "matches", int(summary["matches"].sum()))
@@ -150,26 +149,25 @@ def _log_cell(
     client: MlflowClient,
     experiment: str,
     parent: str,
-    sweep: dict[str, Any],
-    folder: Path,
+    sweep: Folder,
     result: CellResults,
     row: pd.Series[Any],
 ) -> None:
     from mlflow.entities import Param
 
     about = result.about
-    tags = {TAG: sweep["id"], "mlflow.parentRunId": parent, CELL_TAG: about.key}
+    tags = {TAG: sweep.id, "mlflow.parentRunId": parent, CELL_TAG: about.key}
     run = client.create_run(experiment, run_name=about.name, tags=tags).info.run_id
     params = [Param(name, str(row[name])) for name in PARAMS]
-    client.log_batch(run, params=[*params, Param("seed", str(sweep["seed"]))])
+    client.log_batch(run, params=[*params, Param("seed", str(sweep.seed))])
     log_values(client, run, {name: row[name] for name in METRICS})
     log_points(
         client, run, [("running_win_rate", *point) for point in zip(*running(result), strict=True)]
     )
-    log = folder / "records" / f"{about.stem}.jsonl"
+    log = sweep.records_file(about.stem)
     if log.exists():
         client.log_artifact(run, str(log), "records")
-    client.log_artifacts(run, str(folder / "figures"), "figures")
+    client.log_artifacts(run, str(sweep.path / "figures"), "figures")
     client.set_terminated(run)
 
 
@@ -196,7 +194,7 @@ def add_metrics(folder: Path, store: str) -> bool:
         return False
     with usable(store, folder):
         client = _client(store)
-        sweep = json.loads((folder / "sweep.json").read_text())["id"]
+        sweep = Folder(folder).id
         final = [run for run in runs_of(client, sweep) if LIVE_TAG not in run.data.tags]
         _log_judged(client, {run.data.tags.get(CELL_TAG): run.info.run_id for run in final}, folder)
     return bool(final)

@@ -1,0 +1,183 @@
+"""What a model was asked and answered, as a log holds it: plain data that gives both back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from msgspec import Struct, ValidationError
+from msgspec.json import Decoder
+
+from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request, Score, Scores
+
+Turns = tuple[tuple[str, str], ...]
+
+
+class Exchanged(
+    Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True, gc=False
+):  # fmt: skip
+    """What both kinds have of their prompts. A line leaves out what is as it is by default.
+
+    system, static: hashes of the texts that many prompts share, see `statics` of a record; no
+        system text is "". shared: the changing text, or what the prompts have in common of it.
+    turns: of a dialogue; None for a prompt that is none.
+    logical_tokens: read and written, what is shared counted for every prompt.
+    """
+
+    system: str = ""
+    static: str
+    cue: str
+    turns: Turns | None = None
+    shared: str
+    logical_tokens: int
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The hashes of the shared texts that it needs."""
+        return (self.system, self.static) if self.system else (self.static,)
+
+    def prompt(self, statics: Mapping[str, str], branch: str = "") -> Prompt:
+        """The prompt that was sent; `branch` ends its changing text."""
+        system = statics[self.system] if self.system else ""
+        static, changing = statics[self.static], self.shared + branch
+        if self.turns is None:
+            return Prompt(static, changing, self.cue, system)
+        return Dialogue(static, changing, self.cue, system, self.turns)
+
+
+class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False):
+    """A Score and its Scores: a branch, a row of logprobs and a length a prompt.
+
+    logprobs: None for minus infinity, which JSON does not have. unreported: how many choices the
+        model did not report. ceilings: the most that each of them can have had.
+    """
+
+    branches: tuple[str, ...]
+    choices: tuple[str, ...]
+    logprobs: tuple[tuple[float | None, ...], ...]
+    tokens: tuple[int, ...]
+    unreported: int = 0
+    ceilings: tuple[float, ...] = ()
+
+    def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
+        """The request and its reply."""
+        prompts = tuple(self.prompt(statics, branch) for branch in self.branches)
+        logprobs = tuple(
+            tuple(-math.inf if value is None else value for value in row) for row in self.logprobs
+        )
+        return Score(prompts, self.choices), Scores(logprobs, self.tokens, self.ceilings)
+
+
+class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
+    """A Generate and its Generation.
+
+    settings: max_tokens, temperature, stop strings, seed. tokens: read, written. n, json, others:
+        as in `Generate` and `Generation`.
+    """
+
+    settings: tuple[int, float, tuple[str, ...], int]
+    n: int = 1
+    json: bool = False
+    text: str
+    others: tuple[str, ...] = ()
+    tokens: tuple[int, int]
+
+    def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
+        """The request and its reply."""
+        asked = Generate(self.prompt(statics), *self.settings, n=self.n, json=self.json)
+        return asked, Generation(self.text, *self.tokens, others=self.others)
+
+
+Exchange = ScoreExchange | TextExchange
+
+
+class Exchange1(Struct, frozen=True, kw_only=True, gc=False):
+    """An exchange as logs of schema 1 have it: without a kind, whose branches tell it."""
+
+    static: str
+    cue: str
+    turns: Turns | None = None
+    shared: str
+    logical_tokens: int
+    tokens: tuple[int, ...]
+    branches: tuple[str, ...] | None = None
+    choices: tuple[str, ...] = ()
+    logprobs: tuple[tuple[float | None, ...], ...] = ()
+    unreported: int = 0
+    ceilings: tuple[float, ...] = ()
+    settings: tuple[int, float, tuple[str, ...], int] = (0, 0.0, (), 0)
+    text: str = ""
+
+    def upgraded(self) -> Exchange:
+        """The same exchange as it is written now. Raises ValueError where it is neither kind."""
+        if self.branches is not None:
+            return ScoreExchange(
+                static=self.static,
+                cue=self.cue,
+                turns=self.turns,
+                shared=self.shared,
+                logical_tokens=self.logical_tokens,
+                branches=self.branches,
+                choices=self.choices,
+                logprobs=self.logprobs,
+                tokens=self.tokens,
+                unreported=self.unreported,
+                ceilings=self.ceilings,
+            )
+        read, written = self.tokens
+        return TextExchange(
+            static=self.static,
+            cue=self.cue,
+            turns=self.turns,
+            shared=self.shared,
+            logical_tokens=self.logical_tokens,
+            settings=self.settings,
+            text=self.text,
+            tokens=(read, written),
+        )
+
+
+class Asker(Struct, frozen=True, gc=False):
+    """What of a record's decision or preparation a model has to do with."""
+
+    asked: tuple[Exchange, ...]
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What of a record a model has to do with: what was asked, and the texts of its prompts."""
+
+    statics: dict[str, str]
+    decisions: tuple[Asker, ...] = ()
+    preparation: tuple[Asker, ...] = ()
+
+
+class _Asker1(Struct, frozen=True, gc=False):
+    asked: tuple[Exchange1, ...]
+
+    def upgraded(self) -> Asker:
+        return Asker(tuple(exchange.upgraded() for exchange in self.asked))
+
+
+class _Asked1(Struct, frozen=True, kw_only=True):
+    statics: dict[str, str]
+    decisions: tuple[_Asker1, ...]
+    preparation: tuple[_Asker1, ...] = ()
+
+    def upgraded(self) -> Asked:
+        return Asked(
+            statics=self.statics,
+            decisions=tuple(asker.upgraded() for asker in self.decisions),
+            preparation=tuple(asker.upgraded() for asker in self.preparation),
+        )
+
+
+_DECODER, _DECODER1 = Decoder(Asked), Decoder(_Asked1)
+
+
+def asked_in(line: bytes) -> Asked:
+    """What was asked in a line of a records file, also of schema 1. Raises ValueError or
+    RecursionError for a line that is no record."""
+    try:
+        return _DECODER.decode(line)
+    except ValidationError:
+        return _DECODER1.decode(line).upgraded()

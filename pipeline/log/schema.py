@@ -1,0 +1,107 @@
+"""What a log holds, as types: a line of a records file is one of the kinds of `Record`.
+
+    {"kind": "match", "match": "090f8c02f1c9682a", "cell": "4d07f0079a9d1832", "deal": 48, ...}
+
+A line that does not fit its type, or does not hold together, is damaged. A second kind beside a
+match is one more `Record` with a tag of its own, in the union that `lines.py` reads.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from agents.base import Status
+from models.exchanges import Exchange
+
+MOST = 2**32
+"""Counts are smaller: tables hold them in 32 bits."""
+
+Count = Annotated[int, Meta(ge=0, lt=MOST)]
+Deal = Annotated[int, Meta(ge=0, lt=10**8)]
+Seat = Annotated[int, Meta(ge=0, lt=1000)]
+Seats = Annotated[tuple[Seat, ...], Meta(min_length=1)]
+Rotation = Annotated[int, Meta(ge=0, lt=10**4)]
+MatchId = Annotated[str, Meta(pattern="^[!-~]{1,16}$")]
+
+
+class Record(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+    """What every kind has: the match that it is of, and under their hashes the texts that its
+    prompts share. In a file a text stands once, where it comes first; a reader puts it back."""
+
+    match: MatchId
+    cell: str
+    deal: Deal
+    rotation: Rotation
+    statics: dict[str, str]
+
+
+class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One seat's decision.
+
+    scores: one an option, None for minus infinity; () where the agent has none. margin: how far
+        the best lies above the second. chosen: an index into `options`. forced: there was nothing
+        to choose. status, fallback, attempts, notes: as `agents.base.Decision` has them.
+    tokens: logical ones, of all that was asked. text: the words that an open option was given.
+    """
+
+    seat: Seat
+    options: tuple[str, ...]
+    scores: tuple[float | None, ...]
+    margin: float | None
+    chosen: Count
+    forced: bool
+    status: Status
+    fallback: bool
+    attempts: Count
+    tokens: Count
+    asked: tuple[Exchange, ...]
+    notes: dict[str, Any] = {}
+    text: str = ""
+
+    @property
+    def move(self) -> str:
+        """The option that was taken."""
+        return self.options[self.chosen]
+
+
+class Preparation(Struct, frozen=True, gc=False):
+    """What a player, by its number, asked before the first match of its cell."""
+
+    player: Seat
+    asked: tuple[Exchange, ...]
+
+
+class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
+    """A finished match.
+
+    subjects, measured: seats. returns: one a seat. measures: by name, one figure a seat.
+    preparation: in the first record of a file alone. seconds: of play and of waiting for models;
+    device_seconds: see `pipeline/play/cost.py`. Raises ValueError where it does not hold together.
+    """
+
+    subjects: Seats
+    measured: Seats
+    returns: tuple[float, ...]
+    measures: dict[str, tuple[float, ...]]
+    plies: Count
+    decisions: tuple[DecisionRecord, ...]
+    preparation: tuple[Preparation, ...] = ()
+    seconds: float = 0.0
+    device_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        seats, tokens = len(self.returns), 0
+        if max(*self.subjects, *self.measured) >= seats:
+            raise ValueError("a seat without a return")
+        if any(len(figures) != seats for figures in self.measures.values()):
+            raise ValueError("a measure that is not one figure a seat")
+        for decision in self.decisions:
+            tokens += decision.tokens
+            if decision.chosen >= len(decision.options) or decision.seat >= seats:
+                raise ValueError("a decision for no option, or of no seat")
+            if decision.notes and not isinstance(decision.notes.get("answers", ()), list | tuple):
+                raise ValueError("answers are a list")
+        if tokens >= MOST:
+            raise ValueError("more tokens than can be counted")
