@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from common.errors import ModelError, UserError, WorkerLost
-from models.base import Awaited, Model, ModelSource, Paid
+from models.base import Model, ModelSource, Paid
 from pipeline.config.read import Node
-from pipeline.launch.devices import allot, name_of, shards_of
+from pipeline.launch.devices import allot, name_of
 from pipeline.launch.place import check_nodes, paid
 from pipeline.launch.session import nodes_alive, session
 from pipeline.plan.cells import Plan, Task
+from pipeline.play.cost import shards_of
 from pipeline.play.driver import AHEAD, Worker
 from pipeline.play.scheduler import Finished, Scheduler
 
@@ -77,9 +78,6 @@ class _Inline:
         """Cannot be: it lives in the process that would ask for it."""
 
     def close(self) -> None:
-        for model in self._models.values():
-            if isinstance(model, Awaited):
-                model.hang_up()
         self._scheduler.close()
         self._waiting.shutdown(cancel_futures=True)
         for model in self._models.values():

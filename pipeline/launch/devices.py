@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from common.errors import UserError
 from models.base import ModelSource
+from pipeline.play.cost import shards_of
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,6 @@ class Allotment:
     devices: int
     sharing: int
     first: dict[ModelSource, int]
-
-
-def shards_of(source: ModelSource) -> int:
-    """How many ranks run a replica of the model."""
-    return int(getattr(source, "shards", 1))
 
 
 def allot(sources: Sequence[ModelSource], devices: int, asked: int | None, word: str) -> Allotment:

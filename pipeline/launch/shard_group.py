@@ -23,7 +23,8 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from common.errors import ModelError, UserError
 from models.base import Model, ModelSource, Reply, Request
-from pipeline.launch.devices import Allotment, name_of, shards_of
+from pipeline.launch.devices import Allotment, name_of
+from pipeline.play.cost import shards_of
 
 PLACE_SECONDS = 120
 """How long the devices of a worker may take to become free."""

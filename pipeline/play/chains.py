@@ -99,11 +99,12 @@ def joined(chains: Sequence[Chain[Result]]) -> Chain[list[Result]]:
 def run(chain: Chain[Result], answer: Callable[[Ask], Reply]) -> Result:
     """Runs a chain to its end, each of its asks answered on the spot, in order."""
     waiting: deque[Ask] = deque()
-    try:
-        waiting.extend(next(chain))
-        while True:
-            ask = waiting.popleft()
-            waiting.extend(chain.send(Answered(ask, answer(ask))))
-    except StopIteration as stop:
-        result: Result = stop.value
-        return result
+    come: Answered | None = None
+    while True:
+        try:
+            waiting.extend(next(chain) if come is None else chain.send(come))
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+        ask = waiting.popleft()
+        come = Answered(ask, answer(ask))

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from models.base import Generation, ModelSource, Scores
 
 
-def devices(source: ModelSource) -> int:
-    """How many devices a replica of the model keeps busy."""
+def shards_of(source: ModelSource) -> int:
+    """How many ranks run a replica of the model, each on a device."""
     return int(getattr(source, "shards", 1))
 
 

@@ -14,7 +14,7 @@ from agents.base import Prepared
 from models.exchanges import Exchange
 from pipeline.log.schema import MatchRecord, Preparation
 from pipeline.plan.cells import Cell, Player
-from pipeline.play.chains import Chain, answered
+from pipeline.play.chains import Chain, answered, joined
 
 
 @dataclass
@@ -38,12 +38,14 @@ class Ready:
 
 
 def prepare(cell: Cell) -> Chain[Ready]:
-    """Prepares the cell's players, each in the seat that it has in rotation 0."""
+    """Prepares the cell's players side by side, each in the seat that it has in rotation 0."""
     ready = Ready(cell)
-    players = []
-    for number, player in enumerate(cell.players):
-        players.append((yield from _prepared(cell, number, player, ready)))
+    players = yield from joined(
+        [_prepared(cell, number, player, ready) for number, player in enumerate(cell.players)]
+    )
     ready.cell = replace(cell, players=tuple(players))
+    ready.asked.sort(key=lambda each: each.player)  # they came as they were ready
+    ready.statics = dict(sorted(ready.statics.items()))
     return ready
 
 

@@ -7,16 +7,16 @@ another's reply.
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
 from common.errors import Stopped
-from models.base import Concurrent, Model, Reply, Request
+from models.base import Concurrent, Generation, Model, Reply, Request, Scores
 from pipeline.play.chains import Ask
 from pipeline.play.cost import shared_out
 
@@ -61,16 +61,31 @@ class SlotQueue:
 
     def __init__(self, model: Model, slots: int, deliver: Deliver) -> None:
         self._model, self._deliver = model, deliver
-        self._pool = ThreadPoolExecutor(slots, "slot")
+        self._waiting: queue.SimpleQueue[Ask | None] = queue.SimpleQueue()
+        self._closed = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._serve, daemon=True, name=f"slot {number}")
+            for number in range(slots)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def put(self, ask: Ask) -> None:
-        self._pool.submit(lambda: self._deliver(answered_all(self._model, [ask])))
+        self._waiting.put(ask)
 
     def flush(self) -> None:
         """Nothing waits for company."""
 
     def close(self) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._closed.set()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _serve(self) -> None:
+        while (ask := self._waiting.get()) is not None and not self._closed.is_set():
+            self._deliver(answered_all(self._model, [ask]))
 
 
 class BatchQueue:
@@ -136,10 +151,20 @@ def answered_all(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
 def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
     """The model's replies; where the batch fails, each request alone, so one cannot fail others."""
     try:
-        return model.answer(requests)
+        return _checked(model.answer(requests), len(requests))
     except Stopped as error:
         return [error] * len(requests)
-    except Exception as error:  # whatever a model raises belongs to the matches that asked
-        if len(requests) == 1:
-            return [error]
-        return [answer_each(model, [request])[0] for request in requests]
+    except BaseException as error:  # whatever a model raises belongs to the matches that asked
+        if len(requests) > 1:
+            return [answer_each(model, [request])[0] for request in requests]
+        return [error if isinstance(error, Exception) else RuntimeError(f"it raised {error!r}")]
+
+
+def _checked(replies: Sequence[Reply], wanted: int) -> Sequence[Reply]:
+    """The replies, if that is what they are: whoever waits for one that never comes waits on."""
+    if len(replies) != wanted:
+        raise TypeError(f"the model gave {len(replies)} replies to {wanted} requests")
+    for reply in replies:
+        if not isinstance(reply, (Scores, Generation)):
+            raise TypeError(f"{type(reply).__name__} is no reply of a model")
+    return replies

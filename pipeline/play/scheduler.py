@@ -16,16 +16,17 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from common.errors import Stopped
-from models.base import Model, ModelSource
+from models.base import Awaited, Model, ModelSource
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Task
 from pipeline.play.chains import Answered, Ask, Chain
-from pipeline.play.cost import devices
+from pipeline.play.cost import shards_of
 from pipeline.play.match import play
 from pipeline.play.prepare import Ready, prepare
 from pipeline.play.queues import Delivery, queue_for
@@ -55,7 +56,7 @@ class _Running:
     """A chain under way, and what is to be done with its result or failure."""
 
     chain: Chain[Any]
-    ended: Callable[[Any], None]
+    ended: Callable[[_Running, Any], None]
     seconds: float = 0.0
     device_seconds: float = 0.0
     over: bool = False
@@ -77,7 +78,7 @@ class Scheduler:
         models: Mapping[ModelSource, Model],
         width: int,
     ) -> None:
-        self._cells, self._seed, self._width = cells, seed, width
+        self._cells, self._seed, self._models, self._width = cells, seed, models, width
         self._arrivals: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
         # Half of the matches are played while the other half's asks are answered.
         half = -(-width // 2)
@@ -90,20 +91,31 @@ class Scheduler:
         self._active: dict[_Match, None] = {}
         self._asking: dict[Ask, _Running] = {}
         self._closed = threading.Event()
+        self._submitting = threading.Lock()
         self._thread = threading.Thread(target=self._serve, daemon=True, name="scheduler")
         self._thread.start()
 
     def submit(self, tasks: Sequence[Task]) -> list[Future[Finished]]:
-        """Joins the tasks to those under way; a match that fails is a result, not an exception."""
+        """Joins the tasks to those under way; a match that fails is a result, not an exception.
+        Once closed, it cancels them."""
         matches = [_Match(task, Future()) for task in tasks]
-        self._waiting.extend(matches)
+        with self._submitting:
+            if self._closed.is_set():
+                for match in matches:
+                    match.done.cancel()
+            else:
+                self._waiting.extend(matches)
         self._arrivals.put(())
         return [match.done for match in matches]
 
     def close(self) -> None:
-        """Stops after what is being answered; matches under way are dropped, their futures
-        cancelled."""
-        self._closed.set()
+        """Stops after what is being answered; whose answer may be long in coming is hung up on.
+        Matches under way are dropped, their futures cancelled."""
+        with self._submitting:
+            self._closed.set()
+        for model in self._models.values():
+            if isinstance(model, Awaited):
+                model.hang_up()
         self._arrivals.put(())
         self._thread.join()
         for waiting in self._queues.values():
@@ -112,11 +124,21 @@ class Scheduler:
             match.done.cancel()
 
     def _serve(self) -> None:
-        while not self._closed.is_set():
-            for delivery in self._next():
-                self._take_in(delivery)
-            while self._waiting and len(self._active) < self._width:
-                self._begin(self._waiting.popleft())
+        try:
+            while not self._closed.is_set():
+                self._go_on()
+        except BaseException as error:  # without this thread all would wait for ever
+            with self._submitting:
+                self._closed.set()
+            for match in [*self._active, *self._waiting]:
+                match.done.set_exception(error)
+
+    def _go_on(self) -> None:
+        """Takes in what came and begins matches where others have ended."""
+        for delivery in self._next():
+            self._take_in(delivery)
+        while self._waiting and len(self._active) < self._width and not self._closed.is_set():
+            self._begin(self._waiting.popleft())
 
     def _next(self) -> Sequence[Delivery]:
         """What is answered; where nothing is, the models need not wait for more asks."""
@@ -137,11 +159,10 @@ class Scheduler:
             self._unprepared[key].append(match)
         else:
             self._unprepared[key] = [match]
-            self._advance(
-                _Running(prepare(self._cells[key]), lambda ready: self._prepared(key, ready)), None
-            )
+            preparing = prepare(self._cells[key])
+            self._advance(_Running(preparing, partial(self._prepared, key)), None)
 
-    def _prepared(self, key: str, ready: Ready | _Failure) -> None:
+    def _prepared(self, key: str, running: _Running, ready: Ready | _Failure) -> None:
         """Goes on with the matches that waited; a failed preparation fails them all."""
         matches = self._unprepared.pop(key)
         if isinstance(ready, Ready):
@@ -153,21 +174,20 @@ class Scheduler:
                 self._end(match, Finished(match.task, None, ready.error, ready.halts))
 
     def _play(self, match: _Match) -> None:
-        task, ready = match.task, self._ready[match.task.cell]
-        running = _Running(play(ready.cell, task, self._seed), lambda result: ended(result))
+        playing = play(self._ready[match.task.cell].cell, match.task, self._seed)
+        self._advance(_Running(playing, partial(self._played, match)), None)
 
-        def ended(result: MatchRecord | _Failure) -> None:
-            if isinstance(result, _Failure):
-                self._end(match, Finished(task, None, result.error, result.halts))
-                return
-            record = replace(
-                ready.with_preparation(result),
-                seconds=round(running.seconds, 6),
-                device_seconds=round(running.device_seconds, 6),
-            )
-            self._end(match, Finished(task, record))
-
-        self._advance(running, None)
+    def _played(self, match: _Match, running: _Running, result: MatchRecord | _Failure) -> None:
+        task = match.task
+        if isinstance(result, _Failure):
+            self._end(match, Finished(task, None, result.error, result.halts))
+            return
+        record = replace(
+            self._ready[task.cell].with_preparation(result),
+            seconds=round(running.seconds, 6),
+            device_seconds=round(running.device_seconds, 6),
+        )
+        self._end(match, Finished(task, record))
 
     def _end(self, match: _Match, finished: Finished) -> None:
         del self._active[match]
@@ -178,11 +198,13 @@ class Scheduler:
         if running.over:  # another of its asks has failed
             return
         running.seconds += delivery.seconds
-        running.device_seconds += delivery.busy_seconds * devices(delivery.ask.source)
+        running.device_seconds += delivery.busy_seconds * shards_of(delivery.ask.source)
         self._advance(running, delivery)
 
     def _advance(self, running: _Running, come: Delivery | None) -> None:
-        """Goes on to the chain's next asks or to its end."""
+        """Goes on to the chain's next asks or to its end; not after closing."""
+        if self._closed.is_set():
+            return
         started = time.perf_counter()
         try:
             if come is None:
@@ -200,10 +222,13 @@ class Scheduler:
             self._stop(running, _Failure(traceback.format_exc(limit=-8), halts=False))
         else:
             running.seconds += time.perf_counter() - started
-            for ask in asks:
-                self._asking[ask] = running
-                self._queues[ask.source].put(ask)
+            self._ask(running, asks)
+
+    def _ask(self, running: _Running, asks: Sequence[Ask]) -> None:
+        for ask in asks:
+            self._asking[ask] = running
+            self._queues[ask.source].put(ask)
 
     def _stop(self, running: _Running, result: Any) -> None:
         running.over = True
-        running.ended(result)
+        running.ended(running, result)

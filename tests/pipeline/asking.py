@@ -1,0 +1,123 @@
+"""Small players that ask, and models that answer late, in any order, or not at all."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from agents.base import Agent, Decision, Thinking, Turn
+from games.base import Game
+from models.base import Model, ModelSource, Prompt, Reply, Request, Score, Scores
+from models.fake import Fake
+from pipeline.plan.cells import Cell, Player, Task
+from pipeline.play.chains import Ask
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Asks `rounds` times one after the other, each time `together` requests side by side; the
+    sum of the replies decides."""
+
+    rounds: int = 1
+    together: int = 1
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        sums = np.zeros(len(turn.options))
+        for number in range(self.rounds):
+            requests = tuple(self._request(turn, number, each) for each in range(self.together))
+            replies = yield requests if self.together > 1 else requests[0]
+            for reply in replies if isinstance(replies, tuple) else (replies,):
+                assert isinstance(reply, Scores)
+                sums += np.array(reply.logprobs[0])
+        return Decision(int(sums.argmax()), attempts=self.rounds, scores=tuple(sums.tolist()))
+
+    def _request(self, turn: Turn, number: int, each: int) -> Score:
+        seen = turn.observation
+        changing = f"{seen.facts} {seen.history} question {number}.{each}\n"
+        choices = tuple(str(option) for option in range(len(turn.options)))
+        return Score((Prompt(f"You are player {seen.seat}.\n", changing, "Answer:"),), choices)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A model source that is only a name: the test hands its model to the scheduler."""
+
+    name: str
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"named": self.name}
+
+    def check_choices(self, choices: Sequence[str]) -> None:
+        """Any will do."""
+
+    def load(self) -> Model:
+        raise AssertionError("nobody loads it")
+
+
+@dataclass
+class Late:
+    """A Concurrent model that answers as the fake does, after a random time."""
+
+    slots: int
+    seed: int = 0
+    rng: random.Random = field(default_factory=lambda: random.Random(7))
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        assert len(requests) == 1
+        time.sleep(self.rng.expovariate(500))
+        return Fake(self.seed).load().answer(requests)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+@dataclass
+class Meeting:
+    """A Concurrent model that answers nobody until `parties` requests are under way at once."""
+
+    parties: int
+
+    def __post_init__(self) -> None:
+        self.slots = self.parties
+        self._barrier = threading.Barrier(self.parties)
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        self._barrier.wait(timeout=10)
+        return Fake().load().answer(requests)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+def score(text: str) -> Score:
+    return Score((Prompt("", text, "Answer:"),), ("A", "B"))
+
+
+def ask(text: str) -> Ask:
+    return Ask(Fake(), score(text))
+
+
+def text_of(request: Request) -> str:
+    assert isinstance(request, Score)
+    return request.prompts[0].changing
+
+
+def fakes_reply(asked: Ask) -> Reply:
+    """What the fake of the ask's own seed says."""
+    source = asked.source if isinstance(asked.source, Fake) else Fake()
+    return source.load().answer([asked.request])[0]
+
+
+def cell_of(game: Game[Any], *players: tuple[Agent, ModelSource | None]) -> Cell:
+    named = tuple(Player(f"player{n}", *player, None) for n, player in enumerate(players))
+    return Cell("", {}, game, named, (0,), (0,), "win", False, False, None, {})
+
+
+def tasks_of(cell: Cell, deals: int) -> list[Task]:
+    return [Task(cell.key, deal, 0, f"match{deal}") for deal in range(deals)]

@@ -1,0 +1,265 @@
+"""A model's queue: full batches or many slots, and an end that nobody has to wait for."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from common.errors import ModelError, Stopped
+from models.base import Reply, Request, Scores
+from models.fake import Fake
+from pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
+from tests.pipeline.asking import Late, Meeting, ask, text_of
+
+SECONDS = 10.0
+"""Longer than any of this takes: who waits so long waits for ever."""
+
+
+@dataclass
+class Gated:
+    """Answers a batch, one of those that `open` lets through, and notes what it was asked."""
+
+    open: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    begun: queue.SimpleQueue[list[str]] = field(default_factory=queue.SimpleQueue)
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        self.begun.put(list(map(text_of, requests)))
+        assert self.open.acquire(timeout=SECONDS)
+        return Fake().load().answer(requests)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+@dataclass
+class Answering:
+    """Answers by a function, and notes the sizes of its batches."""
+
+    how: Callable[[Sequence[Request]], Sequence[Reply]]
+    sizes: list[int] = field(default_factory=list)
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        self.sizes.append(len(requests))
+        return self.how(requests)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+class Delivered:
+    """What a queue delivered, in the order of arrival."""
+
+    def __init__(self) -> None:
+        self.batches: queue.SimpleQueue[Sequence[Delivery]] = queue.SimpleQueue()
+
+    def take(self, count: int) -> list[Delivery]:
+        """The next `count` deliveries or more."""
+        found: list[Delivery] = []
+        while len(found) < count:
+            found += self.batches.get(timeout=SECONDS)
+        return found
+
+    def by_text(self, count: int) -> dict[str, Reply | Exception]:
+        return {text_of(each.ask.request): each.reply for each in self.take(count)}
+
+
+@pytest.fixture
+def delivered() -> Delivered:
+    return Delivered()
+
+
+def put(waiting: Queue, *texts: str) -> None:
+    for text in texts:
+        waiting.put(ask(text))
+
+
+def test_batches_are_full_and_in_order_while_enough_waits(delivered: Delivered) -> None:
+    model = Gated()
+    waiting = BatchQueue(model, 3, delivered.batches.put)
+    put(waiting, *"abcdefgh")
+    for batch in ("abc", "def"):
+        assert model.begun.get(timeout=SECONDS) == list(batch)
+        model.open.release()
+    assert [text_of(each.ask.request) for each in delivered.take(6)] == list("abcdef")
+    assert model.begun.empty(), "two requests are no batch of three"
+    waiting.flush()
+    assert model.begun.get(timeout=SECONDS) == ["g", "h"]
+    model.open.release()
+    delivered.take(2)
+    waiting.close()
+
+
+def test_what_comes_while_the_model_works_joins_the_next_batch(delivered: Delivered) -> None:
+    model = Gated()
+    waiting = BatchQueue(model, 3, delivered.batches.put)
+    put(waiting, "a")
+    waiting.flush()
+    assert model.begun.get(timeout=SECONDS) == ["a"]
+    put(waiting, "b")
+    waiting.flush()
+    put(waiting, "c")
+    model.open.release(2)
+    assert model.begun.get(timeout=SECONDS) == ["b", "c"], "b waited for no company, but had some"
+    waiting.close()
+
+
+def test_a_flush_of_nothing_starts_nothing(delivered: Delivered) -> None:
+    model = Gated()
+    waiting = BatchQueue(model, 2, delivered.batches.put)
+    waiting.flush()
+    put(waiting, "a")
+    put(waiting, "b")
+    assert model.begun.get(timeout=SECONDS) == ["a", "b"]
+    model.open.release()
+    waiting.close()
+
+
+def one_bad(requests: Sequence[Request]) -> Sequence[Reply]:
+    if any(text_of(request) == "bad" for request in requests):
+        raise ValueError("bad prompt")
+    return Fake().load().answer(requests)
+
+
+def test_of_a_batch_that_fails_each_request_is_answered_alone(delivered: Delivered) -> None:
+    model = Answering(one_bad)
+    waiting = BatchQueue(model, 3, delivered.batches.put)
+    put(waiting, "a", "bad", "c")
+    found = delivered.by_text(3)
+    assert model.sizes == [3, 1, 1, 1]
+    assert isinstance(found["bad"], ValueError)
+    assert all(isinstance(found[text], Scores) for text in "ac")
+    waiting.close()
+
+
+def stopped(requests: Sequence[Request]) -> Sequence[Reply]:
+    raise Stopped("the cap is reached")
+
+
+def test_a_model_that_has_stopped_is_not_asked_again_for_each(delivered: Delivered) -> None:
+    model = Answering(stopped)
+    waiting = BatchQueue(model, 3, delivered.batches.put)
+    put(waiting, *"abc")
+    assert all(isinstance(reply, Stopped) for reply in delivered.by_text(3).values())
+    assert model.sizes == [3]
+    waiting.close()
+
+
+def leave(requests: Sequence[Request]) -> Sequence[Reply]:
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("at_most", [1, 2])
+@pytest.mark.parametrize(
+    ("how", "line"),
+    [
+        (lambda requests: [], "0 replies to 1 requests"),
+        (lambda requests: [*Fake().load().answer(requests), None], "2 replies to 1 requests"),
+        (lambda requests: [None] * len(requests), "NoneType is no reply"),
+        (leave, "SystemExit"),
+    ],
+)
+def test_whatever_a_model_does_every_ask_is_delivered(
+    delivered: Delivered,
+    at_most: int,
+    how: Callable[[Sequence[Request]], Sequence[Reply]],
+    line: str,
+) -> None:
+    waiting = BatchQueue(Answering(how), at_most, delivered.batches.put)
+    put(waiting, "a", "b")
+    for reply in delivered.by_text(2).values():
+        assert isinstance(reply, Exception)
+        assert line in str(reply)
+    waiting.close()
+
+
+@pytest.mark.parametrize("slots", [0, 1, 2], ids=["batches", "one slot", "two slots"])
+def test_closing_delivers_what_is_being_answered_and_drops_the_rest(
+    delivered: Delivered, slots: int
+) -> None:
+    model = Gated()
+    waiting: Queue = (
+        SlotQueue(model, slots, delivered.batches.put)
+        if slots
+        else BatchQueue(model, 1, delivered.batches.put)
+    )
+    put(waiting, *"abcd")
+    under_way = [model.begun.get(timeout=SECONDS) for _ in range(max(1, slots))]
+    closing = threading.Thread(target=waiting.close)
+    closing.start()
+    closing.join(timeout=0.2)
+    assert closing.is_alive(), "it did not wait for what is being answered"
+    model.open.release(4)
+    closing.join(timeout=SECONDS)
+    assert not closing.is_alive()
+    assert {text_of(each.ask.request) for each in delivered.take(len(under_way))} == {
+        text for batch in under_way for text in batch
+    }
+    assert model.begun.empty()
+    assert delivered.batches.empty()
+
+
+def test_an_idle_queue_closes_at_once(delivered: Delivered) -> None:
+    for waiting in (
+        BatchQueue(Gated(), 8, delivered.batches.put),
+        SlotQueue(Gated(), 8, delivered.batches.put),
+    ):
+        waiting.close()
+    assert delivered.batches.empty()
+
+
+def test_as_many_requests_are_under_way_as_the_model_has_slots(delivered: Delivered) -> None:
+    waiting = SlotQueue(Meeting(4), 4, delivered.batches.put)
+    put(waiting, *"abcdefgh")
+    assert all(isinstance(reply, Scores) for reply in delivered.by_text(8).values())
+    waiting.close()
+
+
+def test_no_more_than_the_slots_are_under_way(delivered: Delivered) -> None:
+    model = Gated()
+    waiting = SlotQueue(model, 2, delivered.batches.put)
+    put(waiting, *"abc")
+    assert {model.begun.get(timeout=SECONDS)[0] for _ in range(2)} == {"a", "b"}
+    with pytest.raises(queue.Empty):
+        model.begun.get(timeout=0.05)
+    model.open.release()
+    assert model.begun.get(timeout=SECONDS) == ["c"]
+    model.open.release(2)
+    delivered.take(3)
+    waiting.close()
+
+
+def test_a_request_that_hangs_holds_up_no_other(delivered: Delivered) -> None:
+    go = threading.Event()
+
+    def slow(requests: Sequence[Request]) -> Sequence[Reply]:
+        if text_of(requests[0]) == "slow" and not go.wait(SECONDS):
+            raise ModelError("it was waited for")
+        return Fake().load().answer(requests)
+
+    waiting = SlotQueue(Answering(slow), 2, delivered.batches.put)
+    put(waiting, "slow", *"abcdef")
+    assert set(delivered.by_text(6)) == set("abcdef")
+    go.set()
+    assert isinstance(delivered.by_text(1)["slow"], Scores)
+    waiting.close()
+
+
+def test_the_kind_of_queue_fits_the_model(delivered: Delivered) -> None:
+    for model, kind in ((Late(2), SlotQueue), (Fake().load(), BatchQueue)):
+        waiting = queue_for(model, 4, delivered.batches.put)
+        assert isinstance(waiting, kind)
+        waiting.close()
+
+
+def test_the_seconds_of_a_batch_are_shared_out_by_tokens(delivered: Delivered) -> None:
+    """The fake counts a word as a token: "Answer:" and the others."""
+    waiting = BatchQueue(Fake().load(), 2, delivered.batches.put)
+    put(waiting, "", "b b ")
+    short, long = delivered.take(2)
+    assert long.busy_seconds == pytest.approx(3 * short.busy_seconds)
+    assert long.busy_seconds + short.busy_seconds == pytest.approx(2 * short.seconds)
+    waiting.close()
