@@ -98,12 +98,16 @@ def exchanges(file: Path) -> Iterator[tuple[Request, Reply]]:
 
 
 def _exchange(asked: Mapping[str, Any], static: str) -> tuple[Request, Reply]:
+    """A request and its reply; what has its usual value is not in the log."""
     tokens = asked["tokens"]
     if "branches" not in asked:
         max_tokens, temperature, stop, seed = asked["settings"]
         prompt = _prompt(asked, static, "")
-        written = Generate(prompt, max_tokens, temperature, tuple(stop), seed)
-        return written, Generation(asked["text"], *tokens)
+        n, json_only = asked.get("n", 1), asked.get("json", False)
+        written = Generate(prompt, max_tokens, temperature, tuple(stop), seed, n, json_only)
+        read, wrote = tokens
+        others = tuple(asked.get("others", ()))
+        return written, Generation(asked["text"], read, wrote, others)
     prompts = tuple(_prompt(asked, static, branch) for branch in asked["branches"])
     # JSON has no minus infinity; the log writes null for it.
     logprobs = tuple(
@@ -114,8 +118,8 @@ def _exchange(asked: Mapping[str, Any], static: str) -> tuple[Request, Reply]:
 
 
 def _prompt(asked: Mapping[str, Any], static: str, branch: str) -> Prompt:
-    changing, cue = asked["shared"] + branch, asked["cue"]
+    changing, cue, system = asked["shared"] + branch, asked["cue"], asked.get("system", "")
     if "turns" not in asked:
-        return Prompt(static, changing, cue)
+        return Prompt(static, changing, cue, system)
     turns = tuple((reply, told) for reply, told in asked["turns"])
-    return Dialogue(static, changing, cue, turns=turns)
+    return Dialogue(static, changing, cue, system, turns)

@@ -31,7 +31,9 @@ def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> dict[st
         written = {
             "shared": prompt.changing,
             "settings": [request.max_tokens, request.temperature, request.stop, request.seed],
+            **_unusual(request),
             "text": reply.text,
+            **({"others": reply.others} if reply.others else {}),
             "tokens": [reply.prompt_tokens, reply.tokens],
             "logical_tokens": reply.prompt_tokens + reply.tokens,
         }
@@ -39,8 +41,15 @@ def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> dict[st
         raise TypeError(f"{type(reply).__name__} does not answer {type(request).__name__}")
     name = digest(prompt.static)
     statics[name] = prompt.static
+    system = {"system": prompt.system} if prompt.system else {}
     since = {"turns": prompt.turns} if isinstance(prompt, Dialogue) else {}
-    return {"static": name, "cue": prompt.cue, **since, **written}
+    return {"static": name, "cue": prompt.cue, **system, **since, **written}
+
+
+def _unusual(request: Generate) -> dict[str, Any]:
+    """What is not asked of most requests, and stands only where it is."""
+    several = {"n": request.n} if request.n != 1 else {}
+    return {**several, **({"json": True} if request.json else {})}
 
 
 def _unreported(reply: Scores) -> dict[str, Any]:
