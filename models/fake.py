@@ -19,7 +19,7 @@ class Fake:
     seed: another seed gives another fake, with other opinions.
     texts: what it may say when it is asked to write; the prompt decides which.
 
-    A word counts as a token. A choice may be any word.
+    A word counts as a token. A choice may be any word. What it writes is not held to JSON.
     """
 
     seed: int = 0
@@ -60,15 +60,19 @@ class FakeModel:
         return tuple(math.log(weight / everything) for weight in weights)
 
     def _write(self, request: Generate) -> Generation:
-        seed = request.seed if request.temperature > 0 else 0
-        number = self._number(request.prompt.text, str(seed))
-        words = self.source.texts[int(number * len(self.source.texts))].split()[
-            : request.max_tokens
-        ]
-        text = " ".join(words)
+        samples = [self._sample(request, number) for number in range(request.n)]
+        (text, *others), lengths = zip(*samples, strict=True)
+        return Generation(text, _length(request.prompt), sum(lengths), tuple(others))
+
+    def _sample(self, request: Generate, number: int) -> tuple[str, int]:
+        """The text of one sample, and how many words it took."""
+        luck = [str(request.seed), *([str(number)] if number else [])]
+        drawn = self._number(request.prompt.text, *(luck if request.temperature > 0 else ["0"]))
+        words = self.source.texts[int(drawn * len(self.source.texts))].split()
+        text = " ".join(words[: request.max_tokens])
         for stop in request.stop:
             text = text.partition(stop)[0]
-        return Generation(text, _length(request.prompt), len(words))
+        return text, len(words[: request.max_tokens])
 
     def _number(self, *texts: str) -> float:
         """A number above 0 and below 1 that the seed and the texts settle."""

@@ -78,13 +78,15 @@ class TerminalModel:
         return Scores((row,), (_length(prompt),))
 
     def _write(self, request: Generate) -> Generation:
+        if request.n > 1:
+            raise ModelError(f"a person gives one answer to a question, not {request.n}")
         self._show(request.prompt)
         text = self._line(request.prompt.cue) if request.max_tokens else ""
         return Generation(text, _length(request.prompt), len(text.split()))
 
     def _show(self, prompt: Prompt) -> None:
         """Prints the prompt from the first line on that the one before did not have there."""
-        before, self._read = self._read, (prompt.static + prompt.changing).splitlines()
+        before, self._read = self._read, _told(prompt).splitlines()
         pairs = zip(before, self._read, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         print("\n".join(self._read[known:]), flush=True)
@@ -104,6 +106,10 @@ class TerminalModel:
         if not typed:
             os.kill(os.getpid(), signal.SIGINT)  # to the process: its main thread wakes
             self._gone.wait()
+
+
+def _told(prompt: Prompt) -> str:
+    return prompt.system + prompt.static + prompt.changing
 
 
 def _length(prompt: Prompt) -> int:

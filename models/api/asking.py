@@ -45,21 +45,40 @@ class Again(GauntletError):
     connected: bool = True
 
 
+class Refused(Stopped):
+    """The server turns down a kind of request that it has never answered."""
+
+
 class Asker:
     """Asks one model of one server. Any thread may ask; what one of them or of another process has
     under way, the others wait for."""
 
     def __init__(
-        self, wire: Wire, base_url: str, key: str, ledger: Ledger, timeout: float, patience: float
+        self,
+        wire: Wire,
+        base_url: str,
+        key: str,
+        ledger: Ledger,
+        timeout: float,
+        patience: float,
+        threads: int,
     ) -> None:
         """key: as `key_in` gives it. timeout: seconds for an attempt; patience: for all attempts
-        at one reply."""
+        at one reply. threads: how many ask at a time, each with a connection of its own."""
         self.who = f"model {wire.name!r} at {base_url}"
         self._wire, self._ledger, self._patience = wire, ledger, patience
         self._key = key
         self._client = openai.OpenAI(
-            base_url=base_url, api_key=key or "none", timeout=timeout, max_retries=0
+            base_url=base_url,
+            api_key=key or "none",
+            timeout=timeout,
+            max_retries=0,
+            http_client=openai.DefaultHttpx2Client(
+                limits=httpx2.Limits(max_connections=threads, max_keepalive_connections=threads)
+            ),
         )
+        self._lock = threading.Lock()
+        """Held to change what the threads share: the three that follow."""
         self._answers = 0
         self._shapes: set[frozenset[str]] = set()
         self._hold_until = 0.0
@@ -68,7 +87,8 @@ class Asker:
     def ask(self, key: bytes, body: Body) -> Mapping[str, Any]:
         """The reply, kept in the ledger before it is returned: from there if it is there.
 
-        Raises Stopped where no further request can be expected to do better, else ModelError.
+        Raises Refused for a kind of request that was never answered, Stopped where no further
+        request can be expected to do better, else ModelError.
         """
         deadline, before = time.monotonic() + self._patience, self._answers
         most, wait = self._wire.most(body), FIRST_WAIT
@@ -85,7 +105,7 @@ class Asker:
                 if hopeless or time.monotonic() + pause > deadline:
                     raise self._given_up(failed, self._answers > before) from None
                 self._pause(pause)
-        self._shapes.add(frozenset(body))
+        self._note(body)
         reply: Mapping[str, Any] = json.loads(kept)
         return reply
 
@@ -123,9 +143,14 @@ class Asker:
             (self._ledger.refused if free else self._ledger.lost)(key)
             raise
         self._ledger.keep(key, text, usage(reply) or most)
-        self._answers += 1
-        self._shapes.add(frozenset(body))
+        self._note(body, answers=1)
         return reply
+
+    def _note(self, body: Body, answers: int = 0) -> None:
+        """The server answers requests of this shape; `answers`: and did so just now."""
+        with self._lock:
+            self._answers += answers
+            self._shapes.add(frozenset(body))
 
     def _send(self, key: bytes, body: Body) -> str:
         client: Any = self._client
@@ -178,7 +203,8 @@ class Asker:
         said = self._clean(told) if status is None else f"{status}: {self._clean(told)}"
         if status is None or status >= 500 or status in TRANSIENT:
             if after is not None:
-                self._hold_until = max(self._hold_until, time.monotonic() + after)
+                with self._lock:
+                    self._hold_until = max(self._hold_until, time.monotonic() + after)
             wish = "" if after is None else f", and asks to wait {after:g} s"
             return Again(f"it goes on failing ({said}{wish})", after=after)
         if status in (401, 403):
@@ -187,7 +213,7 @@ class Asker:
         if status == 404:
             return Stopped(f"{self.who}: not found ({said}){self._known()}")
         # A server that has answered such a request before refuses this prompt, not our way to ask.
-        return (ModelError if shape in self._shapes else Stopped)(f"{self.who}: refused ({said})")
+        return (ModelError if shape in self._shapes else Refused)(f"{self.who}: refused ({said})")
 
     def _known(self) -> str:
         """The names of the server's models, where it lists them."""

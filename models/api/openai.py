@@ -10,17 +10,16 @@ import hashlib
 import json
 import math
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from common.errors import ModelError, Stopped
-from models.api.ledger import Ledger, Prices, Spending
-from models.api.wire import SCORE_TEMPERATURE, Body, Endpoint, Limit, Reported, Wire, usage
+from models.api.ledger import Ledger, Prices, Spending, Tokens
+from models.api.wire import SCORE_TEMPERATURE, Body, Endpoint, Heard, Limit, Wire, usage
 from models.base import Generate, Generation, Prompt, Reply, Request, Scores
 
 if TYPE_CHECKING:
@@ -113,7 +112,8 @@ class OpenAI:
         key = key_in(os.environ)
         ledger = self._ledger()
         wire = Wire(self.name, self.endpoint, self.limit)
-        asker = Asker(wire, self.base_url, key, ledger, self.timeout, self.patience)
+        waits = self.timeout, self.patience
+        asker = Asker(wire, self.base_url, key, ledger, *waits, threads=self.in_flight)
         model = Remote(self, wire, asker, ledger)
         try:
             model.answer([PROBE])
@@ -151,41 +151,34 @@ class OpenAI:
             raise ValueError(f"{field} {value:g} of model {self.name!r}: at least {least}")
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What a server said to one prompt of a Score: reported tokens, or drawn texts."""
-
-    said: Reported | tuple[str, ...]
-    tokens: int
-
-    def logprobs(self, choices: Sequence[str]) -> tuple[float, ...]:
-        """Of drawn texts the logarithm of each choice's share; it may stand behind spaces."""
-        if isinstance(self.said, Reported):
-            return self.said.of(choices)
-        drawn = Counter(text.strip() for text in self.said)
-        shares = (drawn[choice] / len(self.said) for choice in choices)
-        return tuple(math.log(share) if share else -math.inf for share in shares)
-
-    @property
-    def ceiling(self) -> float:
-        return self.said.ceiling if isinstance(self.said, Reported) else 0.0
-
-
 class Remote:
-    """Answers requests by asking the server, many at a time; what the ledger holds is not asked."""
+    """Answers requests by asking the server, many at a time; what the ledger holds is not asked.
+
+    Any number of threads may call `answer`; `slots` questions are with the server at a time,
+    whoever asks them.
+    """
 
     def __init__(self, source: OpenAI, wire: Wire, asker: Asker, ledger: Ledger) -> None:
         self._source, self._wire, self._asker, self._ledger = source, wire, asker, ledger
         self._pool = ThreadPoolExecutor(source.in_flight, "api")
         self._stopped: Stopped | None = None
+        self._one_at_a_time = False
+
+    @property
+    def slots(self) -> int:
+        return self._source.in_flight
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         """Raises Stopped where this run can ask no more; all that was asked is taken in first."""
         parts = dict.fromkeys(part for request in requests for part in _parts(request))
-        running = {part: self._pool.submit(self._do, part) for part in parts}
-        wait(running.values())
-        if self._stopped is not None:
-            raise self._stopped
+        try:
+            running = {part: self._pool.submit(self._do, part) for part in parts}
+        except RuntimeError:
+            raise ModelError(f"{self._asker.who}: the run ends") from None
+        failed = [error for error in (one.exception() for one in running.values()) if error]
+        for error in failed:
+            if isinstance(error, Stopped):
+                raise Stopped(str(error))
         done = {part: future.result() for part, future in running.items()}
         return [self._reply(request, done) for request in requests]
 
@@ -198,15 +191,17 @@ class Remote:
         return self._ledger.spending()
 
     def close(self) -> None:
+        """Whoever still waits in `answer` gets a reply that is under way, or a ModelError."""
         self.hang_up()
-        self._pool.shutdown(cancel_futures=True)
+        # What is cancelled in the pool would never wake those who wait for it.
+        self._pool.shutdown()
         self._asker.close()
         self._ledger.close()
 
     def _do(self, part: Prompt | Generate) -> Heard | Generation:
         """One prompt of a Score, or one Generate."""
         if self._stopped is not None:
-            raise self._stopped
+            raise Stopped(str(self._stopped))
         try:
             return self._write(part) if isinstance(part, Generate) else self._hear(part)
         except Stopped as stop:
@@ -214,11 +209,10 @@ class Remote:
             raise
 
     def _write(self, request: Generate) -> Generation:
-        reply = self._ask(self._wire.writing(request))
-        text, counted = self._wire.texts(reply)[0], usage(reply)
+        texts, tokens = self._samples(self._wire.writing(request), request.n)
         for stop in request.stop:  # some servers leave it on
-            text = text.partition(stop)[0]
-        return Generation(text, counted.prompt, counted.written) if counted else _uncounted(text)
+            texts = [text.partition(stop)[0] for text in texts]
+        return Generation(texts[0], tokens.prompt, tokens.written, tuple(texts[1:]))
 
     def _hear(self, prompt: Prompt) -> Heard:
         if self._source.scores == "sampled":
@@ -232,16 +226,35 @@ class Remote:
         return Heard(reported, counted.prompt if counted else 0)
 
     def _draw(self, prompt: Prompt) -> Heard:
-        """As many texts as asked for, also from a server that gives one at a time."""
+        body = self._wire.sampling(prompt, self._source.seed)
+        texts, tokens = self._samples(body, self._source.samples)
+        return Heard(tuple(texts), tokens.prompt)
+
+    def _samples(self, body: Body, count: int) -> tuple[list[str], Tokens]:
+        """As many texts as asked for, also from a server that gives fewer at a time, and the tokens
+        that the server counted: 0 where it does not count."""
         texts: list[str] = []
-        tokens = 0
-        while (left := self._source.samples - len(texts)) > 0:
-            body = self._wire.sampling(prompt, left, self._source.seed + len(texts))
-            reply = self._ask(body)
-            counted = usage(reply)
-            tokens += counted.prompt if counted else 0
+        read = written = 0
+        while len(texts) < count:
+            reply = self._ask_several(body, count - len(texts), len(texts))
+            counted = usage(reply) or Tokens(0, 0)
+            read, written = read + counted.prompt, written + counted.written
             texts += self._wire.texts(reply)
-        return Heard(tuple(texts[: self._source.samples]), tokens)
+        return texts[:count], Tokens(read, written)
+
+    def _ask_several(self, body: Body, count: int, first: int) -> Mapping[str, Any]:
+        """A reply with at least one text, and `count` where the server gives several at a time."""
+        from models.api.asking import Refused
+
+        alone = self._wire.several(body, 1, first)
+        if count == 1 or self._one_at_a_time:
+            return self._ask(alone)
+        try:
+            return self._ask(self._wire.several(body, count, first))
+        except Refused:
+            reply = self._ask(alone)
+        self._one_at_a_time = True  # it was the number that the server does not take
+        return reply
 
     def _ask(self, body: Body) -> Mapping[str, Any]:
         asked = [self._source.base_url, self._source.endpoint, body]
@@ -274,8 +287,3 @@ def _is_address(url: str) -> bool:
         return False
     plain = url.isprintable() and not set(url) & set(" ?#@\\")
     return plain and address.scheme in ("http", "https") and bool(address.hostname)
-
-
-def _uncounted(text: str) -> Generation:
-    """From a server that counts no tokens."""
-    return Generation(text, 0, 0)

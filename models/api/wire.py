@@ -7,6 +7,7 @@ every reply must have.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
@@ -46,13 +47,34 @@ class Reported:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a server said to one prompt of a Score: reported tokens, or drawn texts."""
+
+    said: Reported | tuple[str, ...]
+    tokens: int
+
+    def logprobs(self, choices: Sequence[str]) -> tuple[float, ...]:
+        """Of drawn texts the logarithm of each choice's share; it may stand behind spaces."""
+        if isinstance(self.said, Reported):
+            return self.said.of(choices)
+        drawn = Counter(text.strip() for text in self.said)
+        shares = (drawn[choice] / len(self.said) for choice in choices)
+        return tuple(math.log(share) if share else -math.inf for share in shares)
+
+    @property
+    def ceiling(self) -> float:
+        return self.said.ceiling if isinstance(self.said, Reported) else 0.0
+
+
 @dataclass(frozen=True)
 class Wire:
     """The dialect of one endpoint, for one model of a server.
 
     A prompt is a message of the user, or the raw text of a completion; a dialogue is as many
     messages as were said. The cue stands at the end of the user's messages, because not every
-    server lets a request open the model's turn.
+    server lets a request open the model's turn. A system text is a message of its own, or opens the
+    raw text.
     """
 
     name: str
@@ -66,15 +88,25 @@ class Wire:
             asked = {"logprobs": True, "top_logprobs": top}
         return {**self._opening(prompt, 1), "temperature": SCORE_TEMPERATURE, **asked}
 
-    def sampling(self, prompt: Prompt, count: int, seed: int) -> Body:
-        """Asks for the first token, drawn `count` times."""
-        drawn: Body = {"temperature": SCORE_TEMPERATURE, "n": count, "seed": seed}
-        return {**self._opening(prompt, 1), **drawn}
+    def sampling(self, prompt: Prompt, seed: int) -> Body:
+        """Asks for the first token, drawn."""
+        return {**self._opening(prompt, 1), "temperature": SCORE_TEMPERATURE, "seed": seed}
 
     def writing(self, request: Generate) -> Body:
+        """Asks for the first sample. Only chat knows of JSON."""
         body = self._opening(request.prompt, request.max_tokens)
         body |= {"temperature": request.temperature, "seed": request.seed}
-        return {**body, "stop": list(request.stop)} if request.stop else body
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.json and self.endpoint == "chat":
+            body["response_format"] = {"type": "json_object"}
+        return body
+
+    @staticmethod
+    def several(body: Body, count: int, first: int) -> Body:
+        """The same asked `count` times, as samples `first`, `first + 1` and so on."""
+        further = {**body, "seed": body["seed"] + first}
+        return {**further, "n": count} if count > 1 else further
 
     def most(self, body: Body) -> Tokens:
         """The most tokens that the request can take: a token is at least a byte."""
@@ -110,13 +142,14 @@ class Wire:
         body: Body = {"model": self.name, self._limit_key: max_tokens}
         if self.endpoint == "completions":
             return {**body, "prompt": prompt.text}
+        opening = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages = [
             {"role": "assistant", "content": said}
             if number % 2
             else {"role": "user", "content": said + prompt.cue}
             for number, said in enumerate(prompt.messages)
         ]
-        return {**body, "messages": messages}
+        return {**body, "messages": [*opening, *messages]}
 
     @property
     def _limit_key(self) -> str:

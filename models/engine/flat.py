@@ -96,12 +96,12 @@ class Flat:
     def step(self, tokens: Tensor, places: Tensor, furthest: int, mixing: Mixing) -> Tensor:
         """Logits (rows, vocabulary) in float32 after one more token of several texts, whose
         attention is `mixing`; rows must be whole tiles of answers."""
-        turn = self._rotary.at(places, furthest)
+        rotary = self._rotary.at(places, furthest)
         hidden: Tensor = self._base.embed_tokens(tokens)
         for number, layer in enumerate(self._base.layers):
             inner = layer.input_layernorm(hidden)
-            own = self._keys_values(layer.self_attn, inner, turn, self.tiles.answers)
-            queries = self._queries(layer.self_attn, inner, turn, self.tiles.answers)
+            own = self._keys_values(layer.self_attn, inner, rotary, self.tiles.answers)
+            queries = self._queries(layer.self_attn, inner, rotary, self.tiles.answers)
             mixed = mixing(number, queries, own, layer.self_attn.scaling)
             hidden = _finished(layer, hidden, mixed, self.tiles.answers)
         return self._logits(self._base.norm(hidden))
@@ -112,18 +112,18 @@ class Flat:
     def _read(self, layout: Layout, kept: list[Layer] | None) -> Tensor:
         """The last hidden row of every answer; appends each layer's keys and values to `kept`."""
         hidden: Tensor = self._base.embed_tokens(layout.tokens)
-        turn = self._rotary.at(layout.places, layout.furthest)
+        rotary = self._rotary.at(layout.places, layout.furthest)
         attention, tile = layout.all, self.tiles.rows
         for number, layer in enumerate(self._base.layers):
             inner = layer.input_layernorm(hidden)
-            own = self._keys_values(layer.self_attn, inner, turn, self.tiles.rows)
+            own = self._keys_values(layer.self_attn, inner, rotary, self.tiles.rows)
             if kept is not None:
                 kept.append(own)
             if number == len(self._base.layers) - 1:
                 attention, tile = layout.ends, self.tiles.answers
                 hidden, inner = hidden[layout.answers], inner[layout.answers]
-                turn = turn[0][layout.answers], turn[1][layout.answers]
-            queries = self._queries(layer.self_attn, inner, turn, tile)
+                rotary = rotary[0][layout.answers], rotary[1][layout.answers]
+            queries = self._queries(layer.self_attn, inner, rotary, tile)
             mixed = attention(queries, own, number, layer.self_attn.scaling)
             hidden = _finished(layer, hidden, mixed, tile)
         last: Tensor = self._base.norm(hidden)
@@ -133,21 +133,21 @@ class Flat:
         return torch.cat([self._head(tile).float() for tile in torch.split(hidden, ANSWERS)])
 
     def _keys_values(
-        self, attention: Any, inner: Tensor, turn: tuple[Tensor, Tensor], tile: int | None
+        self, attention: Any, inner: Tensor, rotary: tuple[Tensor, Tensor], tile: int | None
     ) -> Layer:
         keys = _heads(attention, linear(attention.k_proj, inner, tile))
         values = _heads(attention, linear(attention.v_proj, inner, tile))
         if hasattr(attention, "k_norm"):
             keys = attention.k_norm(keys)
-        return apply_rotary_(keys, turn), values
+        return apply_rotary_(keys, rotary), values
 
     def _queries(
-        self, attention: Any, inner: Tensor, turn: tuple[Tensor, Tensor], tile: int | None
+        self, attention: Any, inner: Tensor, rotary: tuple[Tensor, Tensor], tile: int | None
     ) -> Tensor:
         queries = _heads(attention, linear(attention.q_proj, inner, tile))
         if hasattr(attention, "q_norm"):
             queries = attention.q_norm(queries)
-        return apply_rotary_(queries, turn)
+        return apply_rotary_(queries, rotary)
 
 
 def reach(config: Any) -> int:

@@ -1,15 +1,17 @@
 """Free text from a checkpoint: many texts at once, each the same whatever else is asked.
 
-The static part of a prompt is read once and shared with the scorer. Then all texts grow by one
-token a step, in one flat pass; each keeps its keys and values in a cache of memory. A network that
-the flat pass does not know writes one text at a time.
+The static part of a prompt is read once and shared with the scorer, the rest once for all samples
+of it. Then all texts grow by one token a step, in one flat pass; each keeps its keys and values in
+a cache of memory. A network that the flat pass does not know writes one text at a time.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from models.engine.kv_cache import KVCache
 from models.engine.layout import Piece
 from models.engine.memory import state_bytes
 from models.engine.packed import Packed
+from models.engine.sampling import choose, cut_at, stream
 from models.engine.tiles import rounded_up
 from models.engine.tokens import Tokens
 from models.engine.trie import grow, shared_length
@@ -36,9 +39,10 @@ MOST = 256
 
 @dataclass(slots=True)
 class Text:
-    """One request under way; `prompt` in tokens, `written` so far."""
+    """One sample of a request, under way; `prompt` in tokens, `written` so far."""
 
     request: Generate
+    sample: int
     prompt: list[int]
     head: tuple[int, ...]
     rng: np.random.Generator
@@ -49,6 +53,9 @@ class Text:
     def room(self) -> int:
         """Tokens of its keys and values when it is as long as it may get."""
         return len(self.prompt) + self.request.max_tokens
+
+    def begin_again(self) -> None:
+        self.rng, self.written = stream(self.request.seed, self.sample), []
 
 
 class Generator:
@@ -71,10 +78,13 @@ class Generator:
         while together:
             wave, together = self._wave(together)
             self._write_wave(wave)
-        replies = {text.request: text.reply or self._write_one(text) for text in texts}
-        return [replies[request] for request in requests]
+        samples: defaultdict[Generate, list[Generation]] = defaultdict(list)
+        for text in texts:
+            samples[text.request].append(text.reply or self._write_one(text))
+        return [_together(samples[request], request.n) for request in requests]
 
     def _texts(self, requests: Sequence[Generate]) -> list[Text]:
+        """What is to be written: all samples of each request, one of those that must be equal."""
         prompts = self.tokens.encode_all([request.prompt for request in requests])
         limit = self.network.config.max_position_embeddings
         texts = []
@@ -86,8 +96,9 @@ class Generator:
                 )
             head = self.tokens.head(request.prompt)
             shared = min(shared_length(head, prompt), len(prompt) - 1)
-            rng = np.random.default_rng(request.seed)
-            texts.append(Text(request, prompt, tuple(head[:shared]), rng))
+            for sample in range(request.n if request.temperature > 0 else 1):
+                rng = stream(request.seed, sample)
+                texts.append(Text(request, sample, prompt, tuple(head[:shared]), rng))
         return texts
 
     def _fits(self, text: Text) -> bool:
@@ -124,7 +135,7 @@ class Generator:
         LOG.warning("out of memory; %d texts are now written at once", len(wave) // 2)
         for half in (wave[: len(wave) // 2], wave[len(wave) // 2 :]):
             for text in half:
-                text.rng, text.written = np.random.default_rng(text.request.seed), []
+                text.begin_again()
             self._write_wave([text for text in half if text.reply is None])
 
     @torch.inference_mode()
@@ -151,7 +162,10 @@ class Generator:
         assert self._scorer is not None
         cache: KVCache | None = None
         rows: list[Tensor] = []
-        packs = self._packs(wave)
+        # Samples of one prompt stand side by side: it is read once for all of them.
+        same = [list(group) for _, group in groupby(wave, key=lambda text: text.prompt)]
+        copies = {id(group[0]): len(group) for group in same}
+        packs = self._packs([group[0] for group in same])
         widest = max(sum(len(text.prompt) - len(text.head) for text in pack) for pack in packs)
         held = len(wave) * max(text.room for text in wave) * self.bytes
         self._scorer.memory.claim(max(widest, *(len(t.head) for t in wave)), further=held)
@@ -162,11 +176,12 @@ class Generator:
                 [Piece(tree, past) for tree, past in zip(trees, pasts, strict=True)]
             )
             cache = cache or KVCache(states[0], len(wave), max(text.room for text in wave))
-            for past, own in zip(pasts, states, strict=True):
-                cache.add(past, own)
-            rows.append(logits)
+            for text, past, own, row in zip(pack, pasts, states, logits, strict=True):
+                for _ in range(copies[id(text)]):
+                    cache.add(past, own)
+                    rows.append(row)
         assert cache is not None
-        return torch.cat(rows), cache
+        return torch.stack(rows), cache
 
     def _packs(self, wave: Sequence[Text]) -> list[list[Text]]:
         assert self._scorer is not None
@@ -248,18 +263,16 @@ class Generator:
         return text.reply or Generation("", len(text.prompt), 0)
 
 
-def choose(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -> int:
-    """The likeliest token at temperature 0, else one drawn from softmax(logits / temperature)."""
-    if temperature <= 0:
-        return int(logits.argmax())
-    chances = torch.softmax(logits.double() / temperature, dim=-1).cumsum(dim=-1).cpu().numpy()
-    return int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
-
-
-def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:
-    """The text before the first stop string in it, and whether there was one."""
-    found = [place for place in map(text.find, stops) if place >= 0]
-    return (text[: min(found)], True) if found else (text, False)
+def _together(samples: Sequence[Generation], n: int) -> Generation:
+    """The reply of n samples; one alone stands for n equal ones."""
+    every = list(samples) if len(samples) == n else [*samples] * n
+    first, *others = every
+    return Generation(
+        first.text,
+        first.prompt_tokens,
+        sum(sample.tokens for sample in every),
+        tuple(sample.text for sample in others),
+    )
 
 
 def _end_tokens(network: Any, tokens: Tokens) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""Rotary positions: the library's angles, tabled once, turned in few operations."""
+"""Rotary positions: the library's angles, tabled once, applied in few operations."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class RotaryTable:
         return torch.cat([c for c, _ in blocks]), torch.cat([s for _, s in blocks])
 
 
-def apply_rotary_(heads: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
-    """Turns (rows, heads, head size) in place by (cosine, signed sine) of each row's position."""
-    cosine, sine = turn
+def apply_rotary_(heads: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
+    """Rotates (rows, heads, head size) in place by (cosine, signed sine) of each row's position."""
+    cosine, sine = rotary
     swapped = heads.roll(heads.shape[-1] // 2, dims=-1)
     return heads.mul_(cosine).add_(swapped.mul_(sine))

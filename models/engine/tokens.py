@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+
+from jinja2 import TemplateError
 
 from common.errors import ModelError
 from models.base import Prompt
@@ -25,6 +27,9 @@ FRAGMENTS = 100_000
 
 TODAY = "26 Jul 2024"
 """The date that templates which print one are given, so that a prompt is the same every day."""
+
+Message = Mapping[str, str]
+"""A role and a content, as chat templates and OpenAI's protocol have them."""
 
 
 class Tokens:
@@ -44,34 +49,63 @@ class Tokens:
         self._cuts = self._opening is not None and has_local_words(tokenizer)
         self._fragments: dict[str, list[int]] = {}
         self._places: dict[tuple[str, str], int | None] = {}
-        self._heads: dict[str, list[int]] = {}
+        self._heads: dict[tuple[str, str], list[int]] = {}
 
     def text(self, prompt: Prompt) -> str:
         """What is tokenized: the prompt as it is, or wrapped in the chat template."""
         if not self.chat:
             return prompt.text
+        opening = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages = [
             {"role": "assistant", "content": prompt.cue + said}
             if number % 2
             else {"role": "user", "content": said}
             for number, said in enumerate(prompt.messages)
         ]
+        return self.wrapped([*opening, *messages]) + prompt.cue
+
+    def wrapped(self, messages: Sequence[Message], open_turn: bool = False) -> str:
+        """The messages in the chat template, up to where the model is to write; open_turn: it goes
+        on with the last one. A leading system message opens the user's first one where the template
+        does not know that role. Raises jinja2's TemplateError where it refuses the roles."""
+        if messages[0]["role"] == "system" and not self._knows_system:
+            messages = _without_system(messages)
         wrapped = self.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, date_string=TODAY
+            list(messages),
+            tokenize=False,
+            add_generation_prompt=not open_turn,
+            continue_final_message=open_turn,
+            date_string=TODAY,
         )
-        return str(wrapped) + prompt.cue
+        return str(wrapped)
+
+    @cached_property
+    def _knows_system(self) -> bool:
+        """Whether the template takes a system message, and shows what it says."""
+        probe = [{"role": "system", "content": "0"}, {"role": "user", "content": "1"}]
+        other = [{"role": "system", "content": "2"}, {"role": "user", "content": "1"}]
+        try:
+            shown = [
+                self.tokenizer.apply_chat_template(told, tokenize=False, date_string=TODAY)
+                for told in (probe, other)
+            ]
+        except TemplateError:
+            return False
+        return bool(shown[0] != shown[1])
 
     def encode(self, prompt: Prompt) -> list[int]:
         return self._whole(self.text(prompt))
 
     def head(self, prompt: Prompt) -> list[int]:
-        """The tokens of the text with which every prompt of this static part begins."""
-        if prompt.static not in self._heads:
+        """The tokens of the text with which every prompt of this system text and static part
+        begins."""
+        opening = prompt.system, prompt.static
+        if opening not in self._heads:
             if len(self._heads) >= FRAGMENTS:
                 self._heads.clear()
-            probes = [self.text(Prompt(prompt.static, last)) for last in "01"]
-            self._heads[prompt.static] = self._whole(probes[0][: shared_length(*probes)])
-        return self._heads[prompt.static]
+            probes = [self.text(Prompt(prompt.static, last, "", prompt.system)) for last in "01"]
+            self._heads[opening] = self._whole(probes[0][: shared_length(*probes)])
+        return self._heads[opening]
 
     def encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         """The same as `encode` of each."""
@@ -165,6 +199,14 @@ class Tokens:
         for fragment in fragments:
             ids += self._fragments[fragment]
         return ids
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """The system text at the start of the first user message; in one where there is none."""
+    opening, *others = messages
+    first = others[0] if others and others[0]["role"] == "user" else None
+    said = opening["content"] + (first["content"] if first else "")
+    return [{"role": "user", "content": said}, *(others[1:] if first else others)]
 
 
 def has_local_words(tokenizer: Any) -> bool:

@@ -17,8 +17,8 @@ from common.errors import GauntletError
 from models.base import Generate, Generation, Prompt, Reply, Score, Scores
 from models.engine import hub
 from models.engine.files import check_folder, local_folder
-from models.engine.generate import choose, cut_at
 from models.engine.local import Local, load_network
+from models.engine.sampling import choose, cut_at
 from models.engine.tokens import TODAY, Tokens, load_tokens
 from models.server.batches import Batches
 

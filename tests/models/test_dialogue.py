@@ -13,8 +13,8 @@ from models.api.wire import TEMPLATE_TOKENS, Wire
 from models.base import Dialogue, Generate, Generation, Prompt, Score, Scores
 from models.engine.tokens import Tokens
 from models.replay import Replay
+from pipeline.log.exchanges import exchange
 from pipeline.log.trace import trace
-from pipeline.play.match import exchange
 
 TEMPLATE = (
     "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
@@ -22,7 +22,10 @@ TEMPLATE = (
 )
 FIRST = Prompt("Rules.\n\n", "Hand: red 1\n", "Say:")
 TALK = Dialogue(
-    FIRST.static, FIRST.changing, FIRST.cue, ((" red", "\nSure?\n"), (" blue", "\nOh?\n"))
+    FIRST.static,
+    FIRST.changing,
+    FIRST.cue,
+    turns=((" red", "\nSure?\n"), (" blue", "\nOh?\n")),
 )
 
 

@@ -12,7 +12,8 @@ from transformers import AutoModelForCausalLM
 from common.errors import ModelError
 from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
-from models.engine.generate import Generator, choose, cut_at
+from models.engine.generate import Generator
+from models.engine.sampling import choose, cut_at
 from models.engine.tokens import load_tokens
 
 COLOURS = ("red", "green", "blue", "yellow")

@@ -16,7 +16,7 @@ from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
 from models.replay import Replay
 from models.server.serve import POCKET
-from pipeline.play.match import exchange
+from pipeline.log.exchanges import exchange
 from tests.api import KEY, Counting, Opened, Script
 
 pytestmark = pytest.mark.usefixtures("key")

@@ -1,0 +1,148 @@
+"""Several samples of one prompt: each the same whatever else is asked, from every model."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.errors import ModelError
+from models.base import Dialogue, Generate, Generation, Model, Prompt, Reply
+from models.checkpoint import Checkpoint
+from models.engine.local import Local
+from models.engine.sampling import stream
+from models.fake import Fake
+from models.human import TerminalModel
+from models.replay import Replay
+from pipeline.log.exchanges import exchange
+from tests.models.conftest import MakeCheckpoint
+
+PROMPT = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:", "You are brief.\n")
+WARM = Generate(PROMPT, 9, 1.0, seed=4)
+COLD = replace(WARM, temperature=0.0)
+
+
+@pytest.fixture(scope="module", params=["fake", "packed", "portable", "reference"])
+def model(request: pytest.FixtureRequest, make_checkpoint: MakeCheckpoint) -> Model:
+    if request.param == "fake":
+        return Fake(texts=tuple("ABCDEFGHIJ")).load()
+    folder = make_checkpoint("gpt2" if request.param == "portable" else "llama")
+    engine = "reference" if request.param == "reference" else "packed"
+    return Checkpoint(str(folder), engine=engine).load()
+
+
+def written(model: Model, request: Generate) -> Generation:
+    (reply,) = model.answer([request])
+    assert isinstance(reply, Generation)
+    return reply
+
+
+def test_a_sample_is_the_same_whatever_their_number(model: Model) -> None:
+    longest = written(model, replace(WARM, n=4)).texts
+    assert len(set(longest)) > 1
+    for n in (1, 2, 3, 4):
+        assert written(model, replace(WARM, n=n)).texts == longest[:n]
+
+
+def test_the_first_sample_is_what_is_written_alone(model: Model) -> None:
+    alone, several = written(model, WARM), written(model, replace(WARM, n=3))
+    assert (several.text, several.prompt_tokens) == (alone.text, alone.prompt_tokens)
+    assert alone.others == ()
+    assert several.tokens > alone.tokens
+
+
+def test_samples_of_the_likeliest_text_are_equal(model: Model) -> None:
+    alone, several = written(model, COLD), written(model, replace(COLD, n=3))
+    assert several.texts == (alone.text,) * 3
+    assert several.tokens == 3 * alone.tokens
+    assert several.prompt_tokens == alone.prompt_tokens
+
+
+def test_samples_do_not_depend_on_company_or_order(model: Model) -> None:
+    others = [replace(WARM, seed=seed, n=seed, prompt=Prompt("", f"{seed}:")) for seed in (1, 2, 3)]
+    asks = [replace(WARM, n=3), COLD, *others, WARM, replace(COLD, n=2)]
+    together = model.answer(asks)
+    assert [model.answer([ask])[0] for ask in reversed(asks)] == list(together)[::-1]
+
+
+def test_samples_of_one_prompt_read_it_once(
+    checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = Checkpoint(str(checkpoint_folder)).load()
+    assert isinstance(local, Local)
+    engine, read = local._scorer.engine, []  # type: ignore[union-attr]
+    plain = engine.read
+    monkeypatch.setattr(engine, "read", lambda pieces: read.append(len(pieces)) or plain(pieces))
+    several = written(local, replace(WARM, n=5))
+    assert read == [1]
+    assert len(several.texts) == 5
+
+
+def test_samples_survive_a_memory_that_holds_two(
+    checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = Checkpoint(str(checkpoint_folder)).load()
+    assert isinstance(local, Local)
+    expected = written(local, replace(WARM, n=5))
+    room = len(local._writer.tokens.encode(PROMPT)) + WARM.max_tokens
+    monkeypatch.setattr(local._scorer.resident, "limit", 2 * room * local._writer.bytes)
+    assert written(local, replace(WARM, n=5)) == expected
+
+
+@given(st.integers(0, 2**63), st.integers(0, 50), st.integers(1, 50))
+def test_samples_of_all_seeds_have_luck_of_their_own(seed: int, sample: int, further: int) -> None:
+    drawn = stream(seed, sample).random(4)
+    assert (stream(seed, 0).random(4) == np.random.default_rng(seed).random(4)).all()
+    for other in ((seed, sample + further), (seed + further, sample), (seed + (1 << 32), 0)):
+        assert (stream(*other).random(4) != drawn).all()
+
+
+def test_a_person_is_not_asked_for_several_answers() -> None:
+    reading, writing = os.pipe()
+    with pytest.raises(ModelError, match="one answer to a question, not 2") as raised:
+        TerminalModel(reading).answer([Generate(PROMPT, 5, n=2)])
+    assert "\n" not in str(raised.value)
+    os.close(reading)
+    os.close(writing)
+
+
+# The log.
+
+
+def logged(tmp_path: Path, *pairs: tuple[Generate, Reply]) -> Model:
+    """The model that answers from a log of the exchanges."""
+    statics: dict[str, str] = {}
+    asked = [exchange(*pair, statics) for pair in pairs]
+    line = json.dumps({"statics": statics, "decisions": [{"asked": asked}]})
+    (tmp_path / "cell.jsonl").write_text(line + "\n")
+    return Replay(str(tmp_path)).load()
+
+
+def test_a_log_answers_what_is_asked_of_few_requests(tmp_path: Path) -> None:
+    talk = Dialogue("Rules.\n", "Go.\n", ":", "You are brief.\n", (("red", "Sure?\n"),))
+    plain = Generate(Prompt("Rules.\n", "Go.\n", ":"), 5, 0.5, ("\n",), 3)
+    asks = [
+        plain,
+        replace(plain, n=3),
+        replace(plain, json=True),
+        replace(plain, prompt=replace(plain.prompt, system="You are brief.\n")),
+        Generate(talk, 5, n=2, json=True),
+    ]
+    replies = [Generation(str(ask.n), 7, ask.n, ("b", "c")[: ask.n - 1]) for ask in asks]
+    model = logged(tmp_path, *zip(asks, replies, strict=True))
+    assert model.answer(asks) == replies
+    with pytest.raises(ModelError, match="holds no reply"):
+        model.answer([replace(plain, n=2)])
+
+
+def test_what_has_its_usual_value_is_not_in_the_log() -> None:
+    asked = exchange(Generate(Prompt("a\n", "b"), 5), Generation("c", 1, 1), {})
+    assert sorted(asked) == [
+        *("cue", "logical_tokens", "settings", "shared", "static", "text", "tokens")
+    ]

@@ -1,0 +1,172 @@
+"""A system text: in a message of its own where the model has such, else before all other text."""
+
+from __future__ import annotations
+
+import copy
+import os
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from transformers import PreTrainedTokenizerFast
+
+from models.api.wire import Wire
+from models.base import Dialogue, Generate, Prompt, Score, Scores
+from models.checkpoint import Checkpoint
+from models.engine.local import Local
+from models.engine.tokens import Tokens
+from models.fake import Fake
+from models.human import TerminalModel
+from tests.models.conftest import MakeCheckpoint, decision
+
+SYSTEM = "You are a careful player.\nYou like red.\n"
+PROMPT = Prompt("Rules.\n", "Hand: red 1\n", "Answer:", SYSTEM)
+TALK = Dialogue(PROMPT.static, PROMPT.changing, PROMPT.cue, SYSTEM, ((" red", "Sure?\n"),))
+ROLES = (
+    "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+)
+REFUSING = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system here') }}{% endif %}"
+    + ROLES
+)
+SILENT = ROLES.replace("messages %}", "messages if m.role != 'system' %}")
+OPENING = "<s>user\nYou are a careful player.\nYou like red.\nRules.\nHand: red 1</s>\n"
+OWN = "<s>system\nYou are a careful player.\nYou like red.</s>\n<s>user\nRules.\nHand: red 1</s>\n"
+MODES = {"raw": None, "own": ROLES, "opening": REFUSING}
+
+
+def with_template(tokenizer: PreTrainedTokenizerFast, template: str) -> Tokens:
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.chat_template = template
+    return Tokens(tokenizer, "test", chat=True)
+
+
+@pytest.mark.parametrize(
+    ("template", "wrapped"), [(ROLES, OWN), (REFUSING, OPENING), (SILENT, OPENING)]
+)
+def test_a_template_shows_it_as_it_can(
+    template: str, wrapped: str, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    tokens = with_template(tokenizer, template)
+    assert tokens.text(PROMPT) == wrapped + "<s>assistant\nAnswer:"
+    assert tokens.text(TALK) == (
+        wrapped + "<s>assistant\nAnswer: red</s>\n<s>user\nSure?</s>\n<s>assistant\nAnswer:"
+    )
+    assert tokens.text(replace(PROMPT, system="")) == (
+        "<s>user\nRules.\nHand: red 1</s>\n<s>assistant\nAnswer:"
+    )
+
+
+def test_raw_text_begins_with_it(tokenizer: PreTrainedTokenizerFast) -> None:
+    tokens = Tokens(tokenizer, "test", chat=False)
+    assert tokens.text(PROMPT) == SYSTEM + "Rules.\nHand: red 1\nAnswer:"
+    assert tokens.text(TALK).startswith(SYSTEM + "Rules.\n")
+
+
+@pytest.mark.parametrize("template", [None, ROLES, REFUSING])
+def test_it_is_part_of_what_prompts_share(
+    template: str | None, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    tokens = with_template(tokenizer, template) if template else Tokens(tokenizer, "test", False)
+    heads = [tokens.decode(tokens.head(replace(PROMPT, system=s))) for s in (SYSTEM, "", SYSTEM)]
+    assert "You like red." in heads[0]
+    assert heads[0].rstrip("\n").endswith("Rules.")
+    assert heads[0] == heads[2] != heads[1]
+    assert tokens.encode_all([PROMPT, TALK]) == [tokens.encode(PROMPT), tokens.encode(TALK)]
+
+
+def asked() -> list[Score]:
+    rng = random.Random(8)
+    decisions = [decision(rng) for _ in range(9)]
+    systems = (SYSTEM, "", "You like blue.\n")
+    return [
+        Score(
+            tuple(replace(prompt, system=systems[number % 3]) for prompt in one.prompts),
+            one.choices,
+        )
+        for number, one in enumerate(decisions)
+    ]
+
+
+def flat(replies: list[Scores]) -> np.ndarray:
+    return np.array([value for reply in replies for row in reply.logprobs for value in row])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_packed_scorer_stays_exact_and_reads_it_once(
+    mode: str, make_checkpoint: MakeCheckpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_checkpoint("llama", max_position_embeddings=1024)
+    if MODES[mode] is not None:
+        (folder / "chat_template.jinja").write_text(MODES[mode])
+    packed = Checkpoint(str(folder), chat=mode != "raw").load()
+    plain = Checkpoint(str(folder), chat=mode != "raw", engine="reference").load()
+    read = heads_read(packed, monkeypatch)
+    told, exact = packed.answer(asked()), plain.answer(asked())
+    assert np.abs(flat(told) - flat(exact)).max() < 1e-4
+    assert [reply.tokens for reply in told] == [reply.tokens for reply in exact]
+    assert len(read) == 3, "a static part for each system text"
+    assert sum("You like red." in text for text in read) == 1
+
+
+def heads_read(local: Local, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The static parts that are computed from now on, as text."""
+    engine, read = local._scorer.engine, []
+    plain = engine.keys_values
+    decode = local._scorer.tokens.decode
+    monkeypatch.setattr(
+        engine, "keys_values", lambda head: read.append(decode(head)) or plain(head)
+    )
+    return read
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_it_changes_what_a_checkpoint_says(mode: str, make_checkpoint: MakeCheckpoint) -> None:
+    folder = make_checkpoint("llama")
+    if MODES[mode] is not None:
+        (folder / "chat_template.jinja").write_text(MODES[mode])
+    local = Checkpoint(str(folder), chat=mode != "raw").load()
+    asks = [Generate(replace(PROMPT, system=system), 12) for system in (SYSTEM, "")]
+    told, untold = local.answer(asks)
+    assert told.text != untold.text
+    assert told.prompt_tokens > untold.prompt_tokens
+    scored, unscored = local.answer([Score((ask.prompt,), ("A", "B")) for ask in asks])
+    assert scored.logprobs != unscored.logprobs
+
+
+def test_it_changes_what_the_fake_says() -> None:
+    asks = [Score((replace(PROMPT, system=system),), ("A",)) for system in (SYSTEM, "")]
+    told, untold = Fake().load().answer(asks)
+    assert told.logprobs != untold.logprobs
+    assert told.tokens[0] == untold.tokens[0] + 8
+
+
+def test_a_person_reads_it_first(capsys: pytest.CaptureFixture[str]) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"red\nblue\n")
+    model = TerminalModel(reading)
+    model.answer([Generate(PROMPT, 5), Generate(replace(PROMPT, changing="Hand: blue 2\n"), 5)])
+    os.close(reading)
+    os.close(writing)
+    assert capsys.readouterr().out == (
+        SYSTEM + "Rules.\nHand: red 1\nAnswer: Hand: blue 2\nAnswer: "
+    )
+
+
+def test_a_server_gets_it_as_a_message_or_first() -> None:
+    chat = Wire("gpt", "chat", "max_tokens")
+    body = chat.writing(Generate(TALK, 5))
+    assert [message["role"] for message in body["messages"]] == [
+        *("system", "user", "assistant", "user")
+    ]
+    assert body["messages"][0]["content"] == SYSTEM
+    assert "".join(message["content"] for message in body["messages"]) == TALK.text
+    assert chat.scoring(PROMPT, 5)["messages"][0] == {"role": "system", "content": SYSTEM}
+    assert chat.most(body).prompt > len(TALK.text)
+    raw = Wire("gpt", "completions", "max_tokens")
+    assert raw.writing(Generate(TALK, 5))["prompt"] == TALK.text
+    assert TALK.text.startswith(SYSTEM)
+    plain = chat.writing(Generate(replace(PROMPT, system=""), 5))
+    assert [message["role"] for message in plain["messages"]] == ["user"]
