@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from agents.base import Decision, Thinking, Turn
 from games.base import Game
-from games.capabilities import Sampled
+from games.capabilities import nothing_hidden
+from games.playouts import sample
+
+POSITIONS = 100_000
+"""The most positions that are looked at for one answer: 3 seconds of tic-tac-toe, and 50 MB."""
 
 
 @dataclass(frozen=True)
@@ -23,38 +27,77 @@ class Minimax:
     """
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError unless the game has two seats, that move in turn and see all."""
+        """Raises ValueError unless the game has two seats, that move in turn and see all, and is
+        small enough: a first state is searched to the end."""
         name = type(game).__name__
         if game.num_seats != 2:
             raise ValueError(f"minimax plays games of 2 seats; this {name} has {game.num_seats}")
-        if not (isinstance(game, Sampled) and game.perfect_information):
+        if not nothing_hidden(game):
             raise ValueError(
                 f"minimax plays games in which nothing is hidden and seats move in turn; "
                 f"{name} is not one"
             )
+        state = game.deal(np.random.default_rng(0))
+        try:
+            hash(state)
+        except TypeError:
+            raise ValueError(f"minimax keeps states in a table; {name}'s have no hash") from None
+        outcome(game, state)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
-        assert isinstance(turn.game, Sampled), turn.game
-        state = turn.game.sample(turn.observation, rng)
+        game, state = turn.game, sample(turn.game, turn.observation, rng)
         sign = 1 - 2 * turn.observation.seat
-        after = (turn.game.play(state, (action,)) for action in turn.options)
-        scores = tuple(sign * outcome(turn.game, position) for position in after)
+        after = (game.play(state, (action,)) for action in turn.options)
+        scores = tuple(sign * outcome(game, position) for position in after)
         best = [option for option, score in enumerate(scores) if score == max(scores)]
         return Decision(best[int(rng.integers(len(best)))], scores=scores)
         yield
 
 
-@cache
 def outcome(game: Any, state: Any) -> float:
-    """What seat 0 gets from here when both seats play perfectly."""
+    """What seat 0 gets from here when both seats play perfectly.
+
+    Raises ValueError where it takes more than POSITIONS positions to tell, or where lines of play
+    are too long to follow.
+    """
+    known = outcomes(game)
+    if len(known) > POSITIONS:
+        known.clear()
+    try:
+        return _outcome(game, state, known, len(known) + POSITIONS)
+    except (_TooBig, RecursionError):
+        known.clear()
+        raise ValueError(
+            f"minimax searches games of up to {POSITIONS:,} positions, and {type(game).__name__} "
+            "has more; agent=search plays games of any size"
+        ) from None
+
+
+@lru_cache(maxsize=2)
+def outcomes(game: Game[Any]) -> dict[Any, float]:
+    """What `outcome` has found of a game so far: at most twice POSITIONS entries."""
+    return {}
+
+
+class _TooBig(Exception):
+    """The search has looked at all positions that it may."""
+
+
+def _outcome(game: Game[Any], state: Any, known: dict[Any, float], most: int) -> float:
+    """As `outcome`; what is found goes into `known`, which may grow to `most` entries."""
+    if (found := known.get(state)) is not None:
+        return found
     seats = game.to_move(state)
     if not seats:
         return float(game.returns(state)[0])
+    if len(known) >= most:
+        raise _TooBig
     (seat,) = seats
     sign: int = 1 - 2 * seat
     best = -1.0
     for action in game.legal(state, seat):
-        best = max(best, sign * outcome(game, game.play(state, (action,))))
+        best = max(best, sign * _outcome(game, game.play(state, (action,)), known, most))
         if best == 1:  # no return is above 1
             break
+    known[state] = sign * best
     return sign * best

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from agents.base import Decision, Thinking, Turn
 from games.base import Game
-from games.capabilities import Valued
+from games.capabilities import Measure, measures_of
+from games.playouts import lack, policies_of, values
 
 
 @dataclass(frozen=True)
 class Search:
-    """Chooses the option after which the seat that it plays for wins most playouts.
+    """Chooses the option after which the seat that it plays for gets most in the mean.
 
-    playouts: how many an option; the error of a value is at most 0.5 / sqrt(playouts).
-    policy: the scripted player that every seat is taken for in the playouts.
+    playouts: how many an option; the error of a share won is at most 0.5 / sqrt(playouts).
+    policy: the scripted player that every seat is taken for in the playouts, and those that move
+        at the same time as it does.
 
-    It plays for its own win, or for that of the seat that its goal names. Each playout deals
-    afresh what it cannot see, so it knows no more than another player in its seat. Ties go to
-    the option that the game lists first. A decision's scores are the shares of playouts won.
+    It plays for itself, or for the seat that its goal names, and for what the game's matches are
+    judged by: the win, as a rule. Each playout deals afresh what it cannot see, so it knows no
+    more than another player in its seat. Ties go to the option that the game lists first. A
+    decision's scores are the means, as shares of the range where the figure has one.
     """
 
     playouts: int = 100
@@ -33,19 +37,25 @@ class Search:
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the game cannot be played on from what a seat knows."""
-        name = type(game).__name__
-        if not isinstance(game, Valued):
-            raise ValueError(f"{name} has no playouts to search with")
-        if self.policy not in game.policies:
+        name, known = type(game).__name__, policies_of(game)
+        if reason := lack(game, measures_of(game)[0].name):
+            raise ValueError(reason)
+        if self.policy not in known:
             raise ValueError(
-                f"{name} has no scripted policy {self.policy!r}; it has {', '.join(game.policies)}"
+                f"{name} has no scripted policy {self.policy!r}; it has {', '.join(known)}"
             )
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game, seen = turn.game, turn.observation
-        assert isinstance(game, Valued), game
-        measured = seen.seat if turn.goal.helps is None else turn.goal.helps
-        players = (self.policy,) * turn.game.num_seats
-        worth = game.values(seen, measured, players, self.playouts, int(rng.integers(2**63)))
-        return Decision(int(worth.argmax()), scores=tuple(worth.tolist()))
+        benefits = seen.seat if turn.goal.helps is None else turn.goal.helps
+        players = (self.policy,) * game.num_seats
+        measure, seed = measures_of(game)[0], int(rng.integers(2**63))
+        worth = values(game, seen, benefits, players, self.playouts, seed, measure.name)
+        return Decision(int(worth.argmax()), scores=tuple(scaled(worth, measure).tolist()))
         yield
+
+
+def scaled(worth: np.ndarray, measure: Measure) -> np.ndarray:
+    """Figures as shares of their measure's range, from 0 to 1; as they are where it has none."""
+    span = measure.high - measure.low
+    return (worth - measure.low) / span if isfinite(span) else worth

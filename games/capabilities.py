@@ -70,6 +70,11 @@ class Keyed(Protocol):
         ...
 
 
+def nothing_hidden(game: Game[Any]) -> bool:
+    """Whether the game says that nothing is hidden and seats never move at once."""
+    return bool(getattr(game, "perfect_information", False))
+
+
 def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
     """All measures of a game, the one first that its matches are judged by."""
     return (*game.measures, WIN) if isinstance(game, Measured) else (WIN,)
@@ -92,46 +97,74 @@ def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:
 
 @runtime_checkable
 class Scripted(Protocol):
-    """A game that comes with scripted players and can play them against each other fast."""
+    """A game that comes with scripted players beside "random", which every game has.
+
+    Where some of them play for or against another seat, the game also has `aimed(policy, seat, at)
+    -> str`: the name under which it knows `policy` where it sits in `seat` with an eye on seat
+    `at`; `policy` itself where it minds no other seat. Raises ValueError where it needs another
+    seat, and `at` is none.
+    """
 
     policies: Sequence[str]
-    """Names that `probabilities` and `simulate` take; "random" is always among them."""
+    """Names that `probabilities` takes."""
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         """The chance with which the scripted player takes each option; sums to 1."""
         ...
 
-    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        """Plays `games` games between scripted players, one policy a seat.
-
-        Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A
-        shared win counts for each of its seats.
-        """
-        ...
-
-
-@runtime_checkable
-class Aiming(Protocol):
-    """A game some of whose scripted players play for or against another seat."""
-
-    def aimed(self, policy: str, seat: int, at: int | None) -> str:
-        """The name under which `probabilities` and `simulate` know `policy` where it sits in
-        `seat` with an eye on seat `at`; `policy` itself where it minds no other seat.
-
-        Raises ValueError where it needs another seat, and `at` is none.
-        """
-        ...
-
 
 @runtime_checkable
 class Sampled(Protocol[S_co]):
-    """A game whose full states can be guessed from what a seat knows, for players that search."""
+    """A game whose full states can be guessed from what a seat knows.
 
-    perfect_information: ClassVar[bool]
-    """Whether nothing is hidden and seats never move at once, as exact search needs."""
+    One in which nothing is hidden and seats never move at once does without: it has the class
+    attribute `perfect_information = True`, and its observations give the state as `view`.
+    """
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> S_co:
-        """A state that fits the observation; the state itself where nothing is hidden."""
+        """A state that fits the observation: what is hidden is drawn by `rng`."""
+        ...
+
+
+@runtime_checkable
+class Simulated(Protocol):
+    """A game that plays itself from its deals faster than its Game protocol would."""
+
+    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        """As `games.playouts.simulate`, which asks this one: "random" is among the policies."""
+        ...
+
+
+@runtime_checkable
+class PlayedOut(Protocol[S_contra]):
+    """A game that plays itself on after every option faster than its Game protocol would. One
+    seat moves at a time, and there are no open actions."""
+
+    def winners(
+        self, state: S_contra, policies: Sequence[str], playouts: int, seed: int, hidden: bool
+    ) -> np.ndarray:
+        """Who wins after each option of the seat to move, playout by playout.
+
+        policies: what every seat plays afterwards, one a seat. hidden: whether each playout deals
+        afresh what the seat to move cannot see; False plays on from the cards as they lie. Playout
+        i brings the same cards and the same chance after every option: common random numbers,
+        settled by `seed`.
+
+        Returns uint16 of shape (options, playouts): bit s is set where seat s is among the
+        winners; options in the order of `legal`.
+        """
+        ...
+
+    def values(
+        self,
+        observation: Observation,
+        measured: int,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+    ) -> np.ndarray:
+        """The chance that seat `measured` wins after each option, float64 of shape (options,):
+        as `winners` with `hidden`, from what the observing seat knows."""
         ...
 
 
@@ -162,50 +195,6 @@ class Adjustable(Protocol):
 
 
 @runtime_checkable
-class Valued(Protocol):
-    """A game that can say what each option is worth if everybody goes on as a scripted player."""
-
-    policies: Sequence[str]
-
-    def values(
-        self,
-        observation: Observation,
-        measured: int,
-        policies: Sequence[str],
-        playouts: int,
-        seed: int,
-    ) -> np.ndarray:
-        """The chance that seat `measured` wins after each option, float64 of shape (options,).
-
-        Estimated by `playouts` games an option, for what the observing seat knows: each deals
-        afresh what is hidden from it. policies: what every seat plays afterwards, one a seat.
-        """
-        ...
-
-
-@runtime_checkable
-class PlayedOut(Protocol[S_contra]):
-    """A game that can be played on from a full state many times over, after every option."""
-
-    policies: Sequence[str]
-
-    def winners(
-        self, state: S_contra, policies: Sequence[str], playouts: int, seed: int, hidden: bool
-    ) -> np.ndarray:
-        """Who wins after each option of the seat to move, playout by playout.
-
-        state: one in which a single seat is to move. policies: what every seat plays afterwards,
-        one a seat. hidden: whether each playout deals afresh what the seat to move cannot see;
-        False plays on from the cards as they lie. Playout i brings the same cards and the same
-        chance after every option: common random numbers, settled by `seed`.
-
-        Returns uint16 of shape (options, playouts): bit s is set where seat s is among the
-        winners; options in the order of `legal`.
-        """
-        ...
-
-
-@runtime_checkable
 class Advised(Protocol):
     """A game with more to tell a player that thinks twice. Players do without where it has not."""
 
@@ -221,7 +210,11 @@ class Advised(Protocol):
 
 @runtime_checkable
 class Encoded(Protocol):
-    """A game whose decisions can be told in numbers, for players that learn."""
+    """A game whose decisions can be told in numbers, for players that learn.
+
+    One that plays a learner's games faster than its Game protocol would also has `practice(seat,
+    seed) -> Practice`: games of `seat`, all chance in them settled by `seed` and their numbers.
+    """
 
     num_codes: ClassVar[int]
     """Codes, from 0, are what a learner tells apart among the options of all decisions."""
@@ -261,13 +254,4 @@ class Practice(Protocol):
     @property
     def result(self) -> float:
         """What the game that is over brought the seat, as `Game.returns` gives it."""
-        ...
-
-
-@runtime_checkable
-class Practised(Protocol):
-    """An encoded game that plays a learner's games faster than its Game protocol would."""
-
-    def practice(self, seat: int, seed: int) -> Practice:
-        """Games of `seat`, all chance in them settled by `seed` and their numbers."""
         ...

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -28,9 +27,6 @@ class RockPaperScissors:
 
     num_seats: int = 2
     rounds: int = 1
-
-    policies: ClassVar[Sequence[str]] = ("random",)
-    perfect_information: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.num_seats != 2:
@@ -82,12 +78,7 @@ class RockPaperScissors:
         lines = [f"{len(state)} of {self.rounds} rounds played, score {first}:{second}"]
         return "\n".join([*lines, *map(_clause, range(1, self.rounds + 1), state)])
 
-    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        self._check_policies([policy], wanted=1)
-        return (1 / len(observation.options),) * len(observation.options)
-
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        self._check_policies(policies, wanted=self.num_seats)
         hands = np.random.default_rng(seed).integers(len(HANDS), size=(2, games, self.rounds))
         ahead = (hands[0] - hands[1]) % len(HANDS)  # 1: seat 0 wins the round; 2: seat 1 does
         lead = (ahead == 1).sum(axis=1) - (ahead == 2).sum(axis=1)
@@ -133,12 +124,6 @@ class RockPaperScissors:
             "If the other player favours a hand, choose the hand that beats it.",
             "If not, be hard to foresee: choose each hand equally often and in no order.",
         )
-
-    def _check_policies(self, names: Sequence[str], wanted: int) -> None:
-        if list(names) != ["random"] * wanted:
-            raise ValueError(
-                f"rock-paper-scissors needs {wanted} policies, each 'random'; got {list(names)}"
-            )
 
 
 def _clause(number: int, choices: tuple[Action, Action]) -> str:

@@ -40,7 +40,6 @@ class TicTacToe:
     size: int = 3
     win_length: int = 3
 
-    policies: ClassVar[Sequence[str]] = ("random",)
     perfect_information: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -92,7 +91,7 @@ class TicTacToe:
                 for ply, cell in enumerate(state.moves)
             ),
             options=tuple(map(self._name, self.legal(state, seat))),
-            view=state.moves,
+            view=state,
         )
 
     def returns(self, state: State) -> tuple[float, ...]:
@@ -111,14 +110,9 @@ class TicTacToe:
             lines.append(" ".join([f"R{row + 1}".ljust(wide), *marks]).rstrip())
         return "\n".join(lines)
 
-    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        self._check_policies([policy], wanted=1)
-        return (1 / len(observation.options),) * len(observation.options)
-
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         """Random play marks the cells in a random order, and the line that is complete first in
         that order decides the game; so whole orders are drawn and all games are judged at once."""
-        self._check_policies(policies, wanted=self.num_seats)
         cells = np.tile(np.arange(self.size**2), (games, 1))
         ply_of = np.random.default_rng(seed).permuted(cells, axis=1)  # (games, cells)
         never = self.size**2
@@ -130,15 +124,9 @@ class TicTacToe:
         nobody = ended == never
         return np.bincount(np.where(nobody, 2, ended % 2), minlength=3).astype(np.int64)
 
-    def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        """The state itself: nothing is hidden."""
-        moves: tuple[Action, ...] = observation.view
-        first, second = (sum(1 << cell for cell in moves[seat::2]) for seat in range(2))
-        return State((first, second), moves)
-
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
         """The last cells of each seat, and how far its best line has come that is still open."""
-        marked: tuple[Action, ...] = observation.view
+        marked: tuple[Action, ...] = observation.view.moves
         recent = range(max(0, len(marked) - moves), len(marked))
         order = (1 - observation.seat, observation.seat)
         return tuple(
@@ -187,12 +175,6 @@ class TicTacToe:
             f"counted from 1. The first player with {self.win_length} marks in an unbroken line "
             "(along a row, a column or a diagonal) wins. A full grid without such a line is a draw."
         )
-
-    def _check_policies(self, names: Sequence[str], wanted: int) -> None:
-        if list(names) != ["random"] * wanted:
-            raise ValueError(
-                f"tic-tac-toe needs {wanted} policies, each 'random'; got {list(names)}"
-            )
 
 
 @cache

@@ -1,6 +1,7 @@
 """How good each decision of a log was: `python -m pipeline.metrics DIR`.
 
-Reads the log of any game with playouts and writes, in DIR/metrics:
+Reads the log of any game that can be played on from what a seat knows (`games.capabilities`) and
+writes, in DIR/metrics:
 
     metrics.csv      a row a player, source of values, threshold and number of options: ODHR and ADR
     decisions.jsonl  every judged decision: its options, their values, the option taken, its rank
@@ -22,20 +23,21 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
 from matplotlib.figure import Figure
-from msgspec.structs import replace
+from msgspec import structs
 from rich.console import Console
 
 from common.disk import write_atomically
 from common.errors import UserError
 from games.base import Game
 from games.capabilities import PlayedOut, seatings_of
+from games.playouts import lack
 from pipeline.config.read import Node
 from pipeline.judging.judge import Judged, Stand, Work, judge
 from pipeline.judging.metric_rows import (
@@ -62,7 +64,10 @@ from pipeline.tables.views import results_of
 from pipeline.tracking.track import STORE, add_metrics, tracking_uri
 from stats.decisions import Tie
 
-PLAYOUTS = 10_000
+PLAYOUTS, SLOW_PLAYOUTS = 10_000, 200
+"""Playouts an option where nothing else is asked for: in games that play themselves, and where one
+is played by its rules."""
+
 THRESHOLDS = (0.0, 0.15)
 LEAST_PLAYERS = 3
 """Fewer points always lie on a line."""
@@ -72,7 +77,7 @@ LEAST_PLAYERS = 3
 class Options:
     """What a person asked for; the command's options say what each is."""
 
-    playouts: int = PLAYOUTS
+    playouts: int | None = None
     thresholds: tuple[float, ...] = THRESHOLDS
     tie: Tie = "min"
     everybody: bool = False
@@ -81,7 +86,8 @@ class Options:
     launch: Node | None = None
 
     def __post_init__(self) -> None:
-        if min(self.playouts, self.threads) < 1 or self.traces < 0:
+        fewest = self.threads if self.playouts is None else min(self.playouts, self.threads)
+        if fewest < 1 or self.traces < 0:
             raise UserError("playouts and threads are 1 or more, traces 0 or more")
         given = self.thresholds
         if not all(0 <= one <= 1 for one in given) or len(set(given)) < len(given):
@@ -90,16 +96,25 @@ class Options:
 
     @property
     def reading(self) -> Reading:
+        assert self.playouts is not None, "settle the playouts first"
         return Reading(self.playouts, self.thresholds, self.tie, self.traces)
+
+    def settled(self, games: Iterable[Game[Any]]) -> Options:
+        """With playouts that these games can be asked for, where a person did not say."""
+        if self.playouts is not None:
+            return self
+        fast = all(isinstance(game, PlayedOut) for game in games)
+        return replace(self, playouts=PLAYOUTS if fast else SLOW_PLAYOUTS)
 
 
 def measure(folder: Path, asked: Options, out: Console | None = None) -> pd.DataFrame:
     """Judges every cell of an output_dir and writes the files. Returns metrics.csv.
 
     out: where progress is shown; nowhere by default. Raises UserError where there is no log, or
-    a cell's game has no playouts.
+    a cell's game cannot be played on from what a seat knows.
     """
     results = results_of(folder)
+    asked = asked.settled(game_of(folder, result) for result in results)
     seed = Folder(folder).seed
     matches = sum(len(result.outcomes) for result in results)
     with (
@@ -143,16 +158,16 @@ def judge_cell(
     """Judges a cell's matches, by whoever there is to do it: playouts do not hold Python up."""
     about = result.about
     described = Folder(folder).cell(about.key)
-    game = recorded_game(described["identity"]["game"])
-    if not isinstance(game, PlayedOut):
-        raise UserError(f"{about.name}: {about.labels['game']} has no playouts to judge by")
+    game = game_of(folder, result)
+    if reason := lack(game):
+        raise UserError(f"{about.name}: {reason}")
     wanted = {outcome.match for outcome in result.outcomes}
     matches = Folder(folder).matches(about.stem)
     found = {record.match: slim(record) for record in matches if record.match in wanted}
     records = sorted(found.values(), key=lambda record: (record.deal, record.rotation))
     everybody = frozenset(range(game.num_seats))
     players = everybody if asked.everybody else subjects(game, records)
-    work = Work(seed, asked.playouts, players, asked.traces)
+    work = Work(seed, asked.reading.playouts, players, asked.traces)
     judged: list[Judged] = []
     trace: list[Stand] = []
     for own, stands in spread(partial(judge, game, work), records):
@@ -163,6 +178,10 @@ def judge_cell(
     return JudgedCell(about.name, about.key, *who, tuple(records), tuple(judged), tuple(trace))
 
 
+def game_of(folder: Path, result: CellResults) -> Game[Any]:
+    return recorded_game(Folder(folder).cell(result.about.key)["identity"]["game"])
+
+
 def names(described: Mapping[str, Any]) -> tuple[str, ...]:
     """What the cell calls its players; in older logs, which do not tell, their classes."""
     told = described.get("players")
@@ -171,8 +190,8 @@ def names(described: Mapping[str, Any]) -> tuple[str, ...]:
 
 def slim(record: MatchRecord) -> MatchRecord:
     """A record without prompts and replies."""
-    decisions = tuple(replace(one, asked=(), notes={}) for one in record.decisions)
-    return replace(record, statics={}, preparation=(), decisions=decisions)
+    decisions = tuple(structs.replace(one, asked=(), notes={}) for one in record.decisions)
+    return structs.replace(record, statics={}, preparation=(), decisions=decisions)
 
 
 def subjects(game: Game[Any], records: Iterable[MatchRecord]) -> frozenset[int]:
@@ -230,7 +249,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("folder", type=Path, metavar="DIR", help="the output_dir of a sweep")
-    add("--playouts", type=int, default=PLAYOUTS, help="playouts an option (default %(default)s)")
+    add("--playouts", type=int, help=f"playouts an option (default {PLAYOUTS:,}; {SLOW_PLAYOUTS} "
+        "where a game of the log cannot play itself)")  # fmt: skip
     add("--thresholds", type=float, nargs="+", default=THRESHOLDS, metavar="P",
         help="judge decisions whose best and worst option are P or more apart")  # fmt: skip
     add("--tie", choices=get_args(Tie), default="min", help="the rank of equal values")

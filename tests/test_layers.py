@@ -50,7 +50,10 @@ NARROW: dict[str, tuple[str, ...]] = {
     "stats": ("stats",),
     "games": ("common", "games"),
     "models": ("common", "models"),
-    "agents": ("common", "agents", "games.base", "games.capabilities", "models.base"),
+    "agents": (
+        *("common", "agents", "games.base", "games.capabilities", "games.playouts"),
+        "models.base",
+    ),
 }
 """Rooms that see less than all that lies below them."""
 

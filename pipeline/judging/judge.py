@@ -6,19 +6,25 @@ from the true cards, as UNO Arena has it, and once for what the deciding seat se
 cards dealt afresh. That deal is uniform: it leaves out what past moves tell, such as that a player
 who had to draw does not hold what would have fitted (`luck.py` allows for it). All options of a
 decision meet the same cards and the same luck.
+
+What others choose at the same time as the deciding seat is random too, and in none of both known
+to it. An open option that was taken is judged by the words that were said; others by words that
+would do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from common.errors import UserError
-from games.base import Game
-from games.capabilities import PlayedOut, seatings_of
-from pipeline.log.schema import MatchRecord
+from games.base import Action, Game, Open, Said
+from games.capabilities import seatings_of
+from games.playouts import RANDOM, results
+from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.plan.chance import DEAL, JUDGE, stream
 from stats.decisions import won_together
 
@@ -68,63 +74,97 @@ class Work:
     traces: int
 
 
+@dataclass(frozen=True)
+class Choice:
+    """One recorded decision, and the state in which it was made.
+
+    ply: its number among the match's decisions. actions: the seat's legal ones. move: the one made.
+    """
+
+    ply: int
+    state: Any
+    decision: DecisionRecord
+    actions: tuple[Action, ...]
+    move: Action
+
+
 def judge(game: Game[Any], work: Work, record: MatchRecord) -> tuple[list[Judged], list[Stand]]:
     """The match's decisions by the players that are judged; its trace, if it is to be traced.
 
     Raises UserError where the game no longer plays as it was recorded.
     """
-    state = game.deal(stream(work.seed, game, record.deal, DEAL))
     judged, trace = [], []
-    for ply, decision in enumerate(record.decisions):
-        if game.to_move(state) != (decision.seat,):
-            raise _other_game(game)
-        actions = game.legal(state, decision.seat)
-        if len(actions) != len(decision.options):
-            raise _other_game(game)
-        player = seatings_of(game)[record.rotation][decision.seat]
-        traced = record.deal < work.traces
-        asked = player in work.players and len(set(actions)) > 1
+    seating = seatings_of(game)[record.rotation]
+    traced = record.deal < work.traces
+    for choice in choices(game, work.seed, record):
+        player = seating[choice.decision.seat]
+        asked = player in work.players and len(set(choice.actions)) > 1
         if asked or traced:
-            one, stand = _judged(game, state, actions, record, ply, work)
+            one, stand = _judged(game, record, choice, player, work)
             judged += [one] if asked else []
             trace += [stand] if traced else []
-        state = game.play(state, (actions[decision.chosen],))
-    if list(game.returns(state)) != list(record.returns):
-        raise _other_game(game)
     return judged, trace
 
 
+def choices(game: Game[Any], seed: int, record: MatchRecord) -> Iterator[Choice]:
+    """A match's decisions in order, as the rules play it again; those of seats that move together
+    are made in one state. Raises UserError where the rules play otherwise than was recorded."""
+    state = game.deal(stream(seed, game, record.deal, DEAL))
+    decisions: Sequence[DecisionRecord] = record.decisions
+    ply = 0
+    while seats := game.to_move(state):
+        made = decisions[ply : ply + len(seats)]
+        if tuple(one.seat for one in made) != seats:
+            raise _other_game(game)
+        together = [_choice(game, number, state, one) for number, one in enumerate(made, start=ply)]
+        yield from together
+        state = game.play(state, [choice.move for choice in together])
+        ply += len(seats)
+    if ply < len(decisions) or list(game.returns(state)) != list(record.returns):
+        raise _other_game(game)
+
+
+def _choice(game: Game[Any], ply: int, state: Any, decision: DecisionRecord) -> Choice:
+    actions = game.legal(state, decision.seat)
+    if len(actions) != len(decision.options):
+        raise _other_game(game)
+    taken = actions[decision.chosen]
+    move = Said(taken, decision.text) if isinstance(taken, Open) else taken
+    return Choice(ply, state, decision, actions, move)
+
+
 def _judged(
-    game: Game[Any],
-    state: Any,
-    actions: tuple[int, ...],
-    record: MatchRecord,
-    ply: int,
-    work: Work,
+    game: Game[Any], record: MatchRecord, choice: Choice, player: int, work: Work
 ) -> tuple[Judged, Stand]:
-    assert isinstance(game, PlayedOut), game
-    decision = record.decisions[ply]
+    decision, actions = choice.decision, choice.actions
     seat, chosen = decision.seat, decision.chosen
     kept = [at for at, action in enumerate(actions) if actions.index(action) == at]
-    luck = int(stream(work.seed, game, record.deal, JUDGE, ply).integers(2**62))
-    random = ("random",) * game.num_seats
-    true, seen = (
-        game.winners(state, random, work.playouts, luck, hidden)[kept] for hidden in (False, True)
-    )
+    true, seen = (_results(game, record, choice, work, hidden)[kept] for hidden in (False, True))
     taken = kept.index(actions.index(actions[chosen]))
     options = tuple(decision.options[at] for at in kept)
-    place = (record.match, record.deal, ply, seat)
+    place = (record.match, record.deal, choice.ply, seat)
     one = Judged(
         *place,
-        player=seatings_of(game)[record.rotation][seat],
+        player=player,
         options=options,
         chosen=taken,
         fallback=decision.fallback,
-        true=won_together(true >> seat & 1),
-        seen=won_together(seen >> seat & 1),
+        true=won_together(true[:, :, seat]),
+        seen=won_together(seen[:, :, seat]),
     )
-    after = tuple(float((true[taken] >> s & 1).mean()) for s in range(game.num_seats))
-    return one, Stand(*place, options[taken], after, float((seen[taken] >> seat & 1).mean()))
+    after = tuple(true[taken].mean(axis=0).tolist())
+    return one, Stand(*place, options[taken], after, float(seen[taken, :, seat].mean()))
+
+
+def _results(
+    game: Game[Any], record: MatchRecord, choice: Choice, work: Work, hidden: bool
+) -> np.ndarray:
+    """Who wins after each option, of shape (options, playouts, seats)."""
+    luck = int(stream(work.seed, game, record.deal, JUDGE, choice.ply).integers(2**62))
+    random = (RANDOM,) * game.num_seats
+    seat, chosen = choice.decision.seat, choice.decision.chosen
+    said = {choice.actions.index(choice.actions[chosen]): choice.move}
+    return results(game, choice.state, seat, random, work.playouts, luck, hidden, said=said)
 
 
 def _other_game(game: Game[Any]) -> UserError:

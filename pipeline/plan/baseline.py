@@ -3,62 +3,97 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from agents.base import Agent
 from agents.random import Random
 from agents.rule import Rule
 from common.errors import UserError, nearest
 from games.base import Game
-from games.capabilities import Aiming, Scripted
+from games.capabilities import WIN, Simulated, measured, measures_of
+from games.playouts import aimed, played, policies_of, simulate
 from pipeline.plan.cells import Cell
 
 GAMES = 1_000_000
-"""How many games measure a baseline: seconds in a compiled game, an error of .0005."""
+"""How many games measure a baseline: seconds in a game that plays itself, an error of .0005."""
+
+ERROR = 0.005
+"""The standard error at which other games have been played often enough, in shares of the range
+of what is measured; of one without a range, in shares of twice its standard deviation."""
+
+LEAST, BATCH = 2_000, 100
+"""Deals that are played at the least, and between two looks at the error."""
+
+PLIES = 500_000
+"""Plies after which no further batch is played: some ten seconds of tic-tac-toe."""
+
+SECONDS = 60.0
+"""As PLIES, for games whose plies are slow. How many deals it takes is then the machine's."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """The measured seat's wins with `policy` in the subject's place."""
+    """The measured seats' results with `policy` in the subject's place.
+
+    wins, games: counted over deals, rotations and measured players. mean, deviation: of what the
+    cell measures, the mean and its standard error by deal; None where the games were only counted.
+    """
 
     policy: str
     wins: int
     games: int
+    mean: float | None = None
+    deviation: float | None = None
 
     @property
     def rate(self) -> float:
-        return self.wins / self.games
+        """The mean of what the cell measures: of wins, the win rate."""
+        return self.wins / self.games if self.mean is None else self.mean
 
     @property
     def error(self) -> float:
         """Standard error of the rate."""
+        if self.deviation is not None:
+            return self.deviation
         return math.sqrt(self.rate * (1 - self.rate) / self.games)
 
 
-def measure(cell: Cell, seed: int) -> Baseline | None:
-    """The cell's baseline, or None where the game or another player cannot be simulated.
+Table = tuple[tuple[str, ...], tuple[int, ...]]
+"""Who plays in a rotation: a policy a seat, and the seats whose results count."""
 
-    In a rotated cell the baseline is the mean over the rotations, as the cell's own win rate is.
-    Raises UserError for a policy that the game does not have.
+
+def measure(cell: Cell, seed: int) -> Baseline | None:
+    """The cell's baseline, or None where there is to be none, or another player is no policy.
+
+    In a rotated cell the baseline is the mean over the rotations, as the cell's own results are.
+    Raises UserError for a policy that the game does not have, and for a game without an end.
     """
-    if cell.baseline is None or not isinstance(cell.game, Scripted):
+    if cell.baseline is None:
         return None
-    if cell.baseline not in cell.game.policies:
-        known = nearest(cell.baseline, cell.game.policies)
-        raise UserError(f"baseline={cell.baseline} is not a scripted player of this game{known}")
+    known = policies_of(cell.game)
+    if cell.baseline not in known:
+        hint = nearest(cell.baseline, known)
+        raise UserError(f"baseline={cell.baseline} is not a scripted player of this game{hint}")
     policies = with_reference(cell)
     if any(policy is None for policy in policies):
         return None
-    games = GAMES // len(cell.rotations)
-    wins = 0
-    for rotation, seating in enumerate(cell.seatings):
-        seated = tuple(str(policies[player]) for player in seating)
-        counts = _simulated(cell.game, seated, games, seed)
-        wins += sum(counts[seat] for seat in cell.seats_of(cell.measured, rotation))
-    return Baseline(cell.baseline, wins, games * len(cell.rotations) * len(cell.measured))
+    tables = tuple(
+        (
+            tuple(str(policies[player]) for player in seating),
+            cell.seats_of(cell.measured, rotation),
+        )
+        for rotation, seating in enumerate(cell.seatings)
+    )
+    game: Any = cell.game  # frozen, and so fit for a cache
+    if cell.measure == WIN.name and isinstance(game, Simulated):
+        return _counted(cell.baseline, game, tables, seed)
+    return _played(cell.baseline, game, tables, cell.measure, seed)
 
 
 def scripted(cell: Cell) -> list[str | None]:
@@ -71,19 +106,72 @@ def with_reference(cell: Cell) -> list[str | None]:
     policies = scripted(cell)
     for subject in cell.subjects:
         policies[subject] = cell.baseline
-        if cell.baseline is not None and isinstance(cell.game, Aiming):
+        if cell.baseline is not None:
             try:
                 at = cell.players[subject].helps
-                policies[subject] = cell.game.aimed(cell.baseline, subject, at)
+                policies[subject] = aimed(cell.game, cell.baseline, subject, at)
             except ValueError as error:
                 raise UserError(f"baseline={cell.baseline}: {error}") from error
     return policies
 
 
+def _counted(policy: str, game: Any, tables: Sequence[Table], seed: int) -> Baseline:
+    """Of GAMES games that the game plays itself."""
+    games = GAMES // len(tables)
+    counts = [_simulated(game, policies, games, seed) for policies, _ in tables]
+    wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
+    return Baseline(policy, wins, games * sum(len(seats) for _, seats in tables))
+
+
 @lru_cache
 def _simulated(game: Game[Any], policies: Sequence[str], games: int, seed: int) -> tuple[int, ...]:
-    assert isinstance(game, Scripted)
-    return tuple(int(count) for count in game.simulate(policies, games, seed))
+    return tuple(int(count) for count in simulate(game, policies, games, seed))
+
+
+@lru_cache
+def _played(
+    policy: str, game: Game[Any], tables: Sequence[Table], name: str, seed: int
+) -> Baseline:
+    """Of as many deals as make the error small, each played in every rotation."""
+    (figure,) = (one for one in measures_of(game) if one.name == name)
+    deals: list[tuple[float, float]] = []
+    plies, until = 0, time.monotonic() + SECONDS
+    while not _enough(deals, figure.high - figure.low):
+        if plies >= PLIES or time.monotonic() > until:
+            break
+        for deal in range(len(deals), len(deals) + BATCH):
+            won, got, took = _dealt(game, tables, name, seed, deal)
+            deals.append((won, got))
+            plies += took
+    each = sum(len(seats) for _, seats in tables)
+    wins, mean = np.mean(deals, axis=0).tolist()
+    return Baseline(policy, round(wins * each * len(deals)), each * len(deals), mean, _error(deals))
+
+
+def _dealt(
+    game: Game[Any], tables: Sequence[Table], name: str, seed: int, deal: int
+) -> tuple[float, float, int]:
+    """One deal in every rotation: the mean of wins and of the measure, and how many plies."""
+    wins, got, plies = [], [], 0
+    for policies, seats in tables:
+        last, took = played(game, policies, seed, deal)
+        found = measured(game, last)
+        wins += [found[WIN.name][seat] for seat in seats]
+        got += [found[name][seat] for seat in seats]
+        plies += took
+    return float(np.mean(wins)), float(np.mean(got)), plies
+
+
+def _enough(deals: Sequence[tuple[float, float]], span: float) -> bool:
+    if len(deals) < LEAST:
+        return False
+    spread = span if math.isfinite(span) else 2 * float(np.std([got for _, got in deals]))
+    return _error(deals) <= ERROR * spread
+
+
+def _error(deals: Sequence[tuple[float, float]]) -> float:
+    """Standard error of the mean of the measure."""
+    return float(np.std([got for _, got in deals], ddof=1) / math.sqrt(len(deals)))
 
 
 def _policy(agent: Agent) -> str | None:

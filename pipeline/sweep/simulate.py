@@ -1,8 +1,9 @@
 """Cells of scripted players, counted instead of played: `simulate=true`.
 
-The compiled game plays a hundred thousand games between its own scripted players in a second or
-so. Nothing is written down but who won, so there is no record, no pair and no replay, and the
-rows say `simulated`. What takes the same seed is the same again.
+A compiled game plays a hundred thousand games between its own scripted players in a second or so;
+any other takes about as long as its rules do. Nothing is written down but who won, so there is no
+record, no pair and no replay, and the rows say `simulated`. What takes the same seed is the same
+again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.capabilities import Scripted
+from games.capabilities import WIN
+from games.playouts import simulate
 from pipeline.config.read import SweepConfig
 from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcomes
@@ -66,7 +68,8 @@ def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
 def wins_by_seat(cell: Cell, games: int, seed: int) -> np.ndarray:
     """How many of `games` each seat wins, and nobody; not the games that measured a baseline.
 
-    Raises UserError where the cell is rotated or a player is not one of the game's own.
+    Raises UserError where the cell is rotated, measures more than wins, or a player is not
+    one of the game's own.
     """
     players = scripted(cell)
     if cell.rotate:
@@ -74,13 +77,15 @@ def wins_by_seat(cell: Cell, games: int, seed: int) -> np.ndarray:
             "simulate=true shows every seat by itself; leave rotate=true to played matches"
         )
     policies = [policy for policy in players if policy is not None]
-    if not isinstance(cell.game, Scripted) or len(policies) < len(players):
+    if len(policies) < len(players):
         names = ", ".join(player.name for player in cell.players)
         raise UserError(
-            "simulate=true needs a compiled game and its scripted players in every seat; "
+            "simulate=true needs a scripted player of the game in every seat; "
             f"{cell.labels['game']} with the players {names} has to be played"
         )
-    return cell.game.simulate(policies, games, int(digest([seed, "simulated"]), 16) >> 1)
+    if cell.measure != WIN.name:
+        raise UserError(f"simulate=true counts wins; measure={cell.measure} has to be played")
+    return simulate(cell.game, policies, games, int(digest([seed, "simulated"]), 16) >> 1)
 
 
 def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) -> pd.DataFrame:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from agents.dqn.network import Network
 from games.base import Game
-from games.capabilities import Encoded, Practice, Practised
+from games.capabilities import Encoded, Practice
 
 
 def practice(game: Game[Any], seat: int, seed: int) -> Practice:
     """The game's own fast practice, or one by its rules alone."""
-    if isinstance(game, Practised):
-        return game.practice(seat, seed)
-    return ByTheRules(game, seat, seed)
+    own = getattr(game, "practice", None)
+    made: Practice = (own or partial(ByTheRules, game))(seat, seed)
+    return made
 
 
 class ByTheRules:

@@ -51,7 +51,6 @@ class UnoArena:
     num_seats: int = 2
 
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
-    perfect_information: ClassVar[bool] = False
     num_codes: ClassVar[int] = encode.NUM_CODES
 
     def __post_init__(self) -> None:

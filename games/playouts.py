@@ -1,0 +1,241 @@
+"""Any game played on by scripted players: in its own fast way where it has one, else by its rules.
+
+Every game has the player "random", which takes each option alike. What a game lacks to be played
+on from what a seat knows, `lack` says. All chance is settled by a seed and the number of the game
+or playout: playout i brings the same deal and the same chance after every option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from common.errors import UserError
+from games.base import Action, Game, Observation, Open, Said
+from games.capabilities import (
+    WIN,
+    PlayedOut,
+    Sampled,
+    Scripted,
+    Simulated,
+    measured,
+    nothing_hidden,
+)
+
+RANDOM = "random"
+
+LONGEST = 10_000
+"""Plies after which a game that goes on is taken for one that never ends."""
+
+DEAL, MOVES, HIDDEN, WORDS = range(4)
+"""What a random stream is for."""
+
+Rng = np.random.Generator
+
+
+def policies_of(game: Game[Any]) -> tuple[str, ...]:
+    """The names of the game's scripted players; "random" is always among them."""
+    own = tuple(game.policies) if isinstance(game, Scripted) else ()
+    return own if RANDOM in own else (RANDOM, *own)
+
+
+def aimed(game: Game[Any], policy: str, seat: int, at: int | None) -> str:
+    """The name of `policy` where it sits in `seat` with an eye on seat `at`.
+
+    Raises ValueError where it needs another seat to look at, and `at` is none.
+    """
+    own = getattr(game, "aimed", None)
+    return policy if own is None else str(own(policy, seat, at))
+
+
+def probabilities(game: Game[Any], policy: str, observation: Observation) -> tuple[float, ...]:
+    """The chance with which a scripted player takes each option; sums to 1.
+
+    Raises ValueError for a policy that the game does not have.
+    """
+    if isinstance(game, Scripted) and policy != RANDOM:
+        return game.probabilities(policy, observation)
+    _check(game, (policy,))
+    return (1 / len(observation.options),) * len(observation.options)
+
+
+def simulate(game: Game[Any], policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+    """Plays `games` games between scripted players, one policy a seat.
+
+    Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A shared
+    win counts for each of its seats. Raises ValueError unless there is a known policy a seat.
+    """
+    _check(game, policies, game.num_seats)
+    if isinstance(game, Simulated):
+        return game.simulate(policies, games, seed)
+    counts = np.zeros(game.num_seats + 1, np.int64)
+    for number in range(games):
+        last, _ = played(game, policies, seed, number)
+        wins = measured(game, last)[WIN.name]
+        counts += np.array([*wins, not any(wins)], np.int64)
+    return counts
+
+
+def played(game: Game[Any], policies: Sequence[str], seed: int, number: int) -> tuple[Any, int]:
+    """The game of this number, by its rules: its final state, and its plies."""
+    start = game.deal(_stream(seed, DEAL, number))
+    return play_on(game, start, policies, _stream(seed, MOVES, number))
+
+
+def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> tuple[Any, int]:
+    """Plays `state` to its end: the final state, and how many plies it took.
+
+    Raises UserError where there is no end.
+    """
+    for plies in range(LONGEST + 1):
+        seats = game.to_move(state)
+        if not seats:
+            return state, plies
+        state = game.play(state, [_move(game, state, seat, policies[seat], rng) for seat in seats])
+    raise UserError(
+        f"{type(game).__name__} is not over after {LONGEST:,} plies between scripted players: "
+        "a game has to end, for instance with nobody as winner after so many plies"
+    )
+
+
+def lack(game: Game[Any], measure: str = WIN.name) -> str:
+    """Why the game cannot be played on from what a seat knows, in words; "" where it can."""
+    if nothing_hidden(game) or isinstance(game, Sampled) or _fast(game, measure):
+        return ""
+    return (
+        f"{type(game).__name__} cannot be played on from what a seat knows: it has no `sample`, "
+        "nor `perfect_information = True` where nothing is hidden"
+    )
+
+
+def sample(game: Game[Any], observation: Observation, rng: Rng) -> Any:
+    """A state that fits what a seat knows. Raises UserError where the game lacks a way."""
+    if isinstance(game, Sampled):
+        return game.sample(observation, rng)
+    if not nothing_hidden(game):
+        raise UserError(lack(game) or f"{type(game).__name__} has no `sample`")
+    return observation.view
+
+
+def results(
+    game: Game[Any],
+    state: Any,
+    seat: int,
+    policies: Sequence[str],
+    playouts: int,
+    seed: int,
+    hidden: bool,
+    measure: str = WIN.name,
+    said: Mapping[int, Action] | None = None,
+) -> np.ndarray:
+    """What every seat gets after each option of `seat`, playout by playout.
+
+    policies: what every seat plays, one a seat, and what others do that move together with `seat`.
+    hidden: whether each playout deals afresh what `seat` cannot see; False plays on from the state
+    as it is. measure: the name of what is got. said: moves in place of some open options, by their
+    index; the others take an example of the words that they want.
+
+    Returns float64 of shape (options, playouts, seats), options in the order of `legal`. Raises
+    ValueError for unknown policies, UserError where `lack` has a reason and `hidden` is asked for.
+    """
+    _check(game, policies, game.num_seats)
+    if isinstance(game, PlayedOut) and _fast(game, measure):
+        won = game.winners(state, policies, playouts, seed, hidden)[..., None]
+        return np.asarray((won >> np.arange(game.num_seats) & 1).astype(float))
+    if not hidden:
+        return _after(game, lambda rng: state, seat, policies, playouts, seed, measure, said)
+    seen = game.observe(state, seat)
+    return _after(
+        game, lambda rng: sample(game, seen, rng), seat, policies, playouts, seed, measure, said
+    )
+
+
+def values(
+    game: Game[Any],
+    observation: Observation,
+    benefits: int,
+    policies: Sequence[str],
+    playouts: int,
+    seed: int,
+    measure: str = WIN.name,
+) -> np.ndarray:
+    """What seat `benefits` gets in the mean after each option, float64 of shape (options,).
+
+    Estimated by `playouts` games an option, for what the observing seat knows: as `results` with
+    `hidden`, and raises as it does.
+    """
+    _check(game, policies, game.num_seats)
+    if isinstance(game, PlayedOut) and _fast(game, measure):
+        return game.values(observation, benefits, policies, playouts, seed)
+    seat = observation.seat
+    found = _after(
+        game, lambda rng: sample(game, observation, rng), seat, policies, playouts, seed, measure
+    )
+    return np.asarray(found[:, :, benefits].mean(axis=1))
+
+
+def _after(
+    game: Game[Any],
+    world: Callable[[Rng], Any],
+    seat: int,
+    policies: Sequence[str],
+    playouts: int,
+    seed: int,
+    measure: str,
+    said: Mapping[int, Action] | None = None,
+) -> np.ndarray:
+    """As `results`, by the rules; each playout starts in a `world` of its own."""
+    found = []
+    for playout in range(playouts):
+        start = world(_stream(seed, HIDDEN, playout))
+        options = dict(enumerate(game.legal(start, seat))) | dict(said or {})
+        got = []
+        for option in options.values():
+            rng = _stream(seed, MOVES, playout)
+            move = _worded(option, _stream(seed, WORDS, playout))
+            others = [
+                move if mover == seat else _move(game, start, mover, policies[mover], rng)
+                for mover in game.to_move(start)
+            ]
+            last, _ = play_on(game, game.play(start, others), policies, rng)
+            got.append(measured(game, last)[measure])
+        found.append(np.array(got, float))
+    return np.stack(found, axis=1)
+
+
+def _move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
+    """What a scripted player does. "random" need not look: an observation takes its time."""
+    options = game.legal(state, seat)
+    if len(options) == 1 or policy == RANDOM:
+        return _worded(options[int(rng.random() * len(options))], rng)
+    chances = probabilities(game, policy, game.observe(state, seat))
+    passed = np.cumsum(chances) <= rng.random()
+    return _worded(options[min(int(passed.sum()), len(options) - 1)], rng)
+
+
+def _worded(option: Action, rng: Rng) -> Action:
+    """The option, with words that would do where it wants words."""
+    if not isinstance(option, Open):
+        return option
+    examples = option.text.examples
+    return Said(option, examples[int(rng.random() * len(examples))])
+
+
+def _fast(game: Game[Any], measure: str) -> bool:
+    return isinstance(game, PlayedOut) and measure == WIN.name
+
+
+def _check(game: Game[Any], policies: Sequence[str], wanted: int = 1) -> None:
+    """Raises ValueError unless there are `wanted` policies that the game may know."""
+    name = type(game).__name__
+    if len(policies) != wanted:
+        raise ValueError(f"{wanted} seats of {name} need as many policies, got {len(policies)}")
+    unknown = set(policies) - {RANDOM}
+    if unknown and not isinstance(game, Scripted):
+        raise ValueError(f"{name} has the policy {RANDOM!r} alone, not {min(unknown)!r}")
+
+
+def _stream(seed: int, purpose: int, number: int) -> Rng:
+    return np.random.default_rng((seed, purpose, number))
