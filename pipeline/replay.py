@@ -21,7 +21,7 @@ from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.base import Game
+from games.base import Action, Game, Said
 from games.capabilities import seatings_of
 from pipeline.log.recorded import player_name, recorded_cell, recorded_game
 from pipeline.log.records import read_records
@@ -40,10 +40,13 @@ class ReplayedTurn:
     forced: bool
     status: str
     fallback: bool
+    text: str
 
     @property
     def move(self) -> str:
-        return self.trace.options[self.trace.chosen]
+        """The option, and the words that went with it."""
+        option = self.trace.options[self.trace.chosen]
+        return f"{option}: {self.text}" if self.text else option
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ def _plies(
         taken = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
         turns = tuple(_turn(decision, record["statics"], players[s]) for s, decision in taken)
         plies.append(Ply(len(plies), game.show(state), turns))
-        moves = [game.legal(state, seat)[decision["chosen"]] for seat, decision in taken]
+        moves = [_move(game.legal(state, seat), decision) for seat, decision in taken]
         state = game.play(state, moves)
     return tuple(plies), game.show(state)
 
@@ -139,6 +142,11 @@ def _checked(
     return decision
 
 
+def _move(legal: Sequence[Action], decision: Mapping[str, Any]) -> Action:
+    option = legal[decision["chosen"]]
+    return Said(option, decision["text"]) if "text" in decision else option
+
+
 def _turn(decision: Mapping[str, Any], statics: Mapping[str, str], player: str) -> ReplayedTurn:
     return ReplayedTurn(
         seat=decision["seat"],
@@ -147,6 +155,7 @@ def _turn(decision: Mapping[str, Any], statics: Mapping[str, str], player: str) 
         forced=decision["forced"],
         status=decision["status"],
         fallback=decision["fallback"],
+        text=decision.get("text", ""),
     )
 
 
