@@ -9,15 +9,30 @@ import numpy as np
 
 from agents.base import Answer, Decision, Question, Thinking, Turn
 from agents.prompting.base import role_and_rules, situation
-from models.base import Generate, Prompt, Score, Scores
+from agents.prompting.words import Wording, choice, with_words, without_words
+from games.base import Open, TextSpec
+from models.base import Generate, Generation, Prompt, Score, Scores
+
+ATTEMPTS = 20
+"""How often a person is asked for words: a slip of the finger is no decision."""
 
 
 @dataclass(frozen=True)
 class Human:
-    """Plays the option whose number the person types. Without any answer, which the terminal never
-    gives, a uniform random legal move takes its place, recorded as a fallback."""
+    """Plays the option whose number the person types, with the words that they type where it wants
+    words. Without any answer, which the terminal never gives, a uniform random legal move takes its
+    place, and one of the game's examples the place of words: recorded as a fallback."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        decision = yield from self._choose(turn, rng)
+        option = turn.options[decision.option]
+        if not isinstance(option, Open):
+            return decision
+        return (yield from self._say(turn, decision, option.text, rng))
+
+    def _choose(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        if len(turn.options) == 1 and isinstance(turn.options[0], Open):
+            return Decision(0)
         numbers = tuple(map(str, range(1, len(turn.options) + 1)))
         reply = yield Score((question(turn),), numbers)
         assert isinstance(reply, Scores), reply
@@ -26,6 +41,23 @@ class Human:
             option = int(rng.integers(len(turn.options)))
             return Decision(option, "malformed", fallback=True, attempts=1)
         return Decision(row.index(max(row)), attempts=1)
+
+    def _say(
+        self, turn: Turn, decision: Decision, wanted: TextSpec, rng: np.random.Generator
+    ) -> Wording:
+        asked, faults, told = question(turn), list[str](), ""
+        changing = asked.changing + choice(turn.observation.options[decision.option], wanted)
+        for _ in range(ATTEMPTS):
+            prompt = Prompt(asked.static, changing + told, "Your words:")
+            reply = yield Generate(prompt, wanted.max_chars)
+            assert isinstance(reply, Generation), reply
+            text = reply.text.strip()
+            fault = wanted.fault(text)
+            if not fault:
+                return with_words(decision, text, faults)
+            faults.append(fault)
+            told += f"{text!r} {fault}\n"
+        return without_words(decision, wanted, faults, rng)
 
     def on_end(
         self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]

@@ -10,13 +10,16 @@ import numpy as np
 
 from agents.base import Answer, Decision, Goal, Question, Thinking, Turn
 from agents.prompting.base import Method, PreparedMethod
-from games.base import Game
+from agents.prompting.words import worded
+from games.base import Game, Open
 
 
 @dataclass(frozen=True)
 class LLM:
     """Plays what the model answers to `method`; an unusable reply becomes a uniform random legal
-    move, recorded as a fallback with what was wrong."""
+    move, recorded as a fallback with what was wrong. Where the option wants words, the model is
+    asked for them next, whatever the method; one of the game's examples is the fallback.
+    """
 
     method: Method
 
@@ -27,6 +30,12 @@ class LLM:
         return replace(self, method=method)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        decision = yield from self._choose(turn, rng)
+        return (yield from worded(turn, decision, rng))
+
+    def _choose(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        if len(turn.options) == 1 and isinstance(turn.options[0], Open):
+            return Decision(0)
         answer = yield from self.method.ask(turn, rng)
         if isinstance(answer, Decision):
             return answer

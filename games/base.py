@@ -102,6 +102,32 @@ class Open(int):
         return Open, (int(self), self.text)
 
 
+def move_fault(move: Action, legal: Sequence[Action]) -> str:
+    """Why `play` cannot take `move` where these are the legal actions, as the end of a sentence; ""
+    where it can. An open action wants words that will do, and no other action takes words."""
+    option = next((option for option in legal if int(option) == int(move)), None)
+    if option is None:
+        return "is not legal"
+    if isinstance(option, Open):
+        text = option.text
+        return text.fault(move.text) if isinstance(move, Said) else f"wants words: {text.ask}"
+    return "takes no words" if isinstance(move, Said) else ""
+
+
+def spoken(option: Action, rng: np.random.Generator) -> Action:
+    """The move of a player that takes this legal action and has no words of its own: with one of
+    the examples where it wants words. Only then is anything drawn."""
+    if not isinstance(option, Open):
+        return option
+    examples = option.text.examples
+    return Said(option, examples[int(rng.integers(len(examples)))])
+
+
+def move_with(option: Action, text: str) -> Action:
+    """The move that takes this option, with the words where it wants words."""
+    return Said(option, text) if isinstance(option, Open) else option
+
+
 def parse_move(written: str) -> Action:
     """The move that `str` wrote. Raises ValueError for anything else."""
     number, space, text = written.partition(" ")
@@ -139,6 +165,8 @@ class Observation:
     view: the same situation as plain data, for scripted players of this game.
     role: who the seat is in the game, where that is more than a number ("the spymaster").
     team: the seats that win and lose with this one, itself among them; () where each is alone.
+
+    As the rules do, a seat's role and team hold for the whole match.
     """
 
     game: str

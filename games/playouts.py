@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.base import Action, Game, Observation, Open, Said
+from games.base import Action, Game, Observation, spoken
 from games.capabilities import (
     WIN,
     PlayedOut,
@@ -194,7 +194,7 @@ def _after(
         got = []
         for option in options.values():
             rng = _stream(seed, MOVES, playout)
-            move = _worded(option, _stream(seed, WORDS, playout))
+            move = spoken(option, _stream(seed, WORDS, playout))
             others = [
                 move if mover == seat else _move(game, start, mover, policies[mover], rng)
                 for mover in game.to_move(start)
@@ -209,18 +209,10 @@ def _move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Acti
     """What a scripted player does. "random" need not look: an observation takes its time."""
     options = game.legal(state, seat)
     if len(options) == 1 or policy == RANDOM:
-        return _worded(options[int(rng.random() * len(options))], rng)
+        return spoken(options[int(rng.random() * len(options))], rng)
     chances = probabilities(game, policy, game.observe(state, seat))
     passed = np.cumsum(chances) <= rng.random()
-    return _worded(options[min(int(passed.sum()), len(options) - 1)], rng)
-
-
-def _worded(option: Action, rng: Rng) -> Action:
-    """The option, with words that would do where it wants words."""
-    if not isinstance(option, Open):
-        return option
-    examples = option.text.examples
-    return Said(option, examples[int(rng.random() * len(examples))])
+    return spoken(options[min(int(passed.sum()), len(options) - 1)], rng)
 
 
 def _fast(game: Game[Any], measure: str) -> bool:

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.base import Action, Game, Open, Said
+from games.base import Game, move_with
 from games.capabilities import seatings_of
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import player_name, recorded_game
@@ -41,10 +41,13 @@ class ReplayedTurn:
     forced: bool
     status: str
     fallback: bool
+    text: str
 
     @property
     def move(self) -> str:
-        return self.trace.options[self.trace.chosen]
+        """The option, and the words that went with it."""
+        option = self.trace.options[self.trace.chosen]
+        return f"{option}: {self.text}" if self.text else option
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,10 @@ def _plies(
         taken = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
         turns = tuple(_turn(decision, record.statics, players[s]) for s, decision in taken)
         plies.append(Ply(len(plies), game.show(state), turns))
-        moves = [_action(game.legal(state, seat), decision) for seat, decision in taken]
+        moves = [
+            move_with(game.legal(state, seat)[decision.chosen], decision.text)
+            for seat, decision in taken
+        ]
         state = game.play(state, moves)
     return tuple(plies), game.show(state)
 
@@ -139,12 +145,6 @@ def _checked(
     return decision
 
 
-def _action(options: Sequence[Action], decision: DecisionRecord) -> Action:
-    """The option that was taken, with its words if it wants any."""
-    option = options[decision.chosen]
-    return Said(option, decision.text) if isinstance(option, Open) else option
-
-
 def _turn(decision: DecisionRecord, statics: Mapping[str, str], player: str) -> ReplayedTurn:
     return ReplayedTurn(
         seat=decision.seat,
@@ -153,6 +153,7 @@ def _turn(decision: DecisionRecord, statics: Mapping[str, str], player: str) -> 
         forced=decision.forced,
         status=decision.status,
         fallback=decision.fallback,
+        text=decision.text,
     )
 
 

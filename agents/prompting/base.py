@@ -66,7 +66,11 @@ def role_and_rules(observation: Observation, goal: Goal) -> str:
 
 
 def role(observation: Observation) -> str:
-    return f"You are player {observation.seat} in a game of {observation.game}.\n"
+    """Who the model is, and with whom it wins."""
+    seat, who = observation.seat, f", {observation.role}," if observation.role else ""
+    told = f"You are player {seat}{who} in a game of {observation.game}.\n"
+    partners = [f"player {other}" for other in observation.team if other != seat]
+    return f"{told}Your team: you and {' and '.join(partners)}.\n" if partners else told
 
 
 def aim(goal: Goal) -> str:
@@ -77,7 +81,7 @@ def aim(goal: Goal) -> str:
 
 
 def situation(observation: Observation, moves: int) -> str:
-    """The facts, a line each, and the last `moves` public moves."""
+    """The facts and the last `moves` public moves."""
     told = told_facts(observation.facts)
     if not moves:
         return told
@@ -86,4 +90,9 @@ def situation(observation: Observation, moves: int) -> str:
 
 
 def told_facts(facts: Iterable[Fact]) -> str:
-    return "".join(f"{fact.name}: {fact.text}\n" for fact in facts)
+    """A line a fact; one of several lines stands below its name."""
+    return "".join(f"{fact.name}:{_space(fact)}{fact.text}\n" for fact in facts)
+
+
+def _space(fact: Fact) -> str:
+    return "\n" if "\n" in fact.text else " "

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.base import Action, Game, Open, Said
+from games.base import Action, Game, move_with
 from games.capabilities import seatings_of
 from games.playouts import RANDOM, results
 from pipeline.log.schema import DecisionRecord, MatchRecord
@@ -128,8 +128,7 @@ def _choice(game: Game[Any], ply: int, state: Any, decision: DecisionRecord) -> 
     actions = game.legal(state, decision.seat)
     if len(actions) != len(decision.options):
         raise _other_game(game)
-    taken = actions[decision.chosen]
-    move = Said(taken, decision.text) if isinstance(taken, Open) else taken
+    move = move_with(actions[decision.chosen], decision.text)
     return Choice(ply, state, decision, actions, move)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agents.base import Goal, Prepared, Question, Thinking, Turn
-from games.base import Game
+from games.base import Game, spoken
 from models.base import Generation, ModelSource, Score
 from pipeline.config.nodes import describe
 from pipeline.plan.cells import Player, digest
@@ -54,7 +54,7 @@ def first_requests(game: Game[Any], player: Player, seat: int) -> list[Question 
             observe = partial(game.observe, state, seat)
             turn = Turn(game, options[seat], Goal(player.helps), observe)
             return list(_conversation(player.agent.decide(turn, rng))) or [None]
-        state = game.play(state, [options[s][0] for s in seats])
+        state = game.play(state, [spoken(options[s][0], rng) for s in seats])
     return [None]
 
 

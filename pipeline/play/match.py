@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.base import Decision, Notified, Turn
-from games.base import Action, Open, Said
+from games.base import Action, Open, Said, spoken
 from games.capabilities import measured
 from models.exchanges import Exchange
 from pipeline.log.exchanges import margin
@@ -67,8 +67,7 @@ class Table:
         if not isinstance(option, Open):
             return option
         rng = stream(self.seed, self.cell.game, self.task.deal, WORDS, seat, ply)
-        examples = option.text.examples
-        return Said(option, text or examples[int(rng.integers(len(examples)))])
+        return Said(option, text) if text else spoken(option, rng)
 
     def endings(self, state: Any) -> list[Chain[None]]:
         """What tells the players that want to hear it how the match ended."""

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from agents.base import Agent, Decision, Goal, Thinking, Turn
-from games.base import Fact, Game, Observation
+from agents import base
+from agents.base import Agent, Decision, Goal, Question, Thinking, Turn
+from games.base import Action, Fact, Game, Observation, Open, Said, spoken
 from models.base import Generation, Reply, Request, Score, Scores
 
 Answer = Callable[[Request], Reply]
@@ -24,15 +25,18 @@ def drive(agent: Any, turn: Turn, answer: Answer, seed: int = 0) -> tuple[Decisi
 
 
 def talk(
-    thinking: Generator[Request, Reply, Thought], answer: Answer
+    thinking: Generator[Question, base.Answer, Thought], answer: Answer
 ) -> tuple[Thought, list[Request]]:
-    """What comes of the requests once all are answered, and the requests."""
+    """What comes of the requests once all are answered, and the requests. Several that were asked
+    side by side are answered in order."""
     asked: list[Request] = []
     try:
-        request = next(thinking)
+        question = next(thinking)
         while True:
-            asked.append(request)
-            request = thinking.send(answer(request))
+            requests = question if isinstance(question, tuple) else (question,)
+            asked += requests
+            replies = tuple(map(answer, requests))
+            question = thinking.send(replies if isinstance(question, tuple) else replies[0])
     except StopIteration as stop:
         thought: Thought = stop.value
         return thought, asked
@@ -112,13 +116,23 @@ def match(agent: Agent, game: Game[Any], seed: int, answer: Answer) -> Iterator[
         for seat in seats:
             goal = Goal(helps=0) if seat == game.num_seats - 1 else Goal()
             turn = turn_at(game, state, seat, goal)
-            option = 0
-            if len(turn.options) > 1:
+            decision = Decision(0)
+            if len(turn.options) > 1 or isinstance(turn.options[0], Open):
                 decision, asked = drive(agent, turn, answer, seed=number)
                 yield turn, decision, asked
-                option, number = decision.option, number + 1
-            moves.append(turn.options[option])
+                number += 1
+            moves.append(moved(turn, decision, number))
         state = game.play(state, moves)
+
+
+def moved(turn: Turn, decision: Decision, seed: int) -> Action:
+    """The move that the match makes of a decision."""
+    option = turn.options[decision.option]
+    return (
+        Said(option, decision.text)
+        if decision.text
+        else spoken(option, np.random.default_rng(seed))
+    )
 
 
 def _log(probability: float) -> float:

@@ -17,9 +17,11 @@ from hypothesis import given, settings
 
 from agents.base import Agent, Checked, Status
 from agents.human import Human
-from games.base import Game
+from agents.prompting.words import CUE
+from games.base import Game, Open
 from models.base import Request, Score
 from pipeline.config.read import Node
+from tests.agents.hints import Hints
 from tests.agents.play import match, opinionated, silent, uniform
 from tests.games.cases import NAMED, seeds
 from tests.nodes import build, nodes
@@ -50,11 +52,13 @@ def plays(agent: Agent, game: Game[Any]) -> bool:
     return True
 
 
+GAMES = {**NAMED, "hints": Hints(), "forced_hints": Hints(forced=True)}
+"""What conf/game names, and a game with words."""
 AGENTS = dict(named_agents())
 PAIRS = {
     f"{name}-{title}": (agent, game)
     for name, agent in AGENTS.items()
-    for title, game in NAMED.items()
+    for title, game in GAMES.items()
     if plays(agent, game)
 }
 every_agent = pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS.keys())
@@ -79,7 +83,7 @@ def test_an_agent_plays_some_game(agent: Agent) -> None:
 
 def test_a_language_model_plays_every_game_by_every_method() -> None:
     for prompt in nodes("prompt"):
-        for game in NAMED:
+        for game in GAMES:
             assert f"llm-{prompt}-{game}" in PAIRS
 
 
@@ -96,6 +100,9 @@ def test_every_decision_is_one_of_the_options(agent: Agent, game: Game[Any], see
             assert len(decision.scores) in (0, len(turn.options))
             assert all(map(math.isfinite, decision.scores))
             assert bool(decision.attempts) == bool(asked)
+            option = turn.options[decision.option]
+            assert bool(decision.text) == (isinstance(option, Open) and bool(asked))
+            assert not decision.text or option.text.fault(decision.text) == ""
 
 
 @every_pair
@@ -130,16 +137,20 @@ def test_the_same_luck_and_replies_lead_to_the_same_decisions(
 def test_prompts_tell_all_and_share_what_does_not_change(
     agent: Agent, game: Game[Any], seed: int
 ) -> None:
-    statics: dict[int, set[str]] = {}
-    for turn, _, asked in match(agent, game, seed, opinionated):
+    statics: dict[tuple[int, bool], set[str]] = {}
+    for turn, decision, asked in match(agent, game, seed, opinionated):
         seen = turn.observation
         for request in asked:
             prompts = prompts_of(request)
             told = "".join(prompt.text for prompt in prompts)
-            for text in (seen.rules, *(fact.text for fact in seen.facts), *seen.options):
+            words = prompts[0].cue == CUE
+            options = (seen.options[decision.option],) if words else seen.options
+            for text in (seen.rules, *(fact.text for fact in seen.facts), *options):
                 assert text in told
-            statics.setdefault(seen.seat, set()).update(prompt.static for prompt in prompts)
-    for seat, texts in statics.items():
+            for text in (seen.role, *(f"player {s}" for s in seen.team if s != seen.seat)):
+                assert text in told
+            statics.setdefault((seen.seat, words), set()).update(p.static for p in prompts)
+    for (seat, _), texts in statics.items():
         assert len(texts) == 1
         assert texts.pop().endswith("\n")
         assert seat in range(game.num_seats)

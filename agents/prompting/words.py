@@ -1,0 +1,115 @@
+"""The words that an open option wants: asked for once it is chosen, whatever way it was chosen.
+
+The model is told the situation, its choice and what is wanted, and replies with a JSON object.
+Words that will not do are told back to it with what is wrong with them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from agents.base import Answer, Decision, Question, Turn
+from agents.prompting.base import role_and_rules, situation
+from games.base import Open, TextSpec
+from models.base import Dialogue, Generate, Generation, Prompt
+
+ATTEMPTS = 3
+"""How often a model is asked before an example takes the place of its words."""
+MOVES = 20
+"""How many recent moves the prompt tells."""
+AROUND = 32
+"""Tokens for what stands around the words in a reply; of the words a character may be a token."""
+CUE = "Words:"
+MALFORMED = "is not a JSON object with text"
+
+Wording = Generator[Question, Answer, Decision]
+
+
+def worded(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wording:
+    """The decision with the words of the option that it chose; as it is where that wants none."""
+    option = turn.options[decision.option]
+    if not isinstance(option, Open):
+        return decision
+    prompt, faults = words_prompt(turn, decision.option, option.text), list[str]()
+    for _ in range(ATTEMPTS):
+        reply = yield Generate(prompt, option.text.max_chars + AROUND, json=True)
+        assert isinstance(reply, Generation), reply
+        text = words_of(reply.text)
+        fault = MALFORMED if text is None else option.text.fault(text)
+        if text is not None and not fault:
+            return with_words(decision, text, faults)
+        faults.append(fault)
+        prompt = told_back(prompt, reply.text, option.text, fault)
+    return without_words(decision, option.text, faults, rng)
+
+
+def words_prompt(turn: Turn, chosen: int, wanted: TextSpec) -> Prompt:
+    """The situation, the option that was chosen, and what is wanted with it."""
+    seen = turn.observation
+    return Prompt(
+        static=role_and_rules(seen, turn.goal),
+        changing=f"{situation(seen, MOVES)}{choice(seen.options[chosen], wanted)}{_form()}",
+        cue=CUE,
+    )
+
+
+def choice(option: str, wanted: TextSpec) -> str:
+    """The option, what is wanted with it, and what is checked."""
+    told = f"Your choice: {option}\nIt wants words: {wanted.ask}\n"
+    told += f"They have at most {wanted.max_chars} characters.\n"
+    if wanted.forbidden:
+        told += f"None of these stands among them: {', '.join(wanted.forbidden)}\n"
+    return told
+
+
+def told_back(prompt: Prompt, reply: str, wanted: TextSpec, fault: str) -> Dialogue:
+    """The conversation so far, the reply, and what is wrong with it."""
+    told = f"\nThat {fault}. Wanted: {wanted.ask}\n{_form()}"
+    before = prompt.turns if isinstance(prompt, Dialogue) else ()
+    return Dialogue(prompt.static, prompt.changing, prompt.cue, turns=(*before, (reply, told)))
+
+
+def words_of(reply: str) -> str | None:
+    """The text of the first JSON object in a reply, without space around it; None where there is
+    none. Half a character, which no file can hold, counts as a question mark."""
+    start = reply.find("{")
+    try:
+        answer, _ = json.JSONDecoder(strict=False).raw_decode(reply[max(start, 0) :])
+    except (ValueError, RecursionError):
+        return None
+    text = answer.get("text") if isinstance(answer, dict) else None
+    return text.encode(errors="replace").decode().strip() if isinstance(text, str) else None
+
+
+def with_words(decision: Decision, text: str, faults: Sequence[str]) -> Decision:
+    """The decision with the words that would do, after others with these faults."""
+    asked = decision.attempts + len(faults) + 1
+    return replace(decision, text=text, attempts=asked, notes=_notes(decision, faults))
+
+
+def without_words(
+    decision: Decision, wanted: TextSpec, faults: Sequence[str], rng: np.random.Generator
+) -> Decision:
+    """The decision with one of the examples, a fallback: none of the words would do."""
+    malformed = faults[-1] == MALFORMED
+    return replace(
+        decision,
+        status=decision.status if decision.fallback else "malformed" if malformed else "illegal",
+        fallback=True,
+        attempts=decision.attempts + len(faults),
+        notes=_notes(decision, faults),
+        text=wanted.examples[int(rng.integers(len(wanted.examples)))],
+    )
+
+
+def _notes(decision: Decision, faults: Sequence[str]) -> dict[str, object]:
+    """What else is recorded: under "faults" what was wrong with words that would not do."""
+    return {**decision.notes, **({"faults": tuple(faults)} if faults else {})}
+
+
+def _form() -> str:
+    return 'What do you say? Reply with one JSON object: {"text": "your words"}\n'

@@ -1,0 +1,74 @@
+"""Moves with words, from the model to the log and back into the game."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import replay
+from tests.agents.hints import HINT, Hints
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+
+HINTS = (
+    *("game=rock_paper_scissors", "game._target_=tests.agents.hints.Hints", "~game.rounds"),
+    *("+game.forced=true", "packages=[tests]", "seats.0.agent=llm"),
+)
+SKY = r"""+model.texts=['{"text": "sky"}']"""
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log is read with the project's own packages only; the tests' game is of none."""
+    monkeypatch.setattr(replay, "recorded_game", lambda _: Hints(forced=True))
+
+
+@pytest.mark.parametrize("prompt", ["cloze", "vanilla"])
+def test_a_models_words_are_recorded_and_played_again(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], prompt: str
+) -> None:
+    assert sweep(*HINTS, f"prompt={prompt}", SKY) == 0
+    assert len(matches(folder)) == 6
+    for match, record in matches(folder).items():
+        hint, guess = record["decisions"]
+        assert (hint["text"], hint["fallback"], hint["attempts"]) == ("sky", False, 1)
+        assert "text" not in guess
+        shown = replay.replay(match, [folder])
+        assert shown.returns == tuple(record["returns"])
+        assert shown.plies[0].turns[0].move == "give a hint: sky"
+        assert '[7 "sky"' in shown.plies[1].shown
+    capsys.readouterr()
+    assert replay.main([next(iter(matches(folder))), "--in", str(folder)]) == 0
+    assert "player 0 plays give a hint: sky" in capsys.readouterr().out
+
+
+def test_words_that_never_do_are_counted_as_a_fallback(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*HINTS, "prompt=cloze") == 0
+    said = set()
+    for match, record in matches(folder).items():
+        hint = record["decisions"][0]
+        assert (hint["status"], hint["fallback"], hint["attempts"]) == ("malformed", True, 3)
+        assert len(hint["asked"]) == 3
+        said.add(hint["text"])
+        assert replay.replay(match, [folder]).returns == tuple(record["returns"])
+    assert said <= set(HINT.examples)
+    assert len(said) > 1
+
+
+def test_a_player_without_words_of_its_own_says_an_example(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*HINTS, "seats.0.agent=random", "agent=random") == 0
+    said = {record["decisions"][0]["text"] for record in matches(folder).values()}
+    assert said <= set(HINT.examples)
+    assert len(said) > 1
+
+
+def test_a_log_with_words_answers_as_the_model_did(
+    sweep: Sweep, folder: Path, tmp_path: Path
+) -> None:
+    assert sweep(*HINTS, "prompt=cloze", SKY, f"output_dir={tmp_path / 'first'}") == 0
+    again = (f"+model.records={tmp_path / 'first' / 'records'}", "~model.seed")
+    target = "model._target_=models.replay.Replay"
+    assert sweep(*HINTS, "prompt=cloze", target, *again) == 0
+    told = [record["decisions"] for record in matches(folder).values()]
+    assert told == [record["decisions"] for record in matches(tmp_path / "first").values()]
