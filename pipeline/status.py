@@ -26,10 +26,12 @@ from common.errors import UserError
 from pipeline.judging.stopping import read as read_stops
 from pipeline.log.events import read_events
 from pipeline.log.live import Running, read_status
-from pipeline.log.outcomes import Outcome
+from pipeline.log.outcomes import Measures, Outcome
 from pipeline.log.records import outcome_of, read_lines
-from pipeline.log.results import About, read_abouts
-from pipeline.tables.table import console, number, percent, short, short_names
+from pipeline.log.results import About, measures, read_abouts
+from pipeline.tables.numbers import number, percent, short
+from pipeline.tables.scale import Scale, heading
+from pipeline.tables.table import console, short_names
 
 SILENT_SECONDS = 30.0
 """A run that says it plays but has not written for so long is probably gone."""
@@ -47,7 +49,7 @@ class Tail:
     seen: set[str] = field(default_factory=set)
     _read: dict[Path, int] = field(default_factory=dict)
 
-    def new(self) -> Iterator[Outcome]:
+    def new(self, measures: Measures) -> Iterator[Outcome]:
         """The matches that came into the log since the last look; a line in the making waits."""
         for path in sorted((self.folder / "records").glob("*.jsonl")):
             start = self._read.get(path, 0)
@@ -59,11 +61,11 @@ class Tail:
                     if not line.endswith(b"\n"):
                         break
                     start += len(line)
-                    yield from self._unseen(line)
+                    yield from self._unseen(line, measures)
             self._read[path] = start
 
-    def _unseen(self, line: bytes) -> Iterator[Outcome]:
-        outcome = outcome_of(line)
+    def _unseen(self, line: bytes, measures: Measures) -> Iterator[Outcome]:
+        outcome = outcome_of(line, measures)
         if outcome is not None and outcome.match not in self.seen:
             self.seen.add(outcome.match)
             yield outcome
@@ -74,6 +76,7 @@ class Row:
     """A cell as the status shows it. `planned` is None where no run has told."""
 
     name: str
+    scale: Scale
     running: Running
     planned: int | None
     set_aside: int
@@ -104,7 +107,7 @@ class Status:
         abouts = read_abouts(self.folder)
         for about in abouts:
             self._running.setdefault(about.key, Running(about.rotations))
-        for outcome in self._tail.new():
+        for outcome in self._tail.new(measures(abouts)):
             if outcome.cell in self._running:
                 self._running[outcome.cell].add(outcome)
         self.now, self.run = time.time(), read_status(self.folder) or {}
@@ -125,7 +128,7 @@ class Status:
         planned = self.run.get("cells", {}).get(about.key)
         if about.key in self.run.get("stopped", ()) or stops.get(about.key):
             planned = running.matches + aside  # its stopping rule needs no more
-        return Row(name, running, planned, aside)
+        return Row(name, Scale.of(about.measure), running, planned, aside)
 
     @property
     def done(self) -> int:
@@ -229,20 +232,22 @@ def _bar(status: Status) -> Iterator[Text]:
 def _cells(status: Status) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("cell", overflow="fold", min_width=20)
-    headings = ("done", "left", "set aside", "win rate", "decisions", "fallback", "tokens", "dev s")
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
+    scales = [row.scale for row in status.rows]
+    titles = ("done", "left", "set aside", heading(scales), "decisions", "fallback", "tokens")
+    for title in (*titles, "dev s"):
+        table.add_column(title, justify="right", no_wrap=True)
     for row in status.rows:
-        table.add_row(row.name, *_figures(row))
+        table.add_row(row.name, *_figures(row, named=len(set(scales)) > 1))
     return table
 
 
-def _figures(row: Row) -> Iterator[str]:
+def _figures(row: Row, named: bool) -> Iterator[str]:
+    """named: whether the mean is told with its measure's name."""
     running = row.running
     yield f"{running.matches:,}"
     yield "-" if row.left is None else f"{row.left:,}"
     yield f"{row.set_aside:,}"
-    yield "-" if running.win_rate is None else percent(running.win_rate)
+    yield "-" if running.mean is None else row.scale.mean(running.mean, named)
     yield f"{running.decisions:,}"
     yield percent(running.fallbacks / running.decisions) if running.decisions else "-"
     yield short(running.tokens)

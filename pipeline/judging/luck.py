@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from common.disk import write_atomically
-from games.capabilities import Adjustable
+from games.capabilities import WIN, Adjustable
 from pipeline.log.outcomes import Outcome
 from pipeline.log.records import read_records
 from pipeline.log.results import About, CellResults
@@ -62,6 +62,8 @@ def refusal(cell: Cell) -> str:
     """Why the cell cannot be adjusted, in words; "" where it can."""
     if not isinstance(cell.game, Adjustable):
         return f"{cell.labels['game']} has no playouts to judge luck by"
+    if cell.measure != WIN.name:
+        return f"its playouts judge by wins, and the cell is judged by {cell.measure}"
     if (len(cell.subjects), len(cell.measured)) != (1, 1):
         return "its playouts judge one player's decisions by one player's wins"
     if cell.baseline is None:

@@ -28,7 +28,7 @@ import orjson
 from common.disk import DISK, Disk, append, mend, write_atomically
 from common.errors import UserError
 from pipeline.log.events import event
-from pipeline.log.outcomes import Outcome, Outcomes, outcome
+from pipeline.log.outcomes import WINS, Measures, Outcome, Outcomes, outcome
 from pipeline.plan.cells import SCHEMA, Cell, Task
 
 SYNC_SECONDS = 0.25
@@ -44,9 +44,10 @@ class Log:
         seed: int,
         disk: Disk = DISK,
         clock: Callable[[], float] = time.monotonic,
+        measures: Measures = WINS,
     ) -> None:
         """Takes the lock, mends a torn end, reads what is there. Raises UserError."""
-        self.folder = folder
+        self.folder, self._measures = folder, measures
         self.notes: list[str] = []
         self.outcomes: dict[str, Outcomes] = {}
         self._disk, self._clock = disk, clock
@@ -86,7 +87,7 @@ class Log:
         if stem not in self._files:
             self._files[stem] = _File(self.folder / "records" / f"{stem}.jsonl", self._disk)
         self._files[stem].add(record)
-        ended = outcome(record)
+        ended = outcome(record, self._measures)
         self.outcomes_of(ended.cell).add(ended)
         if self._clock() - self._synced > SYNC_SECONDS:
             self.sync()
@@ -129,7 +130,7 @@ class Log:
         for record in file.read(self.notes):
             file.statics.update(record.get("statics", ()))
             file.prepared |= "preparation" in record
-            self.outcomes_of(record["cell"]).add(outcome(record))
+            self.outcomes_of(record["cell"]).add(outcome(record, self._measures))
 
 
 class _File:
@@ -188,10 +189,10 @@ def read_records(folder: Path, stem: str = "*") -> Iterator[dict[str, Any]]:
                     yield {**record, "statics": statics}
 
 
-def read_outcomes(folder: Path) -> dict[str, Outcomes]:
-    """What tables need of every match of an output_dir, by the cell's key."""
+def read_outcomes(folder: Path, measures: Measures) -> dict[str, Outcomes]:
+    """What tables need of every match of an output_dir, by the cell's key. Raises UserError."""
     found: dict[str, Outcomes] = {}
-    for ended in map(outcome, read_records(folder)):
+    for ended in (outcome(record, measures) for record in read_records(folder)):
         found.setdefault(ended.cell, Outcomes(ended.cell)).add(ended)
     return found
 
@@ -207,10 +208,11 @@ def _record_files(folder: Path, stem: str = "*") -> list[Path]:
     return sorted((folder / "records").glob(f"{stem}.jsonl"))
 
 
-def outcome_of(line: bytes) -> Outcome | None:
-    """The outcome of one line of a records file; None for a line that is no record."""
+def outcome_of(line: bytes, measures: Measures) -> Outcome | None:
+    """The outcome of one line of a records file; None for a line that is no record. Raises
+    UserError."""
     record = _parsed(line)
-    return None if record is None else outcome(record)
+    return None if record is None else outcome(record, measures)
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

@@ -22,7 +22,8 @@ from agents.prompting.cloze import LETTERS
 from common.disk import write_atomically
 from pipeline.log.records import read_records
 from pipeline.log.results import CellResults
-from pipeline.tables.table import Sheet, number, percent
+from pipeline.tables.numbers import number, percent
+from pipeline.tables.table import Sheet
 from stats.paired import clustered_mean
 from stats.proportions import wilson
 
