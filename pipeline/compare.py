@@ -40,14 +40,14 @@ def compare(first: Path, second: Path) -> pd.DataFrame:
         (_named(a, first), _named(b, second))
         for a in ours
         for b in theirs
-        if a.about.cards == b.about.cards
+        if a.about.comparable(b.about)
         and a.about.key != b.about.key
-        and np.intersect1d(a.win_rates()[0], b.win_rates()[0]).size
+        and np.intersect1d(a.by_deal()[0], b.by_deal()[0]).size
     )
     if pairs.empty:
         raise UserError(
-            f"{first} and {second} have no two different cells of one game and number of seats "
-            "with a deal in common"
+            f"{first} and {second} have no two different cells of one game, number of seats and "
+            "measure with a deal in common"
         )
     return pairs
 

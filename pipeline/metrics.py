@@ -59,7 +59,8 @@ from pipeline.log.results import CellResults
 from pipeline.log.schema import MatchRecord
 from pipeline.tables.figures import save_png
 from pipeline.tables.metric_figures import by_player, heat_map, traces
-from pipeline.tables.table import Sheet, console, number, percent, sheet_view
+from pipeline.tables.numbers import number, percent
+from pipeline.tables.table import Sheet, console, sheet_view
 from pipeline.tables.views import results_of
 from pipeline.tracking.track import STORE, add_metrics, tracking_uri
 from stats.decisions import Tie
@@ -174,7 +175,7 @@ def judge_cell(
         judged += own
         trace += stands
         bar.advance()
-    who = (names(described), tuple(sorted(players)))
+    who = (names(described), tuple(sorted(players)), seatings_of(game))
     return JudgedCell(about.name, about.key, *who, tuple(records), tuple(judged), tuple(trace))
 
 

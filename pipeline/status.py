@@ -25,10 +25,12 @@ from rich.text import Text
 from common.errors import UserError
 from pipeline.log.folder import Folder
 from pipeline.log.live import Running
-from pipeline.log.outcomes import Outcome, outcome
-from pipeline.log.results import About
+from pipeline.log.outcomes import Measures, Outcome, outcome
+from pipeline.log.results import About, measures
 from pipeline.log.schema import MatchRecord
-from pipeline.tables.table import console, number, percent, short, short_names
+from pipeline.tables.numbers import number, percent, short
+from pipeline.tables.scale import Scale, heading
+from pipeline.tables.table import console, short_names
 
 SILENT_SECONDS = 30.0
 """A run that says it plays but has not written for so long is probably gone."""
@@ -46,7 +48,7 @@ class Tail:
     seen: set[str] = field(default_factory=set)
     _read: dict[Path, int] = field(default_factory=dict)
 
-    def new(self) -> Iterator[Outcome]:
+    def new(self, measures: Measures) -> Iterator[Outcome]:
         """The matches that came into the log since the last look; a line in the making waits."""
         for path in self.folder.record_files():
             start = self._read.get(path, 0)
@@ -58,14 +60,14 @@ class Tail:
                     if not line.endswith(b"\n"):
                         break
                     start += len(line)
-                    yield from self._unseen(line)
+                    yield from self._unseen(line, measures)
             self._read[path] = start
 
-    def _unseen(self, line: bytes) -> Iterator[Outcome]:
+    def _unseen(self, line: bytes, measures: Measures) -> Iterator[Outcome]:
         record = self.folder.kinds.record(line)
         if isinstance(record, MatchRecord) and record.match not in self.seen:
             self.seen.add(record.match)
-            yield outcome(record)
+            yield outcome(record, measures)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Row:
     """A cell as the status shows it. `planned` is None where no run has told."""
 
     name: str
+    scale: Scale
     running: Running
     planned: int | None
     set_aside: int
@@ -103,7 +106,7 @@ class Status:
         abouts = self.folder.abouts()
         for about in abouts:
             self._running.setdefault(about.key, Running(about.rotations))
-        for ended in self._tail.new():
+        for ended in self._tail.new(measures(abouts)):
             if ended.cell in self._running:
                 self._running[ended.cell].add(ended)
         self.now, self.run = time.time(), self.folder.status or {}
@@ -124,7 +127,7 @@ class Status:
         planned = self.run.get("cells", {}).get(about.key)
         if about.key in self.run.get("stopped", ()) or stops.get(about.key):
             planned = running.matches + aside  # its stopping rule needs no more
-        return Row(name, running, planned, aside)
+        return Row(name, Scale.of(about.measure), running, planned, aside)
 
     @property
     def done(self) -> int:
@@ -228,20 +231,22 @@ def _bar(status: Status) -> Iterator[Text]:
 def _cells(status: Status) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("cell", overflow="fold", min_width=20)
-    headings = ("done", "left", "set aside", "win rate", "decisions", "fallback", "tokens", "dev s")
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
+    scales = [row.scale for row in status.rows]
+    titles = ("done", "left", "set aside", heading(scales), "decisions", "fallback", "tokens")
+    for title in (*titles, "dev s"):
+        table.add_column(title, justify="right", no_wrap=True)
     for row in status.rows:
-        table.add_row(row.name, *_figures(row))
+        table.add_row(row.name, *_figures(row, named=len(set(scales)) > 1))
     return table
 
 
-def _figures(row: Row) -> Iterator[str]:
+def _figures(row: Row, named: bool) -> Iterator[str]:
+    """named: whether the mean is told with its measure's name."""
     running = row.running
     yield f"{running.matches:,}"
     yield "-" if row.left is None else f"{row.left:,}"
     yield f"{row.set_aside:,}"
-    yield "-" if running.win_rate is None else percent(running.win_rate)
+    yield "-" if running.mean is None else row.scale.mean(running.mean, named)
     yield f"{running.decisions:,}"
     yield percent(running.fallbacks / running.decisions) if running.decisions else "-"
     yield short(running.tokens)

@@ -34,6 +34,26 @@ def alike(value: float, units: int, span: Limits, level: float = 0.95) -> Limits
     return value - unseen * (value - span[0]), value + unseen * (span[1] - value)
 
 
+def running_mean(values: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
+    """The mean of the first one, two, ... values (one a deal), with the limits that each would have
+    as the last: Student's t, n-1 degrees of freedom, nan for the first.
+
+    They do not hold all at once: for looking while deals are played see `stats.sequential`.
+    Raises ValueError for values not finite and a level outside (0, 1).
+    """
+    x = checks.finite(np.asarray(values, float), "values")
+    checks.inside(level, "level")
+    if not x.size:
+        return x, x, x
+    n, around = np.arange(1, x.size + 1, dtype=float), x - x.mean()
+    mean = np.cumsum(around) / n
+    spread = np.maximum(np.cumsum(around**2) / n - mean**2, 0.0)
+    degrees = np.where(n > 1, n - 1, nan)
+    reach = stdtrit(degrees, (1 + level) / 2) * np.sqrt(spread / degrees)
+    mean = mean + x.mean()
+    return mean, mean - reach, mean + reach
+
+
 def change(new: ByDeal, old: ByDeal, span: float, level: float = 0.95) -> tuple[float, Limits]:
     """mean(new) - mean(old), paired by deal, with its limits; span: the most it can be.
 

@@ -11,7 +11,7 @@ from math import nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 
 from stats import checks
 from stats.checks import Floats
@@ -67,6 +67,19 @@ class ClusteredMean:
     high: float
     error: float
     deals: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeanTest:
+    """A one-sided test of "the mean is above the baseline".
+
+    difference: mean minus baseline. t: the difference in standard errors. p_value: the chance of a
+    t at least this large where there is no difference.
+    """
+
+    difference: float
+    t: float
+    p_value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +172,22 @@ def clustered_z(
     error = sqrt(mean.error**2 + baseline_error**2)
     z: Floats = np.divide(difference, error if error > 0 else nan)
     return ProportionTest(difference, z, ndtr(-z))
+
+
+def clustered_t(mean: ClusteredMean, baseline: float, baseline_error: float = 0.0) -> MeanTest:
+    """Tests a clustered mean of any scale against a baseline, one-sided, upper.
+
+    t = (mean - baseline) / sqrt(e^2 + e0^2), e and e0 as in `clustered_z`, by Student's t with
+    deals less one degrees of freedom: the interval of `clustered_mean` turned round. An error of
+    the baseline has more degrees of freedom than that, so the test is, if anything, too careful.
+    No error to divide by (one deal, or no deviation) gives nan.
+    """
+    difference = mean.estimate - baseline
+    error = sqrt(mean.error**2 + baseline_error**2)
+    if not (mean.deals > 1 and error > 0):  # also where the error is nan
+        return MeanTest(difference, nan, nan)
+    t = difference / error
+    return MeanTest(difference, t, float(stdtr(mean.deals - 1, -t)))
 
 
 def sign_flip(a: ArrayLike, b: ArrayLike, seed: int, resamples: int = 9_999) -> SignFlip:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from math import ceil, nan, sqrt
 
 import numpy as np
+from scipy.special import ndtri
 
 from stats import checks
 
@@ -81,6 +82,17 @@ def detectable_one_proportion(
     if surplus(nearly_sure) < 0:
         return nan
     return float(brentq(surplus, baseline, nearly_sure)) - baseline
+
+
+def detectable_mean(error: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1) -> float:
+    """The smallest true difference from a baseline that a mean with this standard error shows with
+    chance `power`: error (z_alpha + z_power), one-sided, by the normal law.
+
+    Raises ValueError for cells below 1, alpha outside (0, 1) and power outside (alpha/cells, 1).
+    """
+    step = _step(alpha, cells)
+    checks.inside(power, "power", low=step)
+    return error * float(ndtri(1 - step) + ndtri(power))
 
 
 def power_paired(

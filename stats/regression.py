@@ -1,4 +1,4 @@
-"""Which conditions go with winning: a logistic regression with the deal as cluster.
+"""Which conditions go with winning, or with a higher figure: regressions with the deal as cluster.
 
 Matches on one deal share their cards, so they are not independent; the covariance is the
 sandwich estimator summed by deal.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +18,13 @@ from stats.checks import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class LogitFit:
-    """A logistic regression; every array has one entry a column of the design.
+class Fit:
+    """A regression; every array has one entry a column of the design.
 
-    coefficients: log odds ratios. errors: their cluster-robust standard errors. p_values:
-    two-sided Wald tests of "no effect". low, high: limits of the coefficients. All nan where the
-    data settle no finite answer: a condition that won or lost every match, or one that another
-    condition determines.
+    coefficients: log odds ratios, or differences of the mean. errors: their cluster-robust standard
+    errors. p_values: two-sided Wald tests of "no effect". low, high: limits of the coefficients.
+    All nan where the data settle no finite answer: a condition that won or lost every match, or one
+    that another condition determines.
     """
 
     coefficients: Floats
@@ -35,7 +36,7 @@ class LogitFit:
 
 def clustered_logit(
     won: ArrayLike, design: ArrayLike, clusters: ArrayLike, level: float = 0.95
-) -> LogitFit:
+) -> Fit:
     """Maximum likelihood of P(won) = 1 / (1 + exp(-design @ coefficients)), errors by cluster.
 
     won: 0 or 1 a match, shape (matches,). design: shape (matches, columns), with a column of ones
@@ -46,35 +47,57 @@ def clustered_logit(
     not finite, and a level outside (0, 1).
     """
     import statsmodels.api as sm
+
+    y, x, groups = _checked(won, design, clusters, "won")
+    if not np.isin(y, (0.0, 1.0)).all():
+        raise ValueError("won must be 0 or 1 for each match")
+    return _fitted(sm.Logit(y, x), groups, level, disp=0)
+
+
+def clustered_linear(
+    values: ArrayLike, design: ArrayLike, clusters: ArrayLike, level: float = 0.95
+) -> Fit:
+    """Least squares of values = design @ coefficients, errors by cluster.
+
+    values: one finite figure a match; the rest, the covariance and what is raised as in
+    `clustered_logit`. The limits take the normal law, so they want dozens of deals.
+    """
+    import statsmodels.api as sm
+
+    y, x, groups = _checked(values, design, clusters, "values")
+    return _fitted(sm.OLS(y, x), groups, level)
+
+
+def _fitted(model: Any, groups: Floats, level: float, **how: Any) -> Fit:
+    """The model of statsmodels fitted, all nan where the data settle no finite answer."""
     from statsmodels.tools.sm_exceptions import ModelWarning
 
-    y, x, groups = _checked(won, design, clusters)
     checks.inside(level, "level")
-    unknown = np.full(x.shape[1], np.nan)
-    nothing = LogitFit(unknown, unknown, unknown, unknown, unknown)
-    if np.linalg.matrix_rank(x) < x.shape[1] or len(np.unique(groups)) < 2:
+    unknown = np.full(model.exog.shape[1], np.nan)
+    nothing = Fit(unknown, unknown, unknown, unknown, unknown)
+    if np.linalg.matrix_rank(model.exog) < len(unknown) or len(np.unique(groups)) < 2:
         return nothing
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ModelWarning)
             warnings.simplefilter("ignore", RuntimeWarning)  # overflow on the way to no answer
-            fit = sm.Logit(y, x).fit(disp=0, cov_type="cluster", cov_kwds={"groups": groups})
+            options = {"cov_kwds": {"groups": groups}, "use_t": False}
+            fit = model.fit(cov_type="cluster", **options, **how)
     except (ModelWarning, np.linalg.LinAlgError):
         return nothing
     low, high = fit.conf_int(1.0 - level).T
     if not np.isfinite([fit.params, fit.bse]).all():
         return nothing
-    return LogitFit(fit.params, fit.bse, fit.pvalues, low, high)
+    return Fit(fit.params, fit.bse, fit.pvalues, low, high)
 
 
 def _checked(
-    won: ArrayLike, design: ArrayLike, clusters: ArrayLike
+    values: ArrayLike, design: ArrayLike, clusters: ArrayLike, what: str
 ) -> tuple[Floats, Floats, Floats]:
-    y, x, groups = np.asarray(won, float), np.asarray(design, float), np.asarray(clusters)
+    y, x, groups = np.asarray(values, float), np.asarray(design, float), np.asarray(clusters)
     if y.ndim != 1 or x.ndim != 2 or groups.shape != y.shape or len(x) != len(y):
         shapes = f"{y.shape}, {x.shape} and {groups.shape}"
-        raise ValueError(f"won, design and clusters need one row a match, got shapes {shapes}")
-    if not np.isin(y, (0.0, 1.0)).all():
-        raise ValueError("won must be 0 or 1 for each match")
+        raise ValueError(f"{what}, design and clusters need one row a match, got shapes {shapes}")
+    checks.finite(y, what)
     checks.finite(x, "design")
     return y, x, groups

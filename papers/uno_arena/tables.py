@@ -18,7 +18,7 @@ from rich.text import Text
 
 from papers.uno_arena.changes import Change
 from papers.uno_arena.lines import Line, Lines
-from pipeline.tables.table import number, p_value
+from pipeline.tables.numbers import number, p_value
 from stats.multiple import holm
 
 STYLES = {"best": "bold", "second": "underline"}

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from common.disk import write_atomically
-from games.capabilities import Adjustable
+from games.capabilities import WIN, Adjustable
 from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcome
 from pipeline.log.results import About, CellResults
@@ -62,6 +62,8 @@ def refusal(cell: Cell) -> str:
     """Why the cell cannot be adjusted, in words; "" where it can."""
     if not isinstance(cell.game, Adjustable):
         return f"{cell.labels['game']} has no playouts to judge luck by"
+    if cell.measure != WIN.name:
+        return f"its playouts judge by wins, and the cell is judged by {cell.measure}"
     if (len(cell.subjects), len(cell.measured)) != (1, 1):
         return "its playouts judge one player's decisions by one player's wins"
     if cell.baseline is None:

@@ -50,13 +50,14 @@ class JudgedCell:
     """A cell's matches and what they were found to be worth.
 
     key: what tells it from another cell of its name. players: a name for each, by number. judges:
-    the numbers of those whose decisions were judged.
+    the numbers of those whose decisions were judged. seatings: by rotation, who sits in each seat.
     """
 
     name: str
     key: str
     players: tuple[str, ...]
     judges: tuple[int, ...]
+    seatings: tuple[tuple[int, ...], ...]
     records: tuple[MatchRecord, ...]
     judged: tuple[Judged, ...]
     trace: tuple[Stand, ...]
@@ -97,7 +98,7 @@ def wins(cell: JudgedCell, player: int) -> dict[str, Any]:
     won, solo, deals = [], 0, []
     for record in cell.records:
         returns = record.returns
-        won.append(returns[(player + record.rotation) % len(returns)] > 0)
+        won.append(returns[cell.seatings[record.rotation].index(player)] > 0)
         solo += won[-1] and sum(worth > 0 for worth in returns) == 1
         deals.append(record.deal)
     games, total = len(won), sum(won)
@@ -167,7 +168,7 @@ def trace_rows(cell: JudgedCell) -> Iterator[dict[str, Any]]:
     rotations = {record.match: record.rotation for record in cell.records}
     for stand in cell.trace:
         for seat, value in enumerate(stand.true):
-            player = (seat - rotations[stand.match]) % len(cell.players)
+            player = cell.seatings[rotations[stand.match]][seat]
             yield {
                 "cell": cell.name,
                 "key": cell.key,

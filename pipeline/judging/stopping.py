@@ -3,9 +3,10 @@
 `stop=sprt` tests raw wins: above the baseline, or not as good as `expect.win_rate`. The error
 rate `expect.alpha` is split evenly between the cells. `stop=precision` goes on until the
 confidence sequence of the adjusted win rate (of the raw one where nothing can be adjusted) is no
-wider than +- `expect.half_width`. Where a rule stops depends on the deals in order alone: matches
-that were under way when it did are kept in the log and left out of the tables, and the same
-command again stops at the same deal. The verdicts are kept in <output_dir>/stop.json.
+wider than +- `expect.half_width`; of another measure, which needs a range, in parts of that range.
+Where a rule stops depends on the deals in order alone: matches that were under way when it did are
+kept in the log and left out of the tables, and the same command again stops at the same deal. The
+verdicts are kept in <output_dir>/stop.json.
 """
 
 from __future__ import annotations
@@ -35,29 +36,49 @@ SOON = 10
 
 def check(sweep: SweepConfig, abouts: Sequence[About]) -> None:
     """Raises UserError where the rule cannot be followed."""
-    if sweep.stop != "sprt":
-        return
     for about in abouts:
-        if about.baseline is None:
-            raise UserError(f"stop=sprt tests against a baseline, and {about.name} has none")
-        if about.rotations > 1:
-            raise UserError("stop=sprt takes one match a deal; use stop=precision with rotate=true")
-        if about.baseline.rate >= sweep.expect.win_rate:
+        if sweep.stop == "sprt":
+            _check_sprt(sweep, about)
+        elif sweep.stop == "precision" and not np.isfinite(_span(about)):
             raise UserError(
-                f"stop=sprt needs expect.win_rate above the baseline of {about.name}, "
-                f"{about.baseline.rate:.3f}, got {sweep.expect.win_rate:g}"
+                f"stop=precision needs a measure with a range, and {about.measure.name} of "
+                f"{about.name} has none"
             )
+
+
+def _check_sprt(sweep: SweepConfig, about: About) -> None:
+    if not about.wins:
+        name = about.measure.name
+        raise UserError(f"stop=sprt tests wins, and {about.name} is judged by {name}")
+    if about.baseline is None:
+        raise UserError(f"stop=sprt tests against a baseline, and {about.name} has none")
+    if about.rotations > 1:
+        raise UserError("stop=sprt takes one match a deal; use stop=precision with rotate=true")
+    if about.measured > 1:
+        raise UserError(
+            f"stop=sprt takes one win or loss a match, and {about.name} measures {about.measured} "
+            "players; use stop=precision"
+        )
+    if about.baseline.rate >= sweep.expect.win_rate:
+        raise UserError(
+            f"stop=sprt needs expect.win_rate above the baseline of {about.name}, "
+            f"{about.baseline.rate:.3f}, got {sweep.expect.win_rate:g}"
+        )
+
+
+def _span(about: About) -> float:
+    return about.measure.high - about.measure.low
 
 
 def decide(
     folder: Path, cell: Cell, result: CellResults, sweep: SweepConfig, cells: int
 ) -> Stop | None:
     """Where the rule stops the cell, in deals from the first one on; None where it does not."""
-    deals, wins = result.win_rates()
+    deals, figures = result.by_deal()
     if sweep.stop == "sprt":
         assert result.about.baseline is not None
         expect, rate = sweep.expect, result.about.baseline.rate
-        stop = sprt(wins.tolist(), rate, expect.win_rate, expect.alpha / cells, 1 - expect.power)
+        stop = sprt(figures.tolist(), rate, expect.win_rate, expect.alpha / cells, 1 - expect.power)
     elif sweep.stop == "precision":
         values, null = judged(folder, cell, result, sweep.seed)
         stop = precision(values, null, sweep.expect.half_width, sweep.expect.alpha)
@@ -67,13 +88,14 @@ def decide(
 
 
 def judged(folder: Path, cell: Cell, result: CellResults, seed: int) -> tuple[list[float], float]:
-    """Each deal's adjusted win rate, or its raw one, in order; and the baseline's, or infinity."""
-    base = result.about.baseline
-    null = base.rate if base else np.inf
+    """Each deal's adjusted win rate, or its raw figure, in order; and the baseline's, or infinity:
+    all in parts of the measure's range, so that a win rate stays what it is."""
+    base, low, span = result.about.baseline, result.about.measure.low, _span(result.about)
+    null = (base.rate - low) / span if base else np.inf
     luck.adjust(folder, [cell], [result], seed)
     kept = luck.read(folder, result.about)
     if kept is None or kept.reason or base is None:
-        return result.win_rates()[1].tolist(), null
+        return ((result.by_deal()[1] - low) / span).tolist(), null
     values: dict[int, list[float]] = {}
     for outcome in result.outcomes:
         value = base.rate + kept.advantages[outcome.match]

@@ -23,7 +23,7 @@ from typing import Any
 
 from common.errors import UserError
 from pipeline.log.lines import LINES, Lines
-from pipeline.log.outcomes import Outcomes, outcome
+from pipeline.log.outcomes import Measures, Outcomes, outcome
 from pipeline.log.results import About
 from pipeline.log.schema import MatchRecord, Record
 
@@ -94,7 +94,7 @@ class Folder:
         files = sorted(self.cells_folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
         if not files:
             raise UserError(f"{self.path} holds no finished or begun sweep")
-        return [About.told(_description(file)) for file in files]
+        return [About.read(_description(file)) for file in files]
 
     def cell(self, key: str) -> dict[str, Any]:
         """The description of the cell with this key. Raises UserError."""
@@ -116,11 +116,11 @@ class Folder:
         """The finished matches among the records."""
         return (one for one in self.records(stem) if isinstance(one, MatchRecord))
 
-    def outcomes(self) -> dict[str, Outcomes]:
-        """What tables need of every match, by the cell's key."""
+    def outcomes(self, measures: Measures) -> dict[str, Outcomes]:
+        """What tables need of every match, by the cell's key. Raises UserError."""
         found: dict[str, Outcomes] = {}
         for record in self.matches():
-            found.setdefault(record.cell, Outcomes(record.cell)).add(outcome(record))
+            found.setdefault(record.cell, Outcomes(record.cell)).add(outcome(record, measures))
         return found
 
     def lines(self, name: str) -> list[dict[str, Any]]:

@@ -29,10 +29,13 @@ WRITE_SECONDS = 2.0
 WINDOW_SECONDS = 60.0
 """The rate is that of the last minute, so that it follows a worker that is lost or joins."""
 
+Result = tuple[float, float]
+"""What the cell's measure gave a match, and the share of the measured seats that won it."""
+
 
 @dataclass
 class Running:
-    """A cell's figures so far. Rates are over the gap-free deals: short games end first."""
+    """A cell's figures so far. Means are over the gap-free deals: short games end first."""
 
     rotations: int
     matches: int = 0
@@ -42,8 +45,9 @@ class Running:
     device_seconds: float = 0.0
     deals: int = 0
     judged: int = 0
+    figure: float = 0.0
     won: float = 0.0
-    _open: defaultdict[int, list[bool | None]] = field(default_factory=lambda: defaultdict(list))
+    _open: defaultdict[int, list[Result | None]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, outcome: Outcome) -> None:
         """Takes in a finished match."""
@@ -52,20 +56,26 @@ class Running:
         self.fallbacks += outcome.fallbacks
         self.tokens += outcome.all_tokens
         self.device_seconds += outcome.device_seconds
-        self._end(outcome.deal, outcome.won)
+        self._end(outcome.deal, (outcome.figure, outcome.won))
 
     def skip(self, deal: int) -> None:
         """A match of the deal was set aside: it has no result, but does not hold up the rest."""
         self._end(deal, None)
 
-    def _end(self, deal: int, won: bool | None) -> None:
-        self._open[deal].append(won)
+    def _end(self, deal: int, result: Result | None) -> None:
+        self._open[deal].append(result)
         while len(self._open.get(self.deals, ())) >= self.rotations:
-            results = [won for won in self._open.pop(self.deals) if won is not None]
+            results = [result for result in self._open.pop(self.deals) if result is not None]
             self.deals += 1
             if results:
                 self.judged += 1
-                self.won += sum(results) / len(results)
+                figures, won = (sum(parts) / len(results) for parts in zip(*results, strict=True))
+                self.figure, self.won = self.figure + figures, self.won + won
+
+    @property
+    def mean(self) -> float | None:
+        """Of the cell's measure, over the gap-free deals; None before the first."""
+        return self.figure / self.judged if self.judged else None
 
     @property
     def win_rate(self) -> float | None:

@@ -1,30 +1,42 @@
 """What tables need of a match, and a cell's matches in columns.
 
-A sweep keeps the outcome of every match that it has played. In columns one takes 80 bytes, so a
-million of them are 80 MB, and tables are made by arrays.
+A sweep keeps the outcome of every match that it has played. In columns one takes 90 bytes, so a
+million of them are 90 MB, and tables are made by arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from common.errors import UserError
+from games.capabilities import WIN
 from models.exchanges import ScoreExchange
 from pipeline.log.schema import DecisionRecord, MatchRecord
+
+Measures = Mapping[str, str]
+"""What each cell, by its key, is judged by; a cell that is not in it by its wins."""
+
+WINS: Measures = MappingProxyType({})
+"""Every cell is judged by its wins."""
 
 ROW = np.dtype(
     [
         ("match", "S16"),
         ("value", "f8"),
+        ("figure", "f8"),
+        ("winners", "u1"),
         *((name, "u4") for name in ("plies", "decisions", "forced", "fallbacks", "tokens")),
         ("seconds", "f8"),
         ("all_tokens", "u4"),
         ("device_seconds", "f8"),
         *((name, "u4") for name in ("replies", "malformed", "illegal", "unreported")),
+        ("measured", "u1"),
     ]
 )
 """An outcome without its place: the fields after `match` are Outcome's after `rotation`."""
@@ -33,11 +45,13 @@ ROW = np.dtype(
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What tables need of a match. `decisions`, `forced`, `fallbacks` and `tokens` count the
-    subject's turns, `all_tokens` and `device_seconds` everybody's.
+    turns of all subjects, `all_tokens` and `device_seconds` everybody's.
 
-    replies: what the subject's model answered, with those that were malformed or illegal; a
-    conversation has several a decision. unreported: choices of the subject's that its model gave no
-    probability.
+    value: the mean return of the measured seats. figure: what the cell's measure gave them, the
+    mean. winners: how many of the `measured` seats won.
+    replies: what the subjects' models answered, with those that were malformed or illegal; a
+    conversation has several a decision. unreported: choices of the subjects that their models gave
+    no probability.
     """
 
     match: str
@@ -45,6 +59,8 @@ class Outcome:
     deal: int
     rotation: int
     value: float
+    figure: float
+    winners: int
     plies: int
     decisions: int
     forced: int
@@ -57,14 +73,23 @@ class Outcome:
     malformed: int = 0
     illegal: int = 0
     unreported: int = 0
+    measured: int = 1
 
     @property
-    def won(self) -> bool:
-        return self.value > 0
+    def won(self) -> float:
+        """The share of the measured seats that won, 0 to 1."""
+        return self.winners / self.measured
 
 
-def outcome(record: MatchRecord) -> Outcome:
-    """The outcome of a record; `value` is the measured seat's return."""
+def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
+    """The outcome of a record. Raises UserError where it lacks what its cell is judged by."""
+    seats, gave = record.measured, record.measures
+    asked = measures.get(record.cell, WIN.name)
+    if asked not in gave:
+        raise UserError(
+            f"match {record.match} was logged without a {asked!r}: it has {', '.join(gave)}; "
+            "choose one of these as the measure, or another output_dir"
+        )
     own = [decision for decision in record.decisions if decision.seat in record.subjects]
     forced = sum(decision.forced for decision in own)
     answers = [answer for decision in own for answer in _answers(decision)]
@@ -73,7 +98,9 @@ def outcome(record: MatchRecord) -> Outcome:
         cell=record.cell,
         deal=record.deal,
         rotation=record.rotation,
-        value=_mean([record.returns[seat] for seat in record.measured]),
+        value=_mean([record.returns[seat] for seat in seats]),
+        figure=_mean([gave[asked][seat] for seat in seats]),
+        winners=sum(gave[WIN.name][seat] > 0 for seat in seats),
         plies=record.plies,
         decisions=len(own) - forced,
         forced=forced,
@@ -86,6 +113,7 @@ def outcome(record: MatchRecord) -> Outcome:
         malformed=answers.count("malformed"),
         illegal=answers.count("illegal"),
         unreported=sum(_unreported(decision) for decision in own),
+        measured=len(seats),
     )
 
 
@@ -158,8 +186,9 @@ class Outcomes:
 
     @property
     def won(self) -> np.ndarray:
-        """Whether each match was won, in order."""
-        return self.column("value") > 0
+        """The share of the measured seats that won each match, in order."""
+        shares: np.ndarray = self.column("winners") / self.column("measured")
+        return shares
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._played))

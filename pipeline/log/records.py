@@ -23,7 +23,7 @@ from common.errors import UserError
 from pipeline.log.events import event
 from pipeline.log.folder import Folder
 from pipeline.log.lines import LINES, Lines, line
-from pipeline.log.outcomes import Outcome, Outcomes, outcome
+from pipeline.log.outcomes import WINS, Measures, Outcome, Outcomes, outcome
 from pipeline.log.schema import MatchRecord, Record
 from pipeline.plan.cells import SCHEMA, Cell, Task
 
@@ -41,9 +41,10 @@ class Log:
         disk: Disk = DISK,
         clock: Callable[[], float] = time.monotonic,
         kinds: Lines = LINES,
+        measures: Measures = WINS,
     ) -> None:
         """Takes the lock, mends a torn end, reads what is there. Raises UserError."""
-        self.folder = folder
+        self.folder, self._measures = folder, measures
         self.notes: list[str] = []
         self.outcomes: dict[str, Outcomes] = {}
         self._place = Folder(folder, kinds)
@@ -86,7 +87,7 @@ class Log:
             path = self._place.records_file(stem)
             self._files[stem] = _File(path, self._disk, self._place.kinds)
         self._files[stem].add(record)
-        ended = outcome(record)
+        ended = outcome(record, self._measures)
         self.outcomes_of(ended.cell).add(ended)
         if self._clock() - self._synced > SYNC_SECONDS:
             self.sync()
@@ -127,7 +128,7 @@ class Log:
     def _read(self, file: _File) -> None:
         for record in file.read(self.notes):
             if isinstance(record, MatchRecord):
-                self.outcomes_of(record.cell).add(outcome(record))
+                self.outcomes_of(record.cell).add(outcome(record, self._measures))
 
 
 class _File:

@@ -6,24 +6,28 @@ favour whoever wins short games.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from pipeline.log.outcomes import Outcomes
+from games.capabilities import WIN, Measure, measures_of
+from pipeline.log.outcomes import Measures, Outcomes
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Cell, stem
+from pipeline.plan.chance import deal_key
 
 
 @dataclass(frozen=True)
 class About:
     """What the tables need to know of a cell; kept beside its records.
 
-    cards: what the deals hang on besides the seed; cells of equal `cards` meet equal deals.
-    helping: whether the subject plays for another seat's win.
+    deal_key: what the deals hang on besides the seed; cells of equal ones meet equal deals.
+    helping: whether the subject plays for another seat.
+    measure: what the cell is judged by. measured: by the results of how many players.
     """
 
     key: str
@@ -32,32 +36,73 @@ class About:
     labels: Mapping[str, str]
     rotations: int
     baseline: Baseline | None
-    cards: str
+    deal_key: str
     helping: bool
+    measure: Measure = WIN
+    measured: int = 1
 
     @classmethod
     def of(cls, cell: Cell, baseline: Baseline | None) -> About:
-        labels = dict(cell.labels)
-        rotations, helping = len(cell.rotations), cell.players[cell.subjects[0]].helps is not None
-        cards = f"{cell.identity['game']['class']}, {len(cell.players)} seats"
         return cls(
-            cell.key, cell.name, cell.experiment, labels, rotations, baseline, cards, helping
+            key=cell.key,
+            name=cell.name,
+            experiment=cell.experiment,
+            labels=dict(cell.labels),
+            rotations=len(cell.rotations),
+            baseline=baseline,
+            deal_key=_words(*deal_key(cell.game)),
+            helping=cell.players[cell.subjects[0]].helps is not None,
+            measure={one.name: one for one in measures_of(cell.game)}[cell.measure],
+            measured=len(cell.measured),
         )
-
-    @classmethod
-    def told(cls, data: Mapping[str, Any]) -> About:
-        """What the description of a cell tells of it."""
-        fields = {field: data[field] for field in cls.__dataclass_fields__ if field in data}
-        baseline = fields["baseline"]
-        fields["baseline"] = Baseline(**baseline) if baseline else None
-        return cls(**fields)
 
     @property
     def stem(self) -> str:
         return stem(self.name, self.key)
 
+    @property
+    def wins(self) -> bool:
+        """Whether the cell is judged by its wins."""
+        return self.measure == WIN
+
+    @property
+    def clustered(self) -> bool:
+        """Whether a deal holds more than one result: the deal is then what is counted."""
+        return self.rotations > 1 or self.measured > 1
+
+    def comparable(self, other: About) -> bool:
+        """Whether the two can be paired: equal deals mean equal cards, and equal figures the
+        same."""
+        return (self.deal_key, self.measure) == (other.deal_key, other.measure)
+
     def data(self) -> dict[str, Any]:
-        return asdict(self)
+        """As plain JSON has it: a bound that is not there is null."""
+        measure = asdict(self.measure)
+        bounds = {side: measure[side] for side in ("low", "high")}
+        finite = {side: x if math.isfinite(x) else None for side, x in bounds.items()}
+        return {**asdict(self), "measure": {**measure, **finite}}
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> About:
+        """From what `data` gave, or an older version: it called the deal's key `cards`, and knew
+        wins of one player alone."""
+        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        baseline, measure = data["baseline"], data.get("measure", asdict(WIN))
+        bounded = {name: value for name, value in measure.items() if value is not None}
+        known["baseline"] = Baseline(**baseline) if baseline else None
+        known["measure"] = Measure(**bounded)
+        known.setdefault("deal_key", data.get("cards"))
+        return cls(**known)
+
+
+def _words(module: str | int, name: str | int, seats: str | int, *own: str | int) -> str:
+    """A deal's key as a person reads it."""
+    return ", ".join([f"{module}.{name}", f"{seats} seats", *map(str, own)])
+
+
+def measures(abouts: Iterable[About]) -> Measures:
+    """What each cell is judged by, as whoever reads records wants to know."""
+    return {about.key: about.measure.name for about in abouts}
 
 
 @dataclass(frozen=True)
@@ -69,11 +114,17 @@ class CellResults:
     complete_deals: int
     set_aside: int
 
+    def by_deal(self) -> tuple[np.ndarray, np.ndarray]:
+        """The deals that have a match, in order, and each one's mean of the cell's measure."""
+        return self._by_deal(self.outcomes.column("figure"))
+
     def win_rates(self) -> tuple[np.ndarray, np.ndarray]:
-        """The deals that have a match, in order, and the share of each one's matches that is
-        won."""
+        """As `by_deal`, of wins, whatever the cell is judged by."""
+        return self._by_deal(self.outcomes.won)
+
+    def _by_deal(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         deals, places = np.unique(self.outcomes.column("deal"), return_inverse=True)
-        return deals, np.bincount(places, self.outcomes.won) / np.bincount(places)
+        return deals, np.bincount(places, values) / np.bincount(places)
 
 
 def collect(

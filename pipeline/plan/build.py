@@ -11,7 +11,7 @@ from agents.llm import LLM
 from agents.rule import Rule
 from common.errors import ModelError, UserError
 from games.base import Game
-from games.capabilities import WIN
+from games.capabilities import measures_of
 from models.base import ModelSource
 from models.human import Terminal
 from pipeline.config.nodes import build, describe
@@ -46,7 +46,7 @@ def _cell(config: CellConfig) -> Cell:
         players=players,
         subjects=subjects,
         measured=config.measured,
-        measure=WIN.name,
+        measure=measures_of(game)[0].name,
         rotate=config.rotate,
         ask_forced=config.quirks == "paper",
         baseline=config.baseline,

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from common.errors import UserError
+from games.capabilities import WIN
 from pipeline.config.read import SweepConfig
 from pipeline.plan.baseline import Baseline
+from pipeline.plan.cells import Cell
 from stats import power
 
 
-def planned_deals(sweep: SweepConfig, baselines: Mapping[str, Baseline | None]) -> int:
-    """The number of deals asked for, or the one that the expected win rate calls for."""
+def planned_deals(
+    sweep: SweepConfig, cells: Iterable[Cell], baselines: Mapping[str, Baseline | None]
+) -> int:
+    """The number of deals asked for, or the one that the expected win rate calls for.
+
+    baselines: by the cell's key. Raises UserError where `auto` has no answer.
+    """
     if sweep.deals != "auto":
         return sweep.deals
+    for cell in cells:
+        if cell.measure != WIN.name:
+            raise UserError(
+                f"deals=auto plans for a win rate, and {cell.name} is judged by {cell.measure}; "
+                "give a number"
+            )
     known = [baseline for baseline in baselines.values() if baseline is not None]
     if not known:
         raise UserError("deals=auto needs a baseline, and there is none here; give a number")

@@ -24,7 +24,7 @@ from pipeline.plan.baseline import measure
 from pipeline.plan.deals import planned_deals
 from pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
 from pipeline.sizing.workload import SAMPLE, Work, cast, sampled
-from pipeline.tables.table import short
+from pipeline.tables.numbers import short
 
 USABLE = 0.9
 """The share of a device's memory that is planned with."""
@@ -137,7 +137,7 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
     built = {acted.cell.key: acted.cell for acted in casts}
     auto = sweep.deals == "auto"
     baselines = {key: measure(cell, sweep.seed) if auto else None for key, cell in built.items()}
-    deals = planned_deals(sweep, baselines)
+    deals = planned_deals(sweep, built.values(), baselines)
     found = [
         Load(source.path.rpartition("/")[2], source, shape_of(source.path)) for source in known
     ]

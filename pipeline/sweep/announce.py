@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
+from games.capabilities import WIN
 from pipeline.config.read import Expect, SweepConfig
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Plan
@@ -28,8 +29,12 @@ def announce(
         f"{plan.cells[0].experiment}: {len(plan.cells)} cell(s), {plan.deals:,} deals each, "
         f"{matches:,} matches{there}; seed {plan.seed}"
     )
-    for baseline in sorted({b for b in baselines.values() if b}, key=lambda b: b.rate):
+    rates = {baselines[cell.key] for cell in plan.cells if cell.measure == WIN.name}
+    for baseline in sorted((b for b in rates if b), key=lambda b: b.rate):
         out.print(power_line(plan, baseline, sweep.expect))
+    others = dict.fromkeys(cell.measure for cell in plan.cells if cell.measure != WIN.name)
+    if others:
+        out.print(f"what {plan.deals:,} deals can show of {', '.join(others)} hangs on its spread")
 
 
 def power_line(plan: Plan, baseline: Baseline, expect: Expect) -> str:

@@ -22,7 +22,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar
 from pipeline.log.records import Log
-from pipeline.log.results import About, CellResults, collect
+from pipeline.log.results import About, CellResults, collect, measures
 from pipeline.log.this_run import about_this_run
 from pipeline.plan.baseline import measure
 from pipeline.plan.build import build_cells
@@ -48,14 +48,14 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         simulate.run(out, cells, sweep)
         return 0
     baselines = {cell.key: measure(cell, sweep.seed) for cell in cells}
-    plan = Plan(cells, planned_deals(sweep, baselines), sweep.seed)
+    plan = Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed)
     sweep = resolve_launch(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
     stopping.check(sweep, abouts)
     patience(sweep.launch)
     halted: Halted | None = None
     with (
-        Log(sweep.output_dir, sweep.seed) as log,
+        Log(sweep.output_dir, sweep.seed, measures=measures(abouts)) as log,
         logged(log.folder),
         Live(log.folder, plan, chain.from_iterable(log.outcomes.values())) as live,
     ):

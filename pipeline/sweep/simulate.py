@@ -26,8 +26,8 @@ from pipeline.log.outcomes import Outcomes
 from pipeline.log.results import About, CellResults
 from pipeline.plan.baseline import Baseline, measure, scripted
 from pipeline.plan.cells import Cell, digest
-from pipeline.tables import table
-from pipeline.tables.summary import rates, tabulated
+from pipeline.tables.numbers import percent
+from pipeline.tables.summary import rates, tabulated, whole
 from stats.proportions import wilson
 
 SEAT_COLUMNS = [
@@ -68,10 +68,12 @@ def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
 def wins_by_seat(cell: Cell, games: int, seed: int) -> np.ndarray:
     """How many of `games` each seat wins, and nobody; not the games that measured a baseline.
 
-    Raises UserError where the cell is rotated, measures more than wins, or a player is not
-    one of the game's own.
+    Raises UserError where the cell is rotated or not judged by wins, or a player is not one of the
+    game's own.
     """
     players = scripted(cell)
+    if cell.measure != WIN.name:
+        raise UserError(f"simulate=true counts wins, and {cell.name} is judged by {cell.measure}")
     if cell.rotate:
         raise UserError(
             "simulate=true shows every seat by itself; leave rotate=true to played matches"
@@ -122,7 +124,7 @@ def seats_view(seats: pd.DataFrame) -> Table:
     for _, rows in seats.groupby(["seats", "cell"], sort=False):
         widths = (rows["ci_high"] - rows["ci_low"]) / 2
         cells = [
-            f"{table.percent(rate, 2)} +-{100 * width:.2f}"
+            f"{percent(rate, 2)} +-{100 * width:.2f}"
             for rate, width in zip(rows["win_rate"], widths, strict=True)
         ]
         shown.add_row(" ".join(rows["player"]), f"{rows['games'].iloc[0]:,}", *cells)
@@ -130,7 +132,8 @@ def seats_view(seats: pd.DataFrame) -> Table:
 
 
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
-    about, wins = About.of(cell, baseline), sum(int(won[seat]) for seat in cell.measured)
+    about = About.of(cell, baseline)
+    wins = whole(sum(int(won[seat]) for seat in cell.measured) / about.measured)
     return {
         "experiment": about.experiment,
         **about.labels,

@@ -9,8 +9,9 @@ import pandas as pd
 
 from pipeline.judging.luck import Luck, adjusted, read
 from pipeline.log.results import CellResults
+from pipeline.tables.numbers import percent
 from pipeline.tables.summary import ADJUSTED
-from pipeline.tables.table import Sheet, percent, short_names
+from pipeline.tables.table import Sheet, short_names
 from stats.paired import ClusteredMean, clustered_mean
 
 

@@ -7,17 +7,19 @@ would? Do scale and prompting matter? And what could these games not have shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from pipeline.log.results import CellResults
-from pipeline.tables.table import p_value, percent, points
-from stats.power import detectable_one_proportion, detectable_paired
-from stats.regression import LogitFit, clustered_logit
+from pipeline.tables.numbers import p_value, percent
+from pipeline.tables.scale import Scale
+from stats.power import detectable_mean, detectable_one_proportion, detectable_paired
+from stats.regression import Fit, clustered_linear, clustered_logit
 
 ALPHA, POWER = 0.05, 0.8
 BILLIONS = re.compile(r"(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
@@ -54,9 +56,10 @@ def answers(
     return found
 
 
-def _group(result: CellResults) -> tuple[str, str, str]:
-    labels = result.about.labels
-    return result.about.experiment, labels["game"], labels["seats"]
+def _group(result: CellResults) -> tuple[str, ...]:
+    about, labels = result.about, result.about.labels
+    measure = () if about.wins else (about.measure.name,)
+    return about.experiment, labels["game"], labels["seats"], *measure
 
 
 def _rows(summary: pd.DataFrame, cells: Sequence[CellResults]) -> pd.DataFrame:
@@ -65,9 +68,11 @@ def _rows(summary: pd.DataFrame, cells: Sequence[CellResults]) -> pd.DataFrame:
 
 def _effects(rows: pd.DataFrame, helping: bool) -> Iterator[str]:
     """A sentence on how many cells do, then one a cell."""
-    known = rows[(rows["matches"] > 0) & rows["baseline"].notna()]
+    known = rows[(rows["matches"] > 0) & rows["baseline_mean"].notna()]
     if not known.empty:
-        verb = "raise the partner's win rate" if helping else "win more than their baseline"
+        scale = Scale.row(known.iloc[0])
+        more = "win more" if scale.wins else f"have a higher {scale.title}"
+        verb = f"raise the partner's {scale.title}" if helping else f"{more} than their baseline"
         better = (known["p_holm"] < ALPHA).sum()
         yield f"{better} of {len(known)} cells {verb}, after Holm's correction."
     for _, row in rows.iterrows():
@@ -77,20 +82,24 @@ def _effects(rows: pd.DataFrame, helping: bool) -> Iterator[str]:
 def _effect(row: pd.Series[Any], helping: bool) -> str:
     if not row["matches"]:
         return ": no deal is finished yet"
+    scale = Scale.row(row)
     whose = "the partner wins " if helping else ""
-    interval = f"95% interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
-    seen = f"{row['matches']:,} matches, {interval}"
-    if np.isnan(row["baseline"]):
-        won = f"{whose or 'wins '}{percent(row['win_rate'])} of {seen}"
+    if not scale.wins:
+        whose = f"the partner's {scale.title} is " if helping else f"{scale.title} "
+    interval = f"95% interval {scale.mean(row['mean_low'])} to {scale.mean(row['mean_high'])}"
+    seen, mean = f"{row['matches']:,} matches, {interval}", scale.mean(row["mean"])
+    if np.isnan(row["baseline_mean"]):
+        won = f"{whose or 'wins '}{mean} {'of' if scale.wins else 'over'} {seen}"
         return f": {won}; there is no baseline to compare with"
     if row["p_holm"] < ALPHA:
         said = "helps" if helping else "beats the baseline"
-    elif row["ci_high"] < row["baseline"]:
+    elif row["mean_high"] < row["baseline_mean"]:
         said = "harms the partner" if helping else "does worse than the baseline"
     else:
         said = "is not shown to help" if helping else "is not shown to beat the baseline"
-    won = f"{percent(row['win_rate'])} instead of {percent(row['baseline'])}"
-    effect = f"{points(row['win_rate'] - row['baseline'])} points, p {p_value(row['p_holm'])}"
+    won = f"{mean} instead of {scale.mean(row['baseline_mean'])}"
+    change = f"{scale.change(row['mean'] - row['baseline_mean'])}{' points' * scale.share}"
+    effect = f"{change}, p {p_value(row['p_holm'])}"
     return f" {said}: {whose}{won} ({effect}; {seen})"
 
 
@@ -100,7 +109,8 @@ def _name(row: pd.Series[Any]) -> str:
 
 
 def _conditions(cells: Sequence[CellResults]) -> Iterator[str]:
-    """The clustered logistic regression of winning on model and prompt, read out."""
+    """The clustered regression of the cells' measure on model and prompt, read out: logistic where
+    it is wins of one player."""
     asked = [cell for cell in cells if cell.about.labels["model"] != "-"]
     models = list(dict.fromkeys(cell.about.labels["model"] for cell in asked))
     prompts = list(dict.fromkeys(cell.about.labels["prompt"] for cell in asked))
@@ -114,12 +124,15 @@ def _conditions(cells: Sequence[CellResults]) -> Iterator[str]:
         yield f"Only {prompts[0]} was asked, so nothing can be said about prompting."
     if not terms:
         return
-    fit = _fit(asked, terms)
+    odds = all(cell.about.wins and cell.about.measured == 1 for cell in asked)
+    fit = _fit(asked, terms, clustered_logit if odds else clustered_linear)
     for column, (told, _, _) in enumerate(terms, start=1):
-        yield _read_out(told, fit, column)
+        effect = _odds(fit, column) if odds else _shift(fit, column, asked[0])
+        yield _read_out(told, effect, fit.p_values[column])
+    kind, matches = "Logistic" if odds else "Linear", sum(len(cell.outcomes) for cell in asked)
     yield (
-        f"(Logistic regression of {sum(len(cell.outcomes) for cell in asked):,} matches on the "
-        "terms above together, errors clustered by deal.)"
+        f"({kind} regression of {matches:,} matches on the terms above together, errors clustered "
+        "by deal.)"
     )
 
 
@@ -140,26 +153,35 @@ def _terms(models: Sequence[str], prompts: Sequence[str]) -> list[Term]:
     return terms + [(f"{p} instead of {prompts[0]}", "prompt", {p: 1.0}) for p in prompts[1:]]
 
 
-def _fit(cells: Sequence[CellResults], terms: Sequence[Term]) -> LogitFit:
-    won, design, deals = [], [], []
+def _fit(
+    cells: Sequence[CellResults], terms: Sequence[Term], regression: Callable[..., Fit]
+) -> Fit:
+    figures, design, deals = [], [], []
     for cell in cells:
         row = [1.0, *(values.get(cell.about.labels[label], 0.0) for _, label, values in terms)]
-        won += [outcome.won for outcome in cell.outcomes]
-        deals += [outcome.deal for outcome in cell.outcomes]
+        figures += cell.outcomes.column("figure").tolist()
+        deals += cell.outcomes.column("deal").tolist()
         design += [row] * len(cell.outcomes)
-    return clustered_logit(won, design, deals)
+    return regression(figures, design, deals)
 
 
-def _read_out(told: str, fit: LogitFit, column: int) -> str:
-    p = fit.p_values[column]
+def _read_out(told: str, effect: str, p: float) -> str:
     if np.isnan(p):
         return f"{told}: the matches settle no finite effect."
-    ratio, low, high = np.exp([fit.coefficients[column], fit.low[column], fit.high[column]])
     shown = "this matters" if p < ALPHA else "this is not shown to matter"
-    return (
-        f"{told} multiplies the odds of a win by {ratio:.3f} (95% interval {low:.3f} to "
-        f"{high:.3f}, p {p_value(p)}): {shown}."
-    )
+    return f"{told} {effect}, p {p_value(p)}): {shown}."
+
+
+def _odds(fit: Fit, column: int) -> str:
+    ratio, low, high = np.exp([fit.coefficients[column], fit.low[column], fit.high[column]])
+    return f"multiplies the odds of a win by {ratio:.3f} (95% interval {low:.3f} to {high:.3f}"
+
+
+def _shift(fit: Fit, column: int, cell: CellResults) -> str:
+    scale = Scale.of(cell.about.measure)
+    by = f"{scale.change(fit.coefficients[column])}{' points' * scale.share}"
+    interval = scale.reach(fit.low[column], fit.high[column])
+    return f"changes the mean {scale.title} by {by} (95% interval {interval}"
 
 
 def _limits(rows: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[str]:
@@ -172,6 +194,9 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[str]:
             f"{percent(baseline)} of less than {_size(least)} points would have been missed more "
             "often than one time in five."
         )
+    known = rows[rows["baseline_mean"].notna() & rows["mean_low"].notna()]
+    if not known.empty and not Scale.row(known.iloc[0]).wins:
+        yield _least_mean(known, tests)
     own = set(rows["cell"])
     within = pairs[pairs["cell_a"].isin(own) & pairs["cell_b"].isin(own)]
     within = within[within["p_mcnemar"].notna() & (within["a_only"] + within["b_only"] > 0)]
@@ -183,6 +208,18 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[str]:
             f"{percent(discordant, 0)} were won by one alone, a difference of less than "
             f"{_size(least)} points would have been missed as often."
         )
+
+
+def _least_mean(rows: pd.DataFrame, tests: int) -> str:
+    """Of a measure other than wins, by the widest interval that was seen."""
+    scale, deals = Scale.row(rows.iloc[0]), int(rows["deals"].min())
+    reach = float((rows["mean_high"] - rows["mean_low"]).max()) / 2
+    least = detectable_mean(reach / float(stdtrit(deals - 1, 0.975)), POWER, ALPHA, tests)
+    return (
+        f"With {deals:,} deals that spread as these did and Holm over {tests} cell(s), a mean "
+        f"{scale.title} of less than {scale.change(least)} over the baseline would have been "
+        "missed more often than one time in five."
+    )
 
 
 def _size(difference: float) -> str:

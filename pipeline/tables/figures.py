@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.log.results import CellResults
+from pipeline.tables.scale import Scale, by_scale
 from pipeline.tables.table import short_names
+from stats.intervals import running_mean
 from stats.proportions import wilson
 
 ACCENT, CONTRAST, MUTED = "#0b6e99", "#c2410c", "#9aa5b1"
@@ -26,78 +29,118 @@ POINTS = 400
 def all_figures(
     summary: pd.DataFrame, pairs: pd.DataFrame, results: Sequence[CellResults]
 ) -> dict[str, Figure]:
-    """Every figure that the data can fill, by name."""
-    if not any(result.outcomes for result in results):
-        return {}
-    names = short_names(summary)
-    figures = {
-        "win_rates": win_rates(summary, names),
-        "running_win_rates": running_win_rates(summary, results, names),
-    }
-    if not pairs.empty:
-        by_cell = {result.about.name: name for result, name in zip(results, names, strict=True)}
-        figures["paired_differences"] = paired_differences(pairs, by_cell)
+    """Every figure that the data can fill, by name: of wins, and of every other measure its own."""
+    names, figures = short_names(summary), {}
+    by_cell = {result.about.name: name for result, name in zip(results, names, strict=True)}
+    for scale, places in by_scale(summary):
+        own = [results[at] for at in places]
+        if any(result.outcomes for result in own):
+            rows, named = summary.iloc[places], [names[at] for at in places]
+            figures[_called(scale, "win_rates")] = means(rows, named, scale)
+            drawn = running_means(rows, own, named, scale)
+            figures[_called(scale, "running_win_rates")] = drawn
+    for scale, places in by_scale(pairs):
+        drawn = paired_differences(pairs.iloc[places], by_cell, scale)
+        figures[_called(scale, "paired_differences")] = drawn
     return figures
 
 
-def win_rates(summary: pd.DataFrame, names: Sequence[str]) -> Figure:
+def _called(scale: Scale, figure: str) -> str:
+    """A figure's name; one that is not of wins says what it is of."""
+    return figure if scale.wins else figure.replace("win_rates", "means") + f"_{scale.slug}"
+
+
+def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     """A point a cell with its 95% interval; filled where significant after Holm, hollow if not."""
     figure, axes = _canvas(1.4 + 0.4 * len(summary))
     for place, (_, row) in enumerate(summary.iterrows()):
-        axes.plot([100 * row["ci_low"], 100 * row["ci_high"]], [place, place], color=ACCENT, lw=2)
-        fill = ACCENT if row["p_holm"] < 0.05 else "white"
-        axes.plot(100 * row["win_rate"], place, "o", ms=8, mfc=fill, mec=ACCENT, mew=2)
-        if not np.isnan(row["baseline"]):
-            x = 100 * row["baseline"]
+        _interval(axes, place, row["mean"], row["mean_low"], row["mean_high"], row, scale)
+        if not np.isnan(row["baseline_mean"]):
+            x = scale.factor * row["baseline_mean"]
             axes.plot([x, x], [place - 0.4, place + 0.4], color=CONTRAST, ls="--", lw=1.5)
     _name_rows(axes, names)
     axes.set_xlabel(
-        "win rate, % (line: 95% interval; dashed: baseline; filled: above it, p Holm < .05)"
+        f"{_unit(scale.title, scale)} (line: 95% interval; dashed: baseline; filled: above it, "
+        "p Holm < .05)"
     )
     return figure
 
 
-def running_win_rates(
-    summary: pd.DataFrame, results: Sequence[CellResults], names: Sequence[str]
+def _unit(title: str, scale: Scale) -> str:
+    return f"{title}, %" if scale.share else title
+
+
+def _interval(
+    axes: Axes,
+    place: int,
+    estimate: float,
+    low: float,
+    high: float,
+    row: pd.Series[Any],
+    scale: Scale,
+) -> None:
+    """A line of an interval with a point on it."""
+    line = [scale.factor * low, scale.factor * high]
+    axes.plot(line, [place, place], color=ACCENT, lw=2)
+    fill = ACCENT if row["p_holm"] < 0.05 else "white"
+    axes.plot(scale.factor * estimate, place, "o", ms=8, mfc=fill, mec=ACCENT, mew=2)
+
+
+def running_means(
+    summary: pd.DataFrame, results: Sequence[CellResults], names: Sequence[str], scale: Scale
 ) -> Figure:
-    """The win rate after every deal, in deal order, with a band of one 95% interval."""
+    """The mean after every deal, in deal order, with a band of one 95% interval."""
     figure, axes = _canvas(3.6)
-    shown = [summary["baseline"].min(), summary["baseline"].max()]
+    by = scale.factor
+    shown = [summary["baseline_mean"].min(), summary["baseline_mean"].max()]
     for result, name, colour in zip(results, names, COLOURS * len(names), strict=False):
-        deals, rates = running(result)
+        deals, rates = running(result.by_deal()[1])
         if not len(deals):
             continue
-        band = wilson(np.round(rates * deals), deals)
-        axes.plot(deals, 100 * rates, color=colour, lw=1.5, label=name)
-        axes.fill_between(deals, 100 * band.low, 100 * band.high, color=colour, alpha=0.12, lw=0)
+        low, high = _band(result, deals, rates)
+        axes.plot(deals, by * rates, color=colour, lw=1.5, label=name)
+        axes.fill_between(deals, by * low, by * high, color=colour, alpha=0.12, lw=0)
         settled = deals >= min(SETTLED, deals[-1])
-        shown += [band.low[settled].min(), band.high[settled].max()]
-    for rate in sorted(set(summary["baseline"].dropna())):
-        axes.axhline(100 * rate, color=MUTED, ls="--", lw=1.2)
+        shown += [np.fmin(low, rates)[settled].min(), np.fmax(high, rates)[settled].max()]
+    for rate in sorted(set(summary["baseline_mean"].dropna())):
+        axes.axhline(by * rate, color=MUTED, ls="--", lw=1.2)
     axes.set_xlabel("deals")
-    axes.set_ylabel("win rate so far, %")
-    axes.set_ylim(100 * np.nanmin(shown) - 1, 100 * np.nanmax(shown) + 1)
+    axes.set_ylabel(_unit(f"{scale.title} so far", scale))
+    least, most = by * np.nanmin(shown), by * np.nanmax(shown)
+    margin = 1.0 if scale.share else 0.02 * (most - least) or 1.0
+    axes.set_ylim(least - margin, most + margin)
     axes.legend(frameon=False, fontsize=8)
     return figure
 
 
-def paired_differences(pairs: pd.DataFrame, names: dict[str, str]) -> Figure:
+def _band(
+    result: CellResults, deals: np.ndarray, rates: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The limits of the mean over the first so many deals: Wilson's of wins of one player."""
+    if result.about.wins and result.about.measured == 1:
+        found = wilson(np.round(rates * deals), deals)
+        return found.low, found.high
+    _, low, high = running_mean(result.by_deal()[1])
+    return low[deals - 1], high[deals - 1]
+
+
+def paired_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
     """The difference of every two cells on shared deals, with its 95% interval."""
     figure, axes = _canvas(1.4 + 0.4 * len(pairs))
     for place, (_, row) in enumerate(pairs.iterrows()):
-        axes.plot([100 * row["ci_low"], 100 * row["ci_high"]], [place, place], color=ACCENT, lw=2)
-        fill = ACCENT if row["p_holm"] < 0.05 else "white"
-        axes.plot(100 * row["difference"], place, "o", ms=8, mfc=fill, mec=ACCENT, mew=2)
+        _interval(axes, place, row["difference"], row["ci_low"], row["ci_high"], row, scale)
     axes.axvline(0, color=MUTED, ls="--", lw=1.2)
     labels = [f"{names[row['cell_a']]} - {names[row['cell_b']]}" for _, row in pairs.iterrows()]
     _name_rows(axes, labels)
-    axes.set_xlabel("difference of win rates on shared deals, points (filled: p Holm < .05)")
+    what = "win rates" if scale.wins else f"mean {scale.title}"
+    unit = ", points" if scale.share else ""
+    axes.set_xlabel(f"difference of {what} on shared deals{unit} (filled: p Holm < .05)")
     return figure
 
 
-def running(result: CellResults) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of deals (at most POINTS of them) and the mean win rate over the first so many."""
-    _, per_deal = result.win_rates()
+def running(per_deal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of deals (at most POINTS of them) and the mean over the first so many, of one figure
+    a deal."""
     if not len(per_deal):
         return np.array([]), np.array([])
     counts = np.arange(1, len(per_deal) + 1)

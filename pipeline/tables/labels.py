@@ -24,7 +24,8 @@ from models.exchanges import ScoreExchange
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables.table import Sheet, number, percent
+from pipeline.tables.numbers import number, percent
+from pipeline.tables.table import Sheet
 from stats.paired import clustered_mean
 from stats.proportions import wilson
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
+from pipeline.log.results import About, CellResults
+from pipeline.tables.numbers import amount
+from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 
 
@@ -17,7 +19,7 @@ def sheets(folder: Path, names: Sequence[str], results: Sequence[CellResults]) -
     if not found:
         return []
     rows = [
-        (name, f"{result.complete_deals:,}", verdict(found, result.about.key))
+        (name, f"{result.complete_deals:,}", verdict(found, result.about))
         for name, result in zip(names, results, strict=True)
     ]
     foot = (
@@ -27,12 +29,16 @@ def sheets(folder: Path, names: Sequence[str], results: Sequence[CellResults]) -
     return [Sheet(f"stop={found['rule']}", ("cell", "deals", "verdict"), rows, foot)]
 
 
-def verdict(found: Mapping[str, Any], key: str) -> str:
-    stop = found["cells"].get(key)
+def verdict(found: Mapping[str, Any], about: About) -> str:
+    stop = found["cells"].get(about.key)
     if stop is None:
         return "undecided"
     if found["rule"] == "sprt":
         below = f"not above the baseline: {100 * found['win_rate']:.1f}% is ruled out"
         return "above the baseline" if stop["above"] else below
     above = "above the baseline" if stop["above"] else "not shown to be above the baseline"
-    return f"known to +-{100 * found['half_width']:g} points; {above}"
+    half = found["half_width"]
+    if Scale.of(about.measure).share:
+        return f"known to +-{100 * half:g} points; {above}"
+    reach = amount(half * (about.measure.high - about.measure.low))
+    return f"{about.measure.name} known to +-{reach}; {above}"

@@ -13,9 +13,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.log.results import CellResults
+from pipeline.log.results import About, CellResults
+from stats.intervals import alike
 from stats.multiple import holm
-from stats.paired import clustered_mean, clustered_z, count_pairs, mcnemar, sign_flip
+from stats.paired import (
+    ClusteredMean,
+    clustered_mean,
+    clustered_t,
+    clustered_z,
+    count_pairs,
+    mcnemar,
+    sign_flip,
+)
 from stats.proportions import one_sample_z, two_sample_z, wilson
 
 PERMUTATION_SEED = 0
@@ -31,7 +40,7 @@ def tabulated(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     others = {**dict.fromkeys(ADJUSTED, np.nan), "all_tokens": 0, "device_seconds": 0.0}
     others |= {**dict.fromkeys(REPLIES, np.nan), "replies": 0, "unreported": 0}
     table = pd.DataFrame([{**others, **row} for row in rows])
-    table["p_holm"] = table.groupby("experiment")["p_value"].transform(
+    table["p_holm"] = table.groupby("experiment")["p_mean"].transform(
         lambda p: holm(p.to_numpy(float))
     )
     return table[SUMMARY_COLUMNS]
@@ -54,15 +63,21 @@ SUMMARY_COLUMNS = [
     *ADJUSTED,
     *("all_tokens", "device_seconds"),
     *REPLIES,
+    *("measure", "mean", "mean_low", "mean_high", "baseline_mean", "p_mean"),
+    *("measure_low", "measure_high"),
 ]
 """`all_tokens` and `device_seconds` are what the matches cost, all seats; `tokens` are the
 subject's. `source` says where a row's figures come from: matches, each in the log, or simulated,
-counts of games between scripted players that the compiled game played and nobody wrote down."""
+counts of games between scripted players that the compiled game played and nobody wrote down.
+`mean`, its interval, its baseline and `p_mean` are of the `measure` that the cell is judged by, and
+`p_holm` is of `p_mean`; for wins they repeat the columns of the win rate. `measure_low` and
+`measure_high` are the measure's range, empty where it has none."""
 
 
 def _row(result: CellResults) -> dict[str, Any]:
     outcomes, about = result.outcomes, result.about
-    matches, wins = len(outcomes), int(outcomes.won.sum())
+    matches = len(outcomes)
+    wins = whole(outcomes.column("winners").sum().item() / about.measured)
     totals = {name: outcomes.column(name).sum().item() for name in SUMMED}
     decisions, seconds, replies = (totals[name] for name in ("decisions", "seconds", "replies"))
     return {
@@ -88,6 +103,11 @@ def _row(result: CellResults) -> dict[str, Any]:
     }
 
 
+def whole(number: float) -> float:
+    """An int where it is one: `wins` has parts of a win where several players are measured."""
+    return int(number) if number == int(number) else number
+
+
 SUMMED = (
     *("decisions", "forced", "fallbacks", "seconds"),
     *("tokens", "all_tokens", "device_seconds"),
@@ -95,11 +115,55 @@ SUMMED = (
 )
 
 
-def rates(result: CellResults, wins: int, matches: int) -> dict[str, Any]:
-    """Win rate, interval and tests; clustered by deal where a deal holds several matches."""
+def rates(result: CellResults, wins: float, matches: int) -> dict[str, Any]:
+    """Win rate and the cell's measure, with intervals and tests."""
+    won = _win_rate(result, wins, matches)
+    if result.about.wins:
+        mean = {"mean": won["win_rate"], "mean_low": won["ci_low"], "mean_high": won["ci_high"]}
+        mean |= {"baseline_mean": won["baseline"], "p_mean": won["p_value"]}
+    else:
+        mean = _mean(result)
+        won |= dict.fromkeys(("baseline", "z", "p_value", "z_two_sample", "p_two_sample"), np.nan)
+    return {**won, **mean, **_measure(result.about)}
+
+
+def _measure(about: About) -> dict[str, Any]:
+    """Which measure it is; a bound that is not there is nan."""
+    bounds = {"measure_low": about.measure.low, "measure_high": about.measure.high}
+    finite = {name: x if np.isfinite(x) else np.nan for name, x in bounds.items()}
+    return {"measure": about.measure.name, **finite}
+
+
+def _mean(result: CellResults) -> dict[str, Any]:
+    """The mean of a measure other than wins: the deal is what is counted, the test one-sided."""
+    outcomes, baseline = result.outcomes, result.about.baseline
+    rate, error = (baseline.rate, baseline.error) if baseline else (np.nan, np.nan)
+    mean = clustered_mean(outcomes.column("figure"), outcomes.column("deal"))
+    low, high = _limits(mean, result.about)
+    return {
+        "mean": mean.estimate,
+        "mean_low": low,
+        "mean_high": high,
+        "baseline_mean": rate,
+        "p_mean": clustered_t(mean, rate, error).p_value,
+    }
+
+
+def _limits(mean: ClusteredMean, about: About) -> tuple[float, float]:
+    """A mean's interval; deals that all came out alike have one where the measure has a range."""
+    low, high = about.measure.low, about.measure.high
+    if mean.error == 0 and np.isfinite(high - low):
+        return alike(mean.estimate, mean.deals, (low, high))
+    return mean.low, mean.high
+
+
+def _win_rate(result: CellResults, wins: float, matches: int) -> dict[str, Any]:
+    """Win rate, interval and tests; clustered by deal where a deal holds several results."""
     baseline = result.about.baseline
     rate = baseline.rate if baseline else np.nan
-    if result.about.rotations > 1:
+    if not result.about.wins:
+        rate = np.nan  # the baseline is of another measure
+    if result.about.clustered:
         mean = clustered_mean(result.outcomes.won, result.outcomes.column("deal"))
         low, high = mean.low, mean.high
         single = clustered_z(mean, rate)
@@ -108,7 +172,7 @@ def rates(result: CellResults, wins: int, matches: int) -> dict[str, Any]:
         interval = wilson(wins, matches)
         low, high = float(interval.low), float(interval.high)
         single = one_sample_z(wins, matches, rate)
-        games = (baseline.wins, baseline.games) if baseline else (0, 0)
+        games = (baseline.wins, baseline.games) if baseline and result.about.wins else (0, 0)
         double = two_sample_z(wins, matches, *games)
     return {
         "win_rate": wins / matches if matches else np.nan,
@@ -126,22 +190,24 @@ def rates(result: CellResults, wins: int, matches: int) -> dict[str, Any]:
 PAIR_COLUMNS = [
     *("cell_a", "cell_b", "deals", "a_only", "b_only", "difference", "ci_low", "ci_high"),
     *("p_mcnemar", "p_holm", "correlation", "p_permutation"),
+    *("measure", "measure_low", "measure_high"),
 ]
 
 
 def pairs_table(results: Sequence[CellResults]) -> pd.DataFrame:
-    """pairs.csv: every two cells that meet the same deals, on those that both have finished."""
+    """pairs.csv: every two cells that meet the same deals and are judged by the same measure, on
+    the deals that both have finished."""
     return paired(
-        (a, b) for a, b in itertools.combinations(results, 2) if a.about.cards == b.about.cards
+        (a, b) for a, b in itertools.combinations(results, 2) if a.about.comparable(b.about)
     )
 
 
 def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
     """A row for each two cells, which must have met the same cards on a deal of the same number.
 
-    One match a deal: exact McNemar. Several (rotated seats): a deal's mean is compared, by a
-    paired permutation test with an interval clustered by deal, and p_mcnemar stays empty.
-    Holm's family is the rows.
+    One win or loss a deal: exact McNemar. Several (rotated seats, several measured players), or
+    another measure: a deal's mean is compared, by a paired permutation test with an interval
+    clustered by deal, and p_mcnemar stays empty. Holm's family is the rows.
     """
     pairs = [_pair(a, b) for a, b in cells]
     table = pd.DataFrame(pairs, columns=[c for c in PAIR_COLUMNS if c != "p_holm"])
@@ -151,17 +217,18 @@ def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
 
 
 def _pair(a: CellResults, b: CellResults) -> dict[str, Any]:
-    (deals_a, rates_a), (deals_b, rates_b) = a.win_rates(), b.win_rates()
+    (deals_a, means_a), (deals_b, means_b) = a.by_deal(), b.by_deal()
     shared, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
-    x, y = rates_a[in_a], rates_b[in_b]
+    x, y = means_a[in_a], means_b[in_b]
     row = {
         "cell_a": a.about.name,
         "cell_b": b.about.name,
         "deals": len(shared),
         "a_only": int((x > y).sum()),
         "b_only": int((y > x).sum()),
+        **_measure(a.about),
     }
-    if a.about.rotations == b.about.rotations == 1:
+    if a.about.wins and not (a.about.clustered or b.about.clustered):
         test = mcnemar(count_pairs(x, y))
         return {
             **row,

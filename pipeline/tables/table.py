@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from pipeline.tables.numbers import number, p_value, percent
+from pipeline.tables.scale import Scale, by_scale, heading, scales_of
 
 WIDTH = 100
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -71,27 +75,36 @@ def summary_view(summary: pd.DataFrame) -> RenderableType:
     """The main table with its foot."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("cell", overflow="fold", min_width=12)
-    for heading in (
-        *("win rate", "95% interval", "baseline", "z", "p", "p Holm", "decisions"),
+    scales = scales_of(summary)
+    z = ["z"] if any(scale.wins for scale in scales) else []
+    for title in (
+        *(heading(scales), "95% interval", "baseline", *z, "p", "p Holm", "decisions"),
         *("forced", "fallback", "dec/s"),
     ):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, (_, row) in zip(short_names(summary), summary.iterrows(), strict=True):
-        turns = row["decisions"] + row["forced"]
+        table.add_column(title, justify="right", no_wrap=True)
+    rows = zip(short_names(summary), scales, summary.iterrows(), strict=True)
+    for name, scale, (_, row) in rows:
         table.add_row(
             name,
-            percent(row["win_rate"]),
-            f"{percent(row['ci_low'])[:-1]}-{percent(row['ci_high'])}",
-            percent(row["baseline"]),
-            number(row["z"], ".2f"),
-            p_value(row["p_value"]),
+            scale.mean(row["mean"], named=heading(scales) != scale.title),
+            scale.span(row["mean_low"], row["mean_high"]),
+            scale.mean(row["baseline_mean"]),
+            *(number(row[column], ".2f") for column in z),
+            p_value(row["p_mean"]),
             p_value(row["p_holm"]),
-            f"{row['decisions']:,}",
-            percent(row["forced"] / turns if turns else np.nan, 0),
-            percent(row["fallbacks"] / row["decisions"] if row["decisions"] else np.nan),
-            number(row["decisions_per_s"], ",.0f"),
+            *_turns(row),
         )
     return Group(table, Text(foot(summary), style="dim"))
+
+
+def _turns(row: pd.Series[Any]) -> tuple[str, ...]:
+    turns = row["decisions"] + row["forced"]
+    return (
+        f"{row['decisions']:,}",
+        percent(row["forced"] / turns if turns else np.nan, 0),
+        percent(row["fallbacks"] / row["decisions"] if row["decisions"] else np.nan),
+        number(row["decisions_per_s"], ",.0f"),
+    )
 
 
 def foot(summary: pd.DataFrame) -> str:
@@ -101,11 +114,13 @@ def foot(summary: pd.DataFrame) -> str:
         for name, rows in summary.groupby("experiment")
     )
     baselines = sorted({f"{n:,}" for n in summary["baseline_n"] if n})
+    scales = dict.fromkeys(scales_of(summary))
+    tests = ["z"] * any(s.wins for s in scales) + ["t over deals"] * any(not s.wins for s in scales)
     lines = [
-        f"p: one-sided z against the baseline; Holm's family: the {family}. "
+        f"p: one-sided {' or '.join(tests)} against the baseline; Holm's family: the {family}. "
         "dec/s: decisions a worker-second."
     ]
-    if baselines:
+    if baselines and "z" in tests:
         two = ", ".join(p_value(p) for p in summary["p_two_sample"])
         lines.append(
             f"The baseline was measured in {' / '.join(baselines)} games; the two-sample test, "
@@ -120,17 +135,21 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str]) -> RenderableType:
     """The paired comparisons, the clearest first."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("paired on shared deals", overflow="fold", min_width=24)
-    for heading in ("deals", "A only", "B only", "A - B", "95% interval", "corr", "p", "p Holm"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    scales = scales_of(pairs)
+    ahead = "only" if all(scale.wins for scale in scales) else "ahead"
+    a, b = f"A {ahead}", f"B {ahead}"
+    for title in ("deals", a, b, "A - B", "95% interval", "corr", "p", "p Holm"):
+        table.add_column(title, justify="right", no_wrap=True)
     for _, row in pairs.sort_values("p_holm", kind="stable").iterrows():
+        scale = Scale.row(row)
         tested = row["p_permutation"] if np.isnan(row["p_mcnemar"]) else row["p_mcnemar"]
         table.add_row(
             f"{names[row['cell_a']]} - {names[row['cell_b']]}",
             f"{row['deals']:,}",
             f"{row['a_only']:,}",
             f"{row['b_only']:,}",
-            points(row["difference"]),
-            f"{points(row['ci_low'])} to {points(row['ci_high'])}",
+            scale.change(row["difference"]),
+            scale.reach(row["ci_low"], row["ci_high"]),
             number(row["correlation"], ".2f"),
             p_value(tested),
             p_value(row["p_holm"]),
@@ -138,125 +157,47 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str]) -> RenderableType:
     return table
 
 
-def reply_sheets(summary: pd.DataFrame) -> list[Sheet]:
-    """What was wrong with the replies of models; no sheet where nothing was."""
-    wrong = summary[["malformed_rate", "illegal_rate", "unreported"]].fillna(0)
-    if not wrong.to_numpy(float).any():
-        return []
-    rows = [
-        (
-            name,
-            f"{row['replies']:,}",
-            percent(row["malformed_rate"]),
-            percent(row["illegal_rate"]),
-            f"{row['decisions']:,}",
-            percent(row["fallbacks"] / row["decisions"] if row["decisions"] else np.nan),
-            f"{row['unreported']:,}",
-        )
-        for name, (_, row) in zip(short_names(summary), summary.iterrows(), strict=True)
-    ]
-    foot = (
-        "Of the subject's. A conversation has several replies a decision; where all are unusable "
-        "the\nfallback decides. Unreported: choices to which the model gave no probability."
-    )
-    headings = ("cell", "replies", "malformed", "illegal", "decisions", "fallback", "unreported")
-    return [Sheet("What was wrong with replies", headings, rows, foot)]
-
-
-def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:
-    """What the cells cost; no sheet where no model was asked."""
-    if not summary["all_tokens"].sum():
-        return []
-    rows = [
-        _cost_row(name, row["matches"], row["all_tokens"], row["device_seconds"])
-        for name, (_, row) in zip(short_names(summary), summary.iterrows(), strict=True)
-    ]
-    total = summary[["matches", "all_tokens", "device_seconds"]].sum()
-    rows.append(_cost_row("all cells", int(total.iloc[0]), int(total.iloc[1]), total.iloc[2]))
-    foot = (
-        "Of the matches in the tables, all seats. Tokens: prompts as sent and texts as written; a "
-        "model\ncomputes what they share once. Device-seconds: models at work, times the devices "
-        "of a replica."
-    )
-    headings = ("cell", "matches", "tokens", "a match", "device-seconds", "a match", "tokens/s")
-    return [Sheet("What it cost", headings, rows, foot)]
-
-
-def _cost_row(name: str, matches: int, tokens: int, seconds: float) -> tuple[str, ...]:
-    def each(amount: float, units: float, form: str) -> str:
-        return format(amount / units, form) if amount and units else "-"
-
-    return (
-        name,
-        f"{matches:,}",
-        f"{tokens:,}",
-        each(tokens, matches, ",.0f"),
-        f"{seconds:,.1f}" if seconds else "-",  # older logs do not tell
-        each(seconds, matches, ",.3g"),
-        each(tokens, seconds, ",.0f"),
-    )
-
-
 def sheet_view(sheet: Sheet) -> RenderableType:
     """A sheet under its title, with its foot."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
-    for place, heading in enumerate(sheet.headings):
+    for place, title in enumerate(sheet.headings):
         if place == 0:
-            table.add_column(heading, overflow="fold", min_width=12)
+            table.add_column(title, overflow="fold", min_width=12)
         else:
-            table.add_column(heading, justify="right", no_wrap=True)
+            table.add_column(title, justify="right", no_wrap=True)
     for row in sheet.rows:
         table.add_row(*row)
     return Group(Text(sheet.title, style="bold"), table, Text(sheet.foot, style="dim"))
 
 
 def bars_view(summary: pd.DataFrame, width: int = 60) -> RenderableType:
-    """Win rates as a figure: interval, estimate and baseline on one axis."""
-    known = summary.dropna(subset=["win_rate"])
-    if known.empty:
-        return Text("")
-    low = min(known["ci_low"].min(), known["baseline"].min())
-    high = max(known["ci_high"].max(), known["baseline"].max())
-    low, high = np.floor(low * 50) / 50, np.ceil(high * 50) / 50
-
-    def place(rate: float) -> int:
-        return int(np.rint((rate - low) / max(high - low, 1e-9) * (width - 1)))
-
-    lines = []
-    for name, (_, row) in zip(short_names(known), known.iterrows(), strict=True):
-        line = [" "] * width
-        if not np.isnan(row["baseline"]):
-            line[place(row["baseline"])] = "┊"
-        for column in range(place(row["ci_low"]), place(row["ci_high"]) + 1):
-            line[column] = "─" if line[column] == " " else "┼"
-        line[place(row["win_rate"])] = "●"
-        lines.append(f"{name[:28]:<28} {''.join(line)}")
-    axis = f"{percent(low, 0)}{percent(high, 0):>{width - len(percent(low, 0))}}"
-    lines.append(f"{'win rate (┊ baseline)':<28} {axis}")
+    """Means as a figure, one axis a measure: interval, estimate and baseline."""
+    known = summary.dropna(subset=["mean"])
+    names, lines = short_names(known), []
+    for scale, places in by_scale(known):
+        lines += _bars(known.iloc[places], [names[at] for at in places], scale, width)
     return Text("\n".join(lines))
 
 
-def percent(value: float, digits: int = 1) -> str:
-    return "-" if np.isnan(value) else f"{100 * value:.{digits}f}%"
+def _bars(rows: pd.DataFrame, names: Sequence[str], scale: Scale, width: int) -> list[str]:
+    drawn = rows[["mean", "mean_low", "mean_high", "baseline_mean"]].to_numpy(float)
+    low, high = np.nanmin(drawn), np.nanmax(drawn)
+    if scale.share:
+        low, high = np.floor(low * 50) / 50, np.ceil(high * 50) / 50
 
+    def place(value: float) -> int:
+        return int(np.rint((value - low) / max(high - low, 1e-9) * (width - 1)))
 
-def points(value: float) -> str:
-    return "-" if np.isnan(value) else f"{100 * value:+.1f}"
-
-
-def number(value: float, form: str) -> str:
-    return "-" if np.isnan(value) else format(value, form)
-
-
-def p_value(p: float) -> str:
-    if np.isnan(p):
-        return "-"
-    return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
-
-
-def short(count: float) -> str:
-    """A count in four or five characters: 812, 13.2k, 4.51M, 1.20G."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= size:
-            return f"{count / size:.3g}{unit}"
-    return f"{count:.0f}"
+    lines = []
+    for name, (_, row) in zip(names, rows.iterrows(), strict=True):
+        line = [" "] * width
+        if not np.isnan(row["baseline_mean"]):
+            line[place(row["baseline_mean"])] = "┊"
+        if not np.isnan(row["mean_low"]):
+            for column in range(place(row["mean_low"]), place(row["mean_high"]) + 1):
+                line[column] = "─" if line[column] == " " else "┼"
+        line[place(row["mean"])] = "●"
+        lines.append(f"{name[:28]:<28} {''.join(line)}")
+    first, last = (percent(x, 0) if scale.share else scale.mean(x) for x in (low, high))
+    title = f"{scale.title} (┊ baseline)"
+    return [*lines, f"{title:<28} {first}{last:>{width - len(first)}}"]

@@ -11,9 +11,10 @@ import pandas as pd
 from common.disk import write_atomically
 from pipeline.judging import stopping
 from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults, collect
-from pipeline.tables import adjusted, figures, labels, stops, table
+from pipeline.log.results import CellResults, collect, measures
+from pipeline.tables import adjusted, costs, figures, labels, numbers, stops, table
 from pipeline.tables.answers import Answer, answers
+from pipeline.tables.scale import heading, scales_of
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import Sheet
 
@@ -30,7 +31,7 @@ def write_views(
     drawn = figures.all_figures(summary, pairs, results)
     figures.save_png(drawn, folder / "figures")
     stopped = stops.sheets(folder, table.short_names(summary), results)
-    wrong, spent = table.reply_sheets(summary), table.cost_sheets(summary)
+    wrong, spent = costs.reply_sheets(summary), costs.cost_sheets(summary)
     sheets = [*stopped, *luck, *_study(folder, results, summary), *wrong, *spent]
     drawings = {name: figures.svg(figure) for name, figure in drawn.items()}
     said = answers(results, summary, pairs)
@@ -51,7 +52,8 @@ def results_of(folder: Path) -> list[CellResults]:
     """Every cell of an output_dir with the outcomes of its gap-free deals,
     up to where it was stopped. Raises UserError."""
     place = Folder(folder)
-    results = collect(place.abouts(), place.outcomes(), place.set_aside, deals=None)
+    abouts = place.abouts()
+    results = collect(abouts, place.outcomes(measures(abouts)), place.set_aside, deals=None)
     return stopping.cut(folder, results)
 
 
@@ -69,13 +71,14 @@ def _page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for view in (table.percent, table.points, table.number, table.p_value):
+    for view in (numbers.number, numbers.p_value):
         environment.filters[view.__name__] = view
-    names = table.short_names(summary)
+    names, scales = table.short_names(summary), scales_of(summary)
     return environment.get_template("report.html.j2").render(
         title=folder.name,
-        rows=list(zip(names, summary.to_dict("records"), strict=True)),
-        pairs=pairs.to_dict("records"),
+        rows=list(zip(names, scales, summary.to_dict("records"), strict=True)),
+        heading=heading(scales),
+        pairs=list(zip(scales_of(pairs), pairs.to_dict("records"), strict=True)),
         names=dict(zip(summary["cell"], names, strict=True)),
         drawings=drawings,
         sheets=sheets,

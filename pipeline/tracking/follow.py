@@ -115,8 +115,8 @@ def figures(live: Live) -> Figures:
             "all_tokens": float(cell.tokens),
             "device_seconds": cell.device_seconds,
         }
-        if cell.win_rate is not None:
-            metrics["running_win_rate"] = cell.win_rate
+        if cell.mean is not None and cell.win_rate is not None:
+            metrics |= {"running_mean": cell.mean, "running_win_rate": cell.win_rate}
         found[key] = (cell.deals, metrics)
     matches = sum(cell.matches for cell in live.cells.values())
     found[PARENT] = (matches, {"matches": float(matches), "matches_per_s": live.rate or 0.0})

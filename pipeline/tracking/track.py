@@ -141,8 +141,9 @@ METRICS = (
     *("p_two_sample", "matches", "wins", "decisions", "forced", "fallbacks", "decisions_per_s"),
     *("complete_deals", "set_aside", "draws", "tokens", "all_tokens", "device_seconds"),
     *("replies", "malformed_rate", "illegal_rate", "unreported"),
+    *("mean", "mean_low", "mean_high", "baseline_mean", "p_mean"),
 )
-PARAMS = ("experiment", "game", "agent", "model", "prompt", "seats", "baseline_n")
+PARAMS = ("experiment", "game", "agent", "model", "prompt", "seats", "baseline_n", "measure")
 
 
 def _log_cell(
@@ -161,9 +162,12 @@ def _log_cell(
     params = [Param(name, str(row[name])) for name in PARAMS]
     client.log_batch(run, params=[*params, Param("seed", str(sweep.seed))])
     log_values(client, run, {name: row[name] for name in METRICS})
-    log_points(
-        client, run, [("running_win_rate", *point) for point in zip(*running(result), strict=True)]
-    )
+    for name, (_, by_deal) in (
+        ("running_win_rate", result.win_rates()),
+        ("running_mean", result.by_deal()),
+    ):
+        points = zip(*running(by_deal), strict=True)
+        log_points(client, run, [(name, *point) for point in points])
     log = sweep.records_file(about.stem)
     if log.exists():
         client.log_artifact(run, str(log), "records")

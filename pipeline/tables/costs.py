@@ -1,0 +1,68 @@
+"""What models' replies cost, and what was wrong with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pipeline.tables.numbers import percent
+from pipeline.tables.table import Sheet, short_names
+
+
+def reply_sheets(summary: pd.DataFrame) -> list[Sheet]:
+    """What was wrong with the replies of models; no sheet where nothing was."""
+    wrong = summary[["malformed_rate", "illegal_rate", "unreported"]].fillna(0)
+    if not wrong.to_numpy(float).any():
+        return []
+    rows = [
+        (
+            name,
+            f"{row['replies']:,}",
+            percent(row["malformed_rate"]),
+            percent(row["illegal_rate"]),
+            f"{row['decisions']:,}",
+            percent(row["fallbacks"] / row["decisions"] if row["decisions"] else np.nan),
+            f"{row['unreported']:,}",
+        )
+        for name, (_, row) in zip(short_names(summary), summary.iterrows(), strict=True)
+    ]
+    foot = (
+        "Of the subject's. A conversation has several replies a decision; where all are unusable "
+        "the\nfallback decides. Unreported: choices to which the model gave no probability."
+    )
+    headings = ("cell", "replies", "malformed", "illegal", "decisions", "fallback", "unreported")
+    return [Sheet("What was wrong with replies", headings, rows, foot)]
+
+
+def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:
+    """What the cells cost; no sheet where no model was asked."""
+    if not summary["all_tokens"].sum():
+        return []
+    rows = [
+        _cost_row(name, row["matches"], row["all_tokens"], row["device_seconds"])
+        for name, (_, row) in zip(short_names(summary), summary.iterrows(), strict=True)
+    ]
+    total = summary[["matches", "all_tokens", "device_seconds"]].sum()
+    rows.append(_cost_row("all cells", int(total.iloc[0]), int(total.iloc[1]), total.iloc[2]))
+    foot = (
+        "Of the matches in the tables, all seats. Tokens: prompts as sent and texts as written; a "
+        "model\ncomputes what they share once. Device-seconds: models at work, times the devices "
+        "of a replica."
+    )
+    headings = ("cell", "matches", "tokens", "a match", "device-seconds", "a match", "tokens/s")
+    return [Sheet("What it cost", headings, rows, foot)]
+
+
+def _cost_row(name: str, matches: int, tokens: int, seconds: float) -> tuple[str, ...]:
+    def each(amount: float, units: float, form: str) -> str:
+        return format(amount / units, form) if amount and units else "-"
+
+    return (
+        name,
+        f"{matches:,}",
+        f"{tokens:,}",
+        each(tokens, matches, ",.0f"),
+        f"{seconds:,.1f}" if seconds else "-",  # older logs do not tell
+        each(seconds, matches, ",.3g"),
+        each(tokens, seconds, ",.0f"),
+    )

@@ -1,0 +1,41 @@
+"""Numbers as a person reads them; one that is nan is a dash."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def percent(value: float, digits: int = 1) -> str:
+    return "-" if np.isnan(value) else f"{100 * value:.{digits}f}%"
+
+
+def points(value: float) -> str:
+    return "-" if np.isnan(value) else f"{100 * value:+.1f}"
+
+
+def amount(value: float, sign: str = "") -> str:
+    """A number of any size in four digits or so; `sign` "+" shows it of positive ones too."""
+    if np.isnan(value):
+        return "-"
+    size = math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:{sign},.{min(max(3 - size, 0), 6)}f}"
+
+
+def number(value: float, form: str) -> str:
+    return "-" if np.isnan(value) else format(value, form)
+
+
+def p_value(p: float) -> str:
+    if np.isnan(p):
+        return "-"
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
+
+
+def short(count: float) -> str:
+    """A count in four or five characters: 812, 13.2k, 4.51M, 1.20G."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{unit}"
+    return f"{count:.0f}"
