@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from models.api.openai import OpenAI
-from pipeline import run
+from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan
@@ -125,7 +125,7 @@ def test_the_command_of_the_readme_can_be_typed(
             prices.append((source.price_in, source.price_out, source.cap))
         return 0
 
-    assert run.main(row.group(1).split(), instead=look) == 0
+    assert compose(row.group(1).split(), look) == 0
     ((price_in, price_out, cap),) = prices
     assert min(price_in, price_out) > 0
     assert cap
