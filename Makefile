@@ -7,6 +7,8 @@ MODELS ?= pocket
 PAPER ?= llm_uno
 DEALS ?= 2000
 PLAYOUTS ?= 1000
+# A worker a core; one that has none left takes over from the others.
+TESTS := $(PY) -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help run reproduce test test-all test-cluster check ui clean
@@ -21,10 +23,10 @@ reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_a
 	$(PY) -m papers.reproduce $(PAPER) --models $(MODELS) --deals $(DEALS) --playouts $(PLAYOUTS)
 
 test: $(READY) ## run the tests
-	$(PY) -m pytest -m "not slow and not cluster"
+	$(TESTS) -m "not slow and not cluster"
 
 test-all: $(READY) ## run the tests, slow ones too
-	$(PY) -m pytest -m "not cluster"
+	$(TESTS) -m "not cluster"
 
 test-cluster: $(READY) ## run the tests on real clusters: Ray of two nodes, SLURM where root
 	$(PY) -m pytest -m cluster

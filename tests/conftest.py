@@ -1,32 +1,56 @@
-"""What tests measured, shown at the end of the run: counts and figures a person wants to see."""
+"""What all tests share: how many run at once, on how many threads, and what they measured.
+
+What tests measured is shown at the end of the run: counts and figures a person wants to see.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
 
 pytest_plugins = ["tests.api"]
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is loaded, here and in children
+
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-FIGURES = pytest.StashKey[list[str]]()
+FIGURE = "figure"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker a core that this process may use: pytest-xdist counts those of the machine."""
+    return len(os.sched_getaffinity(0))
 
 
 @pytest.fixture
-def figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Call it with a line; the line is printed when all tests are done, also if they passed."""
-    lines: list[str] = request.config.stash.setdefault(FIGURES, [])
-    return lines.append
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Call it with a line; the line is printed when all tests are done, also if they passed.
+
+    It travels in the test's report, which is all that a worker of pytest-xdist sends home.
+    """
+    return lambda line: record_property(FIGURE, line)
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    lines = config.stash.get(FIGURES, [])
-    if lines:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    found = list(figures(terminalreporter))
+    if found:
         terminalreporter.section("measured")
-    for line in lines:
+    for line in found:
         terminalreporter.write_line(line)
+
+
+def figures(reporter: pytest.TerminalReporter) -> Iterator[str]:
+    """The lines of all tests in the tests' order: of the last report of each, which has them all."""
+    reports = [
+        report
+        for group in reporter.stats.values()
+        for report in group
+        if isinstance(report, pytest.TestReport) and report.when == "teardown"
+    ]
+    for report in sorted(reports, key=lambda report: report.nodeid):
+        yield from (str(line) for name, line in report.user_properties if name == FIGURE)

@@ -12,7 +12,10 @@ import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("agents", "conf", "games", "hydra_plugins", "models", "pipeline", "stats", "tests")
+PARTS = (
+    *("agents", "common", "conf", "games", "hydra_plugins"),
+    *("models", "papers", "pipeline", "stats", "tests", "training"),
+)
 BLOCK = re.compile(
     r"`((?:games|agents|conf)/[\w/]+\.(?:py|yaml))`(?:(?!```|`agents/|`conf/).)*?```\w+\n(.*?)```",
     re.DOTALL,

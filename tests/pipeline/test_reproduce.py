@@ -246,7 +246,7 @@ def test_another_number_in_print_changes_the_verdict(
     name: str, edits: list[tuple[Steps, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module: Any = audit_llm_uno if name.startswith("LU") else audit_uno_arena
-    data = paper(module.__name__.partition("audit_")[2])
+    data = paper(module.__name__.rpartition(".")[2])
     before = module.CHECKS[name]()[2]
     for (*steps, last), value in edits:
         where: Any = reduce(getitem, steps, data)

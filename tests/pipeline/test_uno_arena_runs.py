@@ -14,7 +14,7 @@ from papers import reproduce, reproductions
 from papers.reproductions import read_csv
 from papers.uno_arena import blocks as uno_arena_blocks
 from papers.uno_arena import reproduction as uno_arena
-from pipeline import run
+from pipeline.config.compose import compose as compose_cells
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging.metric_rows import JudgedCell
 from pipeline.plan.build import build_cells
@@ -36,7 +36,7 @@ def compose(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compose:
             seen.append((build_cells(cells), sweep))
             return 0
 
-        assert run.main([*overrides], instead=act) == 0
+        assert compose_cells([*overrides], act) == 0
         return seen[0]
 
     return go

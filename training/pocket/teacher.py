@@ -10,9 +10,9 @@ The others always play at random.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from torch.nn import functional
 from games.uno import playouts as engine
 from games.uno import rules
 from games.uno.chance import below, derive
+from games.uno.compiled import allocating, cached
 from games.uno.policies import nth_action, number_of
 
 SIZES = (6, 11, 7, 7, 7, 7, 4, 3, 12, 12, 12, 4, 4, 4, 4, 4, 5, 6)
@@ -51,7 +52,7 @@ class Sample(NamedTuple):
     options: np.ndarray
 
 
-@numba.njit(nogil=True)
+@allocating
 def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
     """Fills `row` (FEATURES) with what there is to say about playing `action`: which rows of
     `Network.inner` to add up."""
@@ -108,7 +109,7 @@ def describe(state: np.ndarray, action: int, row: np.ndarray) -> None:
         row[feature] = STARTS[feature] + min(row[feature], LIMITS[feature])
 
 
-@numba.njit(nogil=True, fastmath=True)
+@partial(cached, fastmath=True)
 def rate(network: Network, row: np.ndarray) -> float:
     """The network's worth of a described option as a chance to win, less
     what is the same for all options of a decision."""
@@ -121,7 +122,7 @@ def rate(network: Network, row: np.ndarray) -> float:
     return float(total)
 
 
-@numba.njit(nogil=True)
+@allocating
 def ratings(network: Network, state: np.ndarray, actions: np.ndarray) -> np.ndarray:
     """The worth of each of the actions, float64: differences are those of the chance to win."""
     row = np.empty(FEATURES, np.int64)
@@ -132,7 +133,7 @@ def ratings(network: Network, state: np.ndarray, actions: np.ndarray) -> np.ndar
     return worth
 
 
-@numba.njit(nogil=True)
+@allocating
 def best(network: Network, state: np.ndarray, actions: int, row: np.ndarray) -> int:
     """The legal action that the network rates highest."""
     chosen, highest = -1, -np.inf
@@ -145,7 +146,7 @@ def best(network: Network, state: np.ndarray, actions: int, row: np.ndarray) -> 
     return chosen
 
 
-@numba.njit(nogil=True)
+@allocating
 def move(
     network: Network, state: np.ndarray, follows: bool, key: np.uint64, row: np.ndarray
 ) -> int:
@@ -158,7 +159,7 @@ def move(
     return nth_action(actions, below(number_of(actions), key, state[rules.PLY]))
 
 
-@numba.njit(nogil=True)
+@allocating
 def playout(network: Network, state: np.ndarray, seat: int, key: np.uint64, row: np.ndarray) -> int:
     """Plays on in place, `seat` (-1: nobody) by the network; the winner, -1 for none."""
     while not rules.over(state):
@@ -166,7 +167,7 @@ def playout(network: Network, state: np.ndarray, seat: int, key: np.uint64, row:
     return int(state[rules.WINNER])
 
 
-@numba.njit(nogil=True)
+@allocating
 def win_counts(network: Network, seats: int, seat: int, games: int, seed: int) -> int:
     """Games won by `seat`, played by the network, against random others."""
     row = np.empty(FEATURES, np.int64)
@@ -178,7 +179,7 @@ def win_counts(network: Network, seats: int, seat: int, games: int, seed: int) -
     return wins
 
 
-@numba.njit(nogil=True)
+@allocating
 def sample(network: Network, follow: bool, seats: int, decisions: int, n: int, seed: int) -> Sample:
     """Decisions from games in which the measured seat, each in turn, plays by the network but for
     every third move, with the share of `n` playouts won by each option.
