@@ -45,7 +45,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def figures(reporter: pytest.TerminalReporter) -> Iterator[str]:
-    """The lines of all tests in the tests' order: of the last report of each, which has them all."""
+    """The lines of all tests, in the tests' order: the last report of each has all of its."""
     reports = [
         report
         for group in reporter.stats.values()
