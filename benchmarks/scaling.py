@@ -4,6 +4,7 @@
 
 speedup         a CPU-bound sweep with two Ray workers, against one worker pinned to one thread
                 and one with two threads
+slots           how busy the slots of models behind an API are kept (benchmarks/slots.py)
 decision        what the scheduler itself costs per decision, with a model that answers at once
 simulation      1,000 fake workers, 1,000,000 fake matches, one driver with a real log: memory
                 and matches a second
@@ -27,6 +28,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agents.base import Agent, Decision, Turn
+from benchmarks.slots import slots
 from games.base import Game
 from games.tic_tac_toe import TicTacToe
 from models.base import Model, Prompt, Reply, Request, Score, Scores
@@ -261,6 +263,7 @@ def memory_mb() -> float:
 PARTS: dict[str, Callable[[], Figures]] = {
     "simulation": simulation,  # first: its peak is the process's own
     "decision": decision,
+    "slots": slots,
     "speedup": speedup,
 }
 
