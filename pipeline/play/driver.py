@@ -28,11 +28,17 @@ from pipeline.plan.cells import Task
 from pipeline.play.scheduler import Finished
 
 TRIES = 3
-AHEAD = 3
-"""Leases that a worker holds: enough that it never waits for the driver."""
+AHEAD = 5
+"""Leases that a worker holds: two fill its width, though three others wait for a last match."""
 LOSSES = 10
 """Leases lost in a row after which a worker gets no more."""
 TICK_SECONDS = 0.2
+
+
+def lease_size(width: int, matches: int, workers: int) -> int:
+    """Half a worker's width, so that two leases fill it; less where matches are few, so that the
+    last are left to who is done first."""
+    return max(1, min(width // 2, matches // ((AHEAD + 1) * workers)))
 
 
 class Worker(Protocol):

@@ -118,10 +118,10 @@ class Scheduler:
                 model.hang_up()
         self._arrivals.put(())
         self._thread.join()
-        for waiting in self._queues.values():
-            waiting.close()
         for match in [*self._active, *self._waiting]:
             match.done.cancel()
+        for waiting in self._queues.values():  # last: a model may take long over its answer
+            waiting.close()
 
     def _serve(self) -> None:
         try:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any
 
 from rich.console import Console
 
@@ -28,7 +27,7 @@ from pipeline.plan.baseline import measure
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan, Task
 from pipeline.plan.deals import planned_deals
-from pipeline.play.driver import Driver
+from pipeline.play.driver import Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import simulate
 from pipeline.sweep.announce import announce
@@ -150,7 +149,7 @@ def play_missing(
             Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
         ):
             live.play(len(crew))
-            lease = lease_size(sweep, left, crew)
+            lease = lease_size(sweep.width, left, len(crew))
             wanted = (
                 task for task in plan.tasks() if task.cell not in rule.stopped and not log.has(task)
             )
@@ -159,11 +158,6 @@ def play_missing(
     except KeyboardInterrupt:
         return True
     return False
-
-
-def lease_size(sweep: SweepConfig, matches: int, crew: Sequence[Any]) -> int:
-    """Half a worker's width, so that two leases fill it; less where matches are few."""
-    return max(1, min(sweep.width // 2, matches // (4 * len(crew))))
 
 
 def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> None:

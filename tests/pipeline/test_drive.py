@@ -12,7 +12,7 @@ import pytest
 
 from common.errors import UserError, WorkerLost
 from pipeline.plan.cells import Task
-from pipeline.play.driver import AHEAD, LOSSES, Arrivals, Driver
+from pipeline.play.driver import AHEAD, LOSSES, Arrivals, Driver, lease_size
 from pipeline.play.scheduler import Finished
 
 TASKS = [Task("cell", deal, 0, f"match{deal}") for deal in range(100)]
@@ -134,7 +134,45 @@ def test_a_worker_is_kept_supplied_and_deals_are_leased_in_order() -> None:
     worker = Flaky(random.Random(0))
     drive(worker, lease=10)
     assert worker.leases == [[f"match{n}" for n in range(at, at + 10)] for at in range(0, 100, 10)]
-    assert AHEAD > 1
+
+
+@pytest.mark.parametrize(("width", "matches", "workers"), [(8, 2_000, 1), (64, 5_000, 2)])
+def test_three_leases_that_wait_for_a_last_match_leave_a_worker_its_width(
+    width: int, matches: int, workers: int
+) -> None:
+    """However long the oldest matches take, as many others as are played at once are at hand."""
+    crew = [Mortal(frozenset()) for _ in range(workers)]
+    at_hand: list[int] = []
+    tasks = iter([Task("cell", deal, 0, f"match{deal}") for deal in range(matches)])
+
+    class Lagging(Arrivals):
+        def wait(self, seconds: float) -> list[Future[list[Finished]]]:
+            for worker in crew:
+                if tasks.__length_hint__():
+                    at_hand.append(sum(len(lease) for lease, _ in worker.futures[3:]))
+                worker.work()
+            return super().wait(0)
+
+    played: Counter[str] = Counter()
+    driver = Driver(
+        crew,
+        lease_size(width, matches, workers),
+        finished=lambda result: played.update([result.task.match]),
+        set_aside=lambda task, error: None,
+        tick=lambda: None,
+        arrivals=Lagging(),
+    )
+    driver.run(tasks)
+    assert len(at_hand) > 50
+    assert min(at_hand) >= width
+    assert set(played.values()) == {1}
+    assert len(played) == matches
+
+
+def test_few_matches_are_not_all_leased_at_first() -> None:
+    assert lease_size(64, 10_000, 2) == 32
+    assert lease_size(64, 120, 2) * 2 * AHEAD < 120
+    assert lease_size(64, 3, 2) == lease_size(1, 10_000, 2) == 1
 
 
 @dataclass

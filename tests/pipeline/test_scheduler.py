@@ -292,6 +292,21 @@ def test_closing_hangs_up_on_who_does_not_answer() -> None:
     assert all(future.cancelled() for future in futures), "it took a hung up call for an answer"
 
 
+def test_closing_cancels_the_matches_before_it_waits_for_the_models() -> None:
+    go = threading.Event()
+    cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
+    playing = Scheduler({cell.key: cell}, SEED, {Fake(): Held(go, slots=1)}, 4)
+    futures = playing.submit(tasks_of(cell, 8))
+    closing = threading.Thread(target=playing.close)
+    closing.start()
+    for future in futures:
+        with pytest.raises(CancelledError):
+            future.result(timeout=SECONDS)
+    go.set()
+    closing.join(timeout=SECONDS)
+    assert not closing.is_alive()
+
+
 @dataclass(frozen=True)
 class Preparing:
     """Asks something before its first match; `number` tells the two players apart."""

@@ -71,7 +71,7 @@ def lost_lease_forgotten() -> Iterator[None]:
 
 @contextmanager
 def preparation_told_once() -> Iterator[None]:
-    right, told = Ready.told, "told"
+    right, told = Ready.with_preparation, "told"
 
     def first_only(self: Ready, record: dict[str, Any]) -> dict[str, Any]:
         if told in self.statics:
@@ -79,7 +79,7 @@ def preparation_told_once() -> Iterator[None]:
         self.statics[told] = ""
         return right(self, record)
 
-    with patch.object(Ready, "told", first_only):
+    with patch.object(Ready, "with_preparation", first_only):
         yield
 
 
