@@ -217,7 +217,6 @@ def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, fo
 @pytest.mark.parametrize(
     ("overrides", "options", "told"),
     [
-        (["game=tic_tac_toe"], [], "tic_tac_toe has no playouts"),
         (["game=uno_arena"], ["--playouts", "0"], "playouts and threads are 1 or more"),
         (["game=uno_arena"], ["--thresholds", "0", "15"], "from 0 to 1, got 0 15"),
         (["game=uno_arena"], ["--thresholds", "nan"], "from 0 to 1, got nan"),
