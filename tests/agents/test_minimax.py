@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyspiel
@@ -12,7 +14,9 @@ import pytest
 from open_spiel.python.algorithms.minimax import alpha_beta_search
 from scipy.stats import chisquare
 
-from agents.minimax import Minimax, outcome
+from agents import minimax
+from agents.minimax import Minimax, outcome, outcomes
+from games.base import Game
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import State, TicTacToe
 from games.uno import Uno
@@ -115,11 +119,11 @@ def test_a_decision_carries_the_outcome_of_every_option() -> None:
 def test_the_tree_is_searched_once() -> None:
     turn = turn_at(GAME, GAME.deal(np.random.default_rng(0)), 0)
     drive(Minimax(), turn, unasked)
-    misses = outcome.cache_info().misses
+    positions = len(outcomes(GAME))
     start = time.perf_counter()
     for seed in range(100):
         drive(Minimax(), turn, unasked, seed)
-    assert outcome.cache_info().misses == misses
+    assert len(outcomes(GAME)) == positions > 1000
     assert time.perf_counter() - start < 1
 
 
@@ -141,6 +145,69 @@ def test_games_that_it_cannot_solve_are_refused(game: Any, message: str) -> None
         Minimax().check(game)
 
 
-def test_tic_tac_toe_of_any_size_is_let_in() -> None:
-    Minimax().check(GAME)
-    Minimax().check(TicTacToe(size=4, win_length=3))
+@pytest.mark.parametrize("game", [GAME, TicTacToe(size=4, win_length=3)], ids=str)
+def test_tic_tac_toe_of_a_size_that_can_be_searched_is_let_in(game: TicTacToe) -> None:
+    Minimax().check(game)
+
+
+def test_a_game_that_is_too_big_is_refused_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minimax, "POSITIONS", 20_000)
+    for game in (TicTacToe(size=4), TicTacToe(size=5, win_length=4)):
+        with pytest.raises(ValueError, match="20,000 positions, and TicTacToe has more; agent=sea"):
+            Minimax().check(game)
+        assert not outcomes(game)
+
+
+def test_what_is_known_of_a_game_does_not_grow_without_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of all nine second positions, each searched by itself, no more than twice the budget."""
+    monkeypatch.setattr(minimax, "POSITIONS", 2_500)
+    outcomes(GAME).clear()
+    start, sizes = GAME.deal(np.random.default_rng(0)), []
+    for cell in GAME.legal(start, 0):
+        assert outcome(GAME, GAME.play(start, (cell,))) == 0
+        sizes.append(len(outcomes(GAME)))
+    assert max(sizes) <= 2 * minimax.POSITIONS
+    outcomes(GAME).clear()
+
+
+@dataclass(frozen=True)
+class Corridor:
+    """Seats step in turn down a corridor of this length; who takes the last step wins."""
+
+    num_seats: int = 2
+    length: int = 100_000
+
+    perfect_information: ClassVar[bool] = True
+
+    def deal(self, rng: np.random.Generator) -> int:
+        return 0
+
+    def to_move(self, state: int) -> tuple[int, ...]:
+        return () if state == self.length else (state % 2,)
+
+    def legal(self, state: int, seat: int) -> tuple[int, ...]:
+        return (0,)
+
+    def play(self, state: int, moves: Sequence[int]) -> int:
+        return state + 1
+
+    def returns(self, state: int) -> tuple[float, ...]:
+        return (1.0, -1.0) if state % 2 else (-1.0, 1.0)
+
+
+def test_lines_of_play_that_are_too_long_to_follow_are_refused() -> None:
+    long, short = (cast(Game[int], Corridor(length=length)) for length in (100_000, 51))
+    assert outcome(short, 0) == 1
+    with pytest.raises(ValueError, match="Corridor has more"):
+        Minimax().check(long)
+
+
+def test_states_without_a_hash_are_refused() -> None:
+    class Listed(Corridor):
+        def deal(self, rng: np.random.Generator) -> Any:
+            return [0]
+
+    with pytest.raises(ValueError, match="Listed's have no hash"):
+        Minimax().check(cast(Game[Any], Listed()))

@@ -46,9 +46,6 @@ class Loaded:
         assert policy == "loaded"
         return (0.0, 0.25, 0.75)
 
-    def simulate(self, policies: Any, games: int, seed: int) -> np.ndarray:
-        raise NotImplementedError
-
 
 def test_rule_draws_from_the_chances_of_the_scripted_player() -> None:
     game: Any = Loaded()
@@ -77,7 +74,7 @@ def test_rule_refuses_a_game_without_that_policy() -> None:
     with pytest.raises(ValueError, match="TicTacToe has no scripted policy 'rule'; it has random"):
         Rule("rule").check(TicTacToe())
     bare: Any = object()
-    with pytest.raises(ValueError, match="object has no scripted policy 'rule'; it has none"):
+    with pytest.raises(ValueError, match="object has no scripted policy 'rule'; it has random"):
         Rule("rule").check(bare)
 
 

@@ -11,11 +11,13 @@ import pytest
 
 from agents.base import Goal, Turn
 from agents.search import Search
+from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import State, Uno
 from games.uno.guess import known
 from games.uno.rules import PILE
 from tests.agents.play import drive, turn_at, unasked
+from tests.games.bare import Bare, Clear, Hints
 from tests.games.test_uno_rules import position
 
 
@@ -91,10 +93,37 @@ def plays_from_seat_1(game: Uno, seed: int) -> bool:
     return game.returns(state)[1] > 0
 
 
+@pytest.mark.parametrize("game", [TicTacToe(), Clear(TicTacToe())])
+def test_it_plays_by_the_rules_alone_too(game: Any) -> None:
+    """Cells 0 and 1 are its own, 3 and 4 the other's: only cell 2 wins at once."""
+    state = game.deal(np.random.default_rng(0))
+    for cell in (0, 3, 1, 4):
+        state = game.play(state, (cell,))
+    decision, _ = drive(Search(50), turn_at(game, state, 0), unasked)
+    assert game.legal(state, 0)[decision.option] == 2
+    assert decision.scores[decision.option] == 1.0
+
+
+def test_it_plays_where_seats_move_at_once() -> None:
+    """Against a random hand every hand wins a third of the playouts."""
+    game = RockPaperScissors()
+    decision, _ = drive(Search(900), turn_at(game, (), 0), unasked)
+    assert decision.scores == pytest.approx([1 / 3] * 3, abs=0.07)
+
+
+def test_it_plays_for_what_the_game_is_judged_by() -> None:
+    """Of 20 points, the middle guess gets most: 11 less 8/9 in the mean."""
+    state = ((0, 1), "high", -1)
+    decision, _ = drive(Search(300), turn_at(Hints(), state, 1), unasked)
+    assert decision.option == 2
+    assert decision.scores[2] == pytest.approx((11 - 8 / 9) / 20, abs=0.01)
+
+
 @pytest.mark.parametrize(
     ("search", "game", "message"),
     [
-        (Search(), TicTacToe(), "TicTacToe has no playouts to search with"),
+        (Search(), Bare(TicTacToe()), "Bare cannot be played on from what a seat knows: it has no"),
+        (Search(policy="rule"), TicTacToe(), "no scripted policy 'rule'; it has random"),
         (Search(policy="clever"), Uno(), "Uno has no scripted policy 'clever'; it has random"),
     ],
 )

@@ -18,7 +18,8 @@ from scipy.stats import fisher_exact
 
 from common.errors import IllegalAction
 from games.base import Game
-from games.capabilities import Sampled, Scripted
+from games.capabilities import Sampled, nothing_hidden
+from games.playouts import policies_of, probabilities, sample, simulate
 from games.uno import State as UnoState
 from games.uno import Uno
 from games.uno.arena import UnoArena
@@ -192,9 +193,11 @@ def test_what_is_hidden_cannot_be_read_off(game: Game[Any], seed: int) -> None:
     for state, seats, _ in walk(game, seed):
         for seat in seats:
             seen = game.observe(state, seat)
-            if isinstance(game, Sampled):
+            if nothing_hidden(game):
+                other = sample(game, seen, rng)
+                assert other == state
+            elif isinstance(game, Sampled):
                 other = game.sample(seen, rng)
-                assert other == state or not game.perfect_information
             elif type(game) in HIDDEN:
                 other = HIDDEN[type(game)](seat, state, rng)
             else:
@@ -231,14 +234,12 @@ def test_games_end_with_a_return_a_seat(game: Game[Any], seed: int) -> None:
 @few
 @given(seeds)
 def test_scripted_players_choose_among_the_options(game: Game[Any], seed: int) -> None:
-    if not isinstance(game, Scripted):
-        pytest.skip("has no scripted players")
-    assert "random" in game.policies
+    assert policies_of(game)[0] == "random"
     for state, seats, _ in walk(game, seed):
         for seat in seats:
             seen = game.observe(state, seat)
-            for policy in game.policies:
-                chances = game.probabilities(policy, seen)
+            for policy in policies_of(game):
+                chances = probabilities(game, policy, seen)
                 assert len(chances) == len(seen.options)
                 assert min(chances) >= 0
                 assert sum(chances) == pytest.approx(1, abs=1e-12)
@@ -246,33 +247,29 @@ def test_scripted_players_choose_among_the_options(game: Game[Any], seed: int) -
 
 @every_game
 def test_an_unknown_policy_is_refused(game: Game[Any]) -> None:
-    if not isinstance(game, Scripted):
-        pytest.skip("has no scripted players")
     state = game.deal(np.random.default_rng(0))
     seen = game.observe(state, game.to_move(state)[0])
     with pytest.raises(ValueError, match="clever"):
-        game.probabilities("clever", seen)
+        probabilities(game, "clever", seen)
     with pytest.raises(ValueError, match="clever"):
-        game.simulate(["clever"] * game.num_seats, 1, 0)
+        simulate(game, ["clever"] * game.num_seats, 1, 0)
     for wrong in (game.num_seats - 1, game.num_seats + 1):
         with pytest.raises(ValueError, match=f"{game.num_seats}.*{wrong}|random"):
-            game.simulate(["random"] * wrong, 1, 0)
+            simulate(game, ["random"] * wrong, 1, 0)
 
 
 @every_game
 def test_simulated_games_add_up(game: Game[Any]) -> None:
-    if not isinstance(game, Scripted):
-        pytest.skip("has no scripted players")
-    for policy in game.policies:
+    for policy in policies_of(game):
         players = [policy] * game.num_seats
-        counts = game.simulate(players, 300, seed=11)
+        counts = simulate(game, players, 300, seed=11)
         assert counts.dtype == np.int64
         assert counts.shape == (game.num_seats + 1,)
         assert counts.min() >= 0
         assert 300 <= counts.sum() <= 300 * most_winners(game)
         assert counts.max() <= 300
-        assert (game.simulate(players, 300, seed=11) == counts).all()
-        assert game.simulate(players, 0, seed=11).sum() == 0
+        assert (simulate(game, players, 300, seed=11) == counts).all()
+        assert simulate(game, players, 0, seed=11).sum() == 0
 
 
 PLAYED, SIMULATED = 300, 20000
@@ -284,14 +281,12 @@ def test_simulated_games_go_as_played_ones(name: str, lead: str) -> None:
     """Games by `simulate` and games played move by move come from one distribution: for no count
     does Fisher's exact test say otherwise. The first or the last policy takes the even seats."""
     game = CASES[name]
-    if not isinstance(game, Scripted):
-        pytest.skip("has no scripted players")
-    names = game.policies if lead == "first" else game.policies[::-1]
+    names = policies_of(game) if lead == "first" else policies_of(game)[::-1]
     players = [names[seat % len(names)] for seat in range(game.num_seats)]
     played = np.zeros(game.num_seats + 1, np.int64)
     for seed in range(PLAYED):
         played[winners_of_scripted(game, players, seed)] += 1
-    simulated = game.simulate(players, SIMULATED, seed=7)
+    simulated = simulate(game, players, SIMULATED, seed=7)
     for mine, theirs in zip(played.tolist(), simulated.tolist(), strict=True):
         table = [[mine, PLAYED - mine], [theirs, SIMULATED - theirs]]
         assert fisher_exact(table).pvalue > 1e-4, (players, played, simulated)
@@ -304,7 +299,7 @@ def winners_of_scripted(game: Any, players: list[str], seed: int) -> list[int]:
     while seats := game.to_move(state):
         moves = []
         for seat in seats:
-            chances = game.probabilities(players[seat], game.observe(state, seat))
+            chances = probabilities(game, players[seat], game.observe(state, seat))
             moves.append(game.legal(state, seat)[rng.choice(len(chances), p=chances)])
         state = game.play(state, moves)
     winners = [seat for seat, worth in enumerate(game.returns(state)) if worth > 0]

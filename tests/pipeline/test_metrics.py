@@ -11,6 +11,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from games.tic_tac_toe import TicTacToe
+from games.uno.arena import UnoArena
 from pipeline import metrics
 from pipeline.judging.metric_rows import JudgedCell, wins
 from stats.proportions import wilson
@@ -56,6 +58,45 @@ def test_every_decision_of_the_subject_is_judged(sweep: Sweep, folder: Path, gam
     (first,) = (record for record in matches(folder).values() if record["deal"] == 0)
     last = trace[trace["ply"] == trace["ply"].max()].sort_values("seat")
     assert list(last["true"]) == [float(worth > 0) for worth in first["returns"]]
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "rock_paper_scissors"])
+def test_a_game_without_playouts_of_its_own_is_judged_too(
+    sweep: Sweep, folder: Path, game: str
+) -> None:
+    assert sweep(f"game={game}", "agent=search", "agent.playouts=20", "deals=2") == 0
+    measured(folder, "--traces", "1")
+    found = lines(folder)
+    assert found
+    for line in found:
+        assert line["true"] == line["seen"]
+        values = line["true"]["values"]
+        assert 0 <= min(values) <= max(values) <= 1
+        assert line["true"]["rank"] == 1 + sum(value > values[line["chosen"]] for value in values)
+    trace = pd.read_csv(folder / "metrics" / "traces.csv")
+    assert set(trace["seat"]) == {0, 1}
+
+
+def test_playouts_are_as_many_as_the_games_can_be_asked_for() -> None:
+    fast, slow = UnoArena(), TicTacToe()
+    assert metrics.Options().settled([fast]).playouts == metrics.PLAYOUTS == 10_000
+    assert metrics.Options().settled([fast, slow]).playouts == metrics.SLOW_PLAYOUTS
+    assert metrics.Options(playouts=7).settled([slow]).playouts == 7
+
+
+def test_what_a_game_lacks_to_be_judged_is_one_line(
+    sweep: Sweep,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert sweep("game=tic_tac_toe", "agent=random", "deals=1") == 0
+    capsys.readouterr()
+    monkeypatch.setattr(TicTacToe, "perfect_information", False)
+    assert metrics.main([str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert "TicTacToe cannot be played on from what a seat knows: it has no `sample`" in told
+    assert told.count("\n") == 1
 
 
 def test_wins_alone_and_shared_ones_are_told_apart() -> None:
@@ -217,7 +258,6 @@ def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, fo
 @pytest.mark.parametrize(
     ("overrides", "options", "told"),
     [
-        (["game=tic_tac_toe"], [], "tic_tac_toe has no playouts"),
         (["game=uno_arena"], ["--playouts", "0"], "playouts and threads are 1 or more"),
         (["game=uno_arena"], ["--thresholds", "0", "15"], "from 0 to 1, got 0 15"),
         (["game=uno_arena"], ["--thresholds", "nan"], "from 0 to 1, got nan"),

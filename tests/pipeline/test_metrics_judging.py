@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from common.errors import UserError
+from games.base import Said
+from games.rock_paper_scissors import RockPaperScissors
+from games.tic_tac_toe import TicTacToe
 from games.uno.arena import UnoArena
-from pipeline.judging.judge import Judged, Stand, Work, judge
+from pipeline.judging.judge import Judged, Stand, Work, choices, judge
 from pipeline.judging.metric_rows import Reading, decisions, figures
+from pipeline.plan.chance import DEAL, stream
+from tests.games.bare import Hints
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
@@ -82,6 +88,57 @@ def test_every_decision_has_playouts_of_its_own(
     assert made_up.seen == once
     played(records)
     assert made_up.true == 2 * once
+
+
+def test_the_same_words_are_judged_that_were_said() -> None:
+    """Both win where they get ten points: "high" adds one, and a guess is then good enough that is
+    1 off. In the mean over words it is worth as much as a guess that is right or silence."""
+    start = Hints().deal(stream(1, Hints(), 0, DEAL))
+    options = (["keep silent", "say a word"], ["0", "1", "2", "3", "4"])
+    said, guess = Said(1, "high"), sum(start[0])
+    last = Hints().play(Hints().play(start, (said,)), (guess,))
+    common = {"fallback": False}
+    record: dict[str, Any] = {
+        **dict.fromkeys(("match", "deal", "rotation"), 0),
+        "returns": Hints().returns(last),
+        "decisions": [
+            {"seat": 0, "options": options[0], "chosen": 1, "text": "high", **common},
+            {"seat": 1, "options": options[1], "chosen": guess, **common},
+        ],
+    }
+    (word, _), (stand, after) = judge(Hints(), Work(1, 500, frozenset((0, 1)), 1), record)
+    near = sum(abs(guess - other) <= 1 for other in range(5)) / 5
+    assert word.true[0, 0] / 500 == pytest.approx(1 / 5, abs=0.08)
+    assert word.true[1, 1] / 500 == pytest.approx(near, abs=0.08)
+    assert stand.true[0] == word.true[1, 1] / 500
+    assert after.true == (1.0, 1.0)
+    record["decisions"][0]["text"] = "low"
+    with pytest.raises(UserError, match="another version of Hints"):
+        judge(Hints(), Work(1, 5, frozenset((0, 1)), 1), record)
+
+
+def test_decisions_of_seats_that_move_at_once_are_judged_in_one_state(
+    sweep: Sweep, folder: Path
+) -> None:
+    """Against a random hand any hand wins a third; after the rounds before it may count less."""
+    assert sweep("game=rock_paper_scissors", "game.rounds=3", "agent=random", "deals=2") == 0
+    game = RockPaperScissors(rounds=3)
+    for record in matches(folder).values():
+        judged, trace = judge(game, Work(1, PLAYOUTS, frozenset((0, 1)), 9), record)
+        assert [(one.ply, one.seat) for one in judged] == [(n, n % 2) for n in range(6)]
+        assert len(trace) == 6
+        for one in judged:
+            assert (one.true == one.seen).all()
+        found = list(choices(game, 1, record))
+        assert [len(choice.state) for choice in found] == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_record_that_breaks_off_does_not_fit(sweep: Sweep, folder: Path) -> None:
+    assert sweep("game=tic_tac_toe", "agent=random", "deals=1") == 0
+    (record,) = matches(folder).values()
+    for kept in (record["decisions"][:-1], [*record["decisions"], record["decisions"][-1]]):
+        with pytest.raises(UserError, match="another version of TicTacToe"):
+            list(choices(TicTacToe(), 1, {**record, "decisions": kept}))
 
 
 READING = Reading(PLAYOUTS, (0.0,), "min", 0)

@@ -1,0 +1,148 @@
+"""Games without any capability, or with few: what a newcomer's game has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from common.errors import IllegalAction
+from games.base import Action, Fact, Game, Observation, Open, Said, TextSpec
+from games.capabilities import Measure
+
+
+@dataclass(frozen=True)
+class Bare:
+    """The rules of another game, and nothing else of it."""
+
+    game: Any
+
+    @property
+    def num_seats(self) -> int:
+        return int(self.game.num_seats)
+
+    def deal(self, rng: np.random.Generator) -> Any:
+        return self.game.deal(rng)
+
+    def to_move(self, state: Any) -> tuple[int, ...]:
+        return tuple(self.game.to_move(state))
+
+    def legal(self, state: Any, seat: int) -> tuple[Action, ...]:
+        return tuple(self.game.legal(state, seat))
+
+    def play(self, state: Any, moves: Sequence[Action]) -> Any:
+        return self.game.play(state, moves)
+
+    def observe(self, state: Any, seat: int) -> Observation:
+        seen: Observation = self.game.observe(state, seat)
+        return seen
+
+    def returns(self, state: Any) -> tuple[float, ...]:
+        return tuple(self.game.returns(state))
+
+    def show(self, state: Any) -> str:
+        return str(self.game.show(state))
+
+
+@dataclass(frozen=True)
+class Clear(Bare):
+    """One that says that nothing is hidden."""
+
+    perfect_information: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Guessed(Bare):
+    """One that guesses states by the other game's `sample`, and has its scripted players."""
+
+    @property
+    def policies(self) -> Sequence[str]:
+        return tuple(self.game.policies)
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        return tuple(self.game.probabilities(policy, observation))
+
+    def sample(self, observation: Observation, rng: np.random.Generator) -> Any:
+        return self.game.sample(observation, rng)
+
+
+Hint = tuple[tuple[int, ...], str, int]
+"""The two cards, the word that was said, and the guess; "" and -1 before."""
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Seat 0 holds two cards, 0 to 2, sees them and says a word or keeps silent; seat 1 guesses
+    their sum, and both get 10 points less the distance. The word "high" adds a point, "low" takes
+    one. Both win from 10 points on."""
+
+    num_seats: int = 2
+
+    SPEC: ClassVar[TextSpec] = TextSpec("a word", ("high", "low"), max_chars=10)
+
+    def deal(self, rng: np.random.Generator) -> Hint:
+        return (tuple(int(card) for card in rng.integers(3, size=2)), "", -1)
+
+    def to_move(self, state: Hint) -> tuple[int, ...]:
+        _, word, guess = state
+        return (0,) if not word else (1,) if guess < 0 else ()
+
+    def legal(self, state: Hint, seat: int) -> tuple[Action, ...]:
+        if seat not in self.to_move(state):
+            return ()
+        return (0, Open(1, self.SPEC)) if seat == 0 else tuple(range(5))
+
+    def play(self, state: Hint, moves: Sequence[Action]) -> Hint:
+        cards, word, guess = state
+        (move,) = moves
+        if self.to_move(state) == (1,):
+            return cards, word, int(move)
+        if move == 0 and not isinstance(move, Said):
+            return cards, "-", guess
+        if not isinstance(move, Said) or int(move) != 1 or self.SPEC.fault(move.text):
+            raise IllegalAction(f"{move!r} is not legal in {state}")
+        return cards, move.text, guess
+
+    def observe(self, state: Hint, seat: int) -> Observation:
+        cards, word, _ = state
+        held = cards if seat == 0 else ()
+        options = ("keep silent", "say a word") if seat == 0 else tuple(map(str, range(5)))
+        facts = (Fact("Cards", str(held), own=True), Fact("Word", word or "none"))
+        return Observation("Hints", seat, "Guess the sum.", facts, (), options, (held, word))
+
+    def returns(self, state: Hint) -> tuple[float, ...]:
+        return (1.0, 1.0) if self._points(state) >= 10 else (-1.0, -1.0)
+
+    def show(self, state: Hint) -> str:
+        return str(state)
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        return (Measure("points", 0.0, 20.0),)
+
+    def measure(self, state: Hint) -> Mapping[str, Sequence[float]]:
+        return {"points": [self._points(state)] * 2}
+
+    def sample(self, observation: Observation, rng: np.random.Generator) -> Hint:
+        held, word = observation.view
+        return (held or self.deal(rng)[0], word, -1)
+
+    def _points(self, state: Hint) -> float:
+        cards, word, guess = state
+        return 10.0 - abs(sum(cards) - guess) + {"high": 1.0, "low": -1.0}.get(word, 0.0)
+
+
+def endless() -> Game[int]:
+    """A game in which one turn follows another for ever."""
+
+    class Endless(Hints):
+        def to_move(self, state: Any) -> tuple[int, ...]:
+            return (0,)
+
+        def play(self, state: Any, moves: Sequence[Action]) -> Any:
+            return state
+
+    made: Any = Endless()
+    return made  # type: ignore[no-any-return]

@@ -1,0 +1,256 @@
+"""Playouts by the rules alone: against compiled ones, exact values, and planted faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, chi2_contingency, fisher_exact
+
+from common.errors import UserError
+from games.base import Observation, Said
+from games.playouts import (
+    aimed,
+    lack,
+    play_on,
+    played,
+    policies_of,
+    probabilities,
+    results,
+    sample,
+    simulate,
+    values,
+)
+from games.rock_paper_scissors import RockPaperScissors
+from games.tic_tac_toe import TicTacToe
+from games.uno import Uno
+from games.uno.arena import UnoArena
+from tests.games.bare import Bare, Clear, Guessed, Hints, endless
+
+GAMES = 300
+LEAST_P = 1e-4
+UNO_POLICIES = ("random", "rule", "first")
+RANDOM = ("random", "random")
+
+
+def alike(mine: np.ndarray, theirs: np.ndarray) -> bool:
+    """Whether two counts of the same events can be of one distribution."""
+    return bool(chi2_contingency(np.stack((mine, theirs)) + 0.5).pvalue > LEAST_P)
+
+
+def test_uno_by_its_rules_goes_as_its_compiled_games() -> None:
+    mine = simulate(Guessed(Uno(3)), UNO_POLICIES, GAMES, 1)
+    assert mine.sum() == GAMES
+    assert alike(mine, simulate(Uno(3), UNO_POLICIES, 20_000, 1))
+
+
+def test_wins_in_each_others_seats_would_be_found() -> None:
+    """The planted fault: what one seat gets is counted for the other."""
+
+    class Exchanged(Bare):
+        def returns(self, state: Any) -> tuple[float, ...]:
+            return super().returns(state)[::-1]
+
+    mine = simulate(Exchanged(TicTacToe()), RANDOM, GAMES, 1)
+    assert not alike(mine, simulate(TicTacToe(), RANDOM, 20_000, 1))
+
+
+def test_tic_tac_toe_by_its_rules_goes_as_its_vectorised_games() -> None:
+    mine = simulate(Bare(TicTacToe()), RANDOM, 3000, 2)
+    assert alike(mine, simulate(TicTacToe(), RANDOM, 100_000, 2))
+    for count, chance in zip(mine.tolist(), (737 / 1260, 121 / 420, 8 / 63), strict=True):
+        assert binomtest(count, 3000, chance).pvalue > LEAST_P
+
+
+def test_seats_that_move_at_once_are_played() -> None:
+    mine = simulate(Bare(RockPaperScissors(rounds=3)), RANDOM, 3000, 3)
+    assert alike(mine, simulate(RockPaperScissors(rounds=3), RANDOM, 100_000, 3))
+
+
+def arena(seed: int, plies: int = 6) -> tuple[Any, int]:
+    """A state of UNO Arena in the middle of a game with a choice to make, and who makes it."""
+    game, rng = UnoArena(), np.random.default_rng(seed)
+    state = game.deal(rng)
+    while True:
+        (seat,) = game.to_move(state)
+        options = game.legal(state, seat)
+        if plies <= 0 and len(options) > 2:
+            return state, seat
+        state, plies = game.play(state, (options[rng.integers(len(options))],)), plies - 1
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_options_by_the_rules_are_worth_what_compiled_playouts_find(hidden: bool) -> None:
+    state, seat = arena(4)
+    mine = results(Guessed(UnoArena()), state, seat, ("rule", "random"), 100, 5, hidden)
+    theirs = results(UnoArena(), state, seat, ("rule", "random"), 10_000, 5, hidden)
+    assert mine.shape == (len(UnoArena().legal(state, seat)), 100, 2)
+    for own, other in zip(mine[:, :, seat], theirs[:, :, seat], strict=True):
+        wins, known = int(own.sum()), int(other.sum())
+        assert fisher_exact([[wins, 100 - wins], [known, 10_000 - known]]).pvalue > LEAST_P
+
+
+def test_compiled_playouts_are_the_games_own() -> None:
+    state, seat = arena(7)
+    game = UnoArena()
+    won = game.winners(state, RANDOM, 50, 9, True)
+    found = results(game, state, seat, RANDOM, 50, 9, True)
+    assert (found[:, :, 0] == (won & 1)).all()
+    assert (found[:, :, 1] == (won >> 1 & 1)).all()
+    seen = game.observe(state, seat)
+    assert (values(game, seen, 1, RANDOM, 50, 9) == game.values(seen, 1, RANDOM, 50, 9)).all()
+    assert (simulate(Uno(), RANDOM, 500, 3) == Uno().simulate(RANDOM, 500, 3)).all()
+
+
+def exact(game: TicTacToe, state: Any, seat: int) -> float:
+    """The chance that `seat` wins if all play on at random, from the whole tree."""
+    movers = game.to_move(state)
+    if not movers:
+        return float(game.returns(state)[seat] > 0)
+    after = [game.play(state, (cell,)) for cell in game.legal(state, movers[0])]
+    return sum(exact(game, one, seat) for one in after) / len(after)
+
+
+def test_values_of_tic_tac_toe_are_those_of_the_whole_tree() -> None:
+    game, state = TicTacToe(), TicTacToe().deal(np.random.default_rng(0))
+    for cell in (4, 0, 5):
+        state = game.play(state, (cell,))
+    seen = game.observe(state, 1)
+    for benefits in (0, 1):
+        found = values(game, seen, benefits, RANDOM, 1000, 6)
+        for value, cell in zip(found.tolist(), game.legal(state, 1), strict=True):
+            chance = exact(game, game.play(state, (cell,)), benefits)
+            if chance in (0, 1):
+                assert value == chance
+            else:
+                assert binomtest(round(value * 1000), 1000, chance).pvalue > LEAST_P
+
+
+def test_one_seed_is_one_result() -> None:
+    state, seat = arena(8)
+    game, seen = Guessed(UnoArena()), UnoArena().observe(state, seat)
+    first, again, other = (values(game, seen, seat, RANDOM, 40, seed) for seed in (3, 3, 4))
+    assert (first == again).all()
+    assert (first != other).any()
+    assert played(game, RANDOM, 3, 17)[0] == played(game, RANDOM, 3, 17)[0]
+    assert played(game, RANDOM, 3, 17)[0] != played(game, RANDOM, 3, 18)[0]
+
+
+def test_more_playouts_only_add_to_those_before() -> None:
+    state, seat = arena(8)
+    few, many = (
+        results(Guessed(UnoArena()), state, seat, RANDOM, playouts, 3, True)
+        for playouts in (10, 30)
+    )
+    assert (many[:, :10] == few).all()
+
+
+def test_options_meet_the_same_cards_and_chance() -> None:
+    """Two options that come to the same win the same playouts, one by one."""
+
+    class Twice(Bare):
+        """Every cell is there twice."""
+
+        def legal(self, state: Any, seat: int) -> tuple[int, ...]:
+            return tuple(cell + copy for cell in super().legal(state, seat) for copy in (0, 100))
+
+        def play(self, state: Any, moves: Any) -> Any:
+            return super().play(state, [move % 100 for move in moves])
+
+    game = Twice(TicTacToe())
+    found = results(game, game.deal(np.random.default_rng(0)), 0, RANDOM, 200, 1, False)
+    assert (found[0::2] == found[1::2]).all()
+    assert (found[0] != found[2]).any()
+
+
+def test_values_do_not_hang_on_what_is_hidden() -> None:
+    """States with equal observations are worth the same, however the cards lie."""
+    state, seat = arena(11)
+    game = Guessed(UnoArena())
+    other = UnoArena().sample(UnoArena().observe(state, seat), np.random.default_rng(1))
+    assert other != state
+    mine, theirs = (results(game, one, seat, RANDOM, 25, 2, True) for one in (state, other))
+    assert (mine == theirs).all()
+    mine, theirs = (results(game, one, seat, RANDOM, 25, 2, False) for one in (state, other))
+    assert (mine != theirs).any()
+
+
+def test_a_guess_that_peeks_would_be_found() -> None:
+    """The planted fault: `sample` gives the true state, and values follow the hidden cards."""
+    state, seat = arena(11)
+    other = UnoArena().sample(UnoArena().observe(state, seat), np.random.default_rng(1))
+
+    class Peeking(Guessed):
+        def observe(self, state: Any, seat: int) -> Observation:
+            object.__setattr__(self, "true", state)
+            return super().observe(state, seat)
+
+        def sample(self, observation: Observation, rng: np.random.Generator) -> Any:
+            return self.true  # type: ignore[attr-defined]
+
+    game = Peeking(UnoArena())
+    mine, theirs = (results(game, one, seat, RANDOM, 25, 2, True) for one in (state, other))
+    assert (mine != theirs).any()
+
+
+def test_every_game_has_the_random_player() -> None:
+    game = Bare(TicTacToe())
+    seen = game.observe(game.deal(np.random.default_rng(0)), 0)
+    assert policies_of(game) == policies_of(TicTacToe()) == ("random",)
+    assert policies_of(Uno())[:2] == ("random", "rule")
+    assert probabilities(game, "random", seen) == (1 / 9,) * 9
+    with pytest.raises(ValueError, match="Bare has the policy 'random' alone, not 'rule'"):
+        probabilities(game, "rule", seen)
+    with pytest.raises(ValueError, match="2 seats of Bare need as many policies, got 1"):
+        simulate(game, ("random",), 1, 0)
+
+
+def test_a_game_aims_its_players_only_where_it_can() -> None:
+    assert aimed(Bare(Uno(3)), "random", 2, 0) == "random"
+    assert aimed(Uno(3), "helper", 2, 0) == "helper 2"
+
+
+def test_a_state_where_nothing_is_hidden_is_the_view() -> None:
+    game = Clear(TicTacToe())
+    state = game.play(game.deal(np.random.default_rng(0)), (3,))
+    assert sample(game, game.observe(state, 1), np.random.default_rng(0)) is state
+    assert lack(game) == lack(TicTacToe()) == lack(Uno()) == lack(Guessed(UnoArena())) == ""
+
+
+def test_what_a_game_lacks_is_told_in_one_line() -> None:
+    game = Bare(TicTacToe())
+    state = game.deal(np.random.default_rng(0))
+    assert results(game, state, 0, RANDOM, 3, 0, hidden=False).shape == (9, 3, 2)
+    with pytest.raises(UserError, match=r"^Bare cannot be played on .* no `sample`.*$") as told:
+        results(game, state, 0, RANDOM, 3, 0, hidden=True)
+    assert str(told.value) == lack(game)
+    assert "\n" not in lack(game)
+
+
+def test_open_actions_take_an_example_or_what_was_said() -> None:
+    """Of ten points, "high" adds one and "low" takes one; silence is worth neither."""
+    game = Hints()
+    state = ((2, 2), "", -1)
+    found = results(game, state, 0, RANDOM, 400, 1, True, "points")
+    silent, said = found[:, :, 0].mean(axis=1)
+    assert abs(silent - 8) < 0.3  # the guess is 2 off in the mean
+    assert set((found[1] - found[0])[:, 0]) == {-1.0, 1.0}
+    assert abs(said - silent) < 0.2
+    high = results(game, state, 0, RANDOM, 50, 1, True, "points", {1: Said(1, "high")})
+    assert ((high[1] - high[0]) == 1).all()
+
+
+def test_a_measure_of_the_game_is_played_for_too() -> None:
+    state = ((0, 1), "high", -1)
+    found = values(Hints(), Hints().observe(state, 1), 0, RANDOM, 3000, 4, "points")
+    each = [np.mean([11 - abs(a + b - guess) for a in range(3) for b in range(3)])
+            for guess in range(5)]  # fmt: skip
+    assert found == pytest.approx(each, abs=0.1)
+    assert found.argmax() == 2
+
+
+def test_a_game_without_an_end_is_named() -> None:
+    game = endless()
+    with pytest.raises(UserError, match="Endless is not over after 10,000 plies"):
+        play_on(game, game.deal(np.random.default_rng(0)), RANDOM, np.random.default_rng(0))

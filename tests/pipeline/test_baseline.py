@@ -1,0 +1,115 @@
+"""A baseline of any game: counted where the game plays itself, else played until it is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from math import sqrt
+from typing import Any
+
+import pytest
+
+from agents.base import Agent
+from agents.random import Random
+from agents.rule import Rule
+from agents.search import Search
+from common.errors import UserError
+from games.tic_tac_toe import TicTacToe
+from games.uno import Uno
+from pipeline.plan import baseline
+from pipeline.plan.baseline import ERROR, GAMES, LEAST, Baseline, measure
+from pipeline.plan.cells import Cell, Player
+from tests.games.bare import Bare, Hints, endless
+
+
+def cell(game: Any, *agents: Agent, **changes: Any) -> Cell:
+    """Player 0 is the subject, and is measured."""
+    players = tuple(Player("player", agent, None, None) for agent in agents)
+    plain = Cell("", {}, game, players, (0,), (0,), "win", False, False, "random", {})
+    return replace(plain, **changes)
+
+
+@cache
+def found(one: str, **changes: Any) -> Baseline:
+    games = {"bare": Bare(TicTacToe()), "hints": Hints()}
+    known = measure(cell(games[one], Random(), Random(), **changes), 1)
+    assert known is not None
+    return known
+
+
+def test_a_game_that_plays_itself_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert GAMES == 1_000_000
+    monkeypatch.setattr(baseline, "GAMES", 50_000)
+    counted = measure(cell(Uno(), Rule(), Random()), 1)
+    wins = int(Uno().simulate(("random", "random"), 50_000, 1)[0])
+    assert counted == Baseline("random", wins, 50_000)
+    assert counted.error == sqrt(counted.rate * (1 - counted.rate) / 50_000)
+
+
+def test_another_game_is_played_until_the_error_is_small() -> None:
+    """X wins 737 of 1260 games of random play; 1 / (4 x .005^2) games are always enough."""
+    known = found("bare")
+    assert abs(known.rate - 737 / 1260) < 4 * known.error
+    assert known.error <= ERROR
+    assert LEAST <= known.games <= 10_000
+    assert known.wins / known.games == pytest.approx(known.rate)
+    assert known.error == pytest.approx(sqrt(known.rate * (1 - known.rate) / known.games), rel=0.01)
+
+
+def test_one_seed_is_one_baseline() -> None:
+    before = found("hints")
+    baseline._played.cache_clear()
+    assert measure(cell(Hints(), Random(), Random()), 1) == before
+    assert measure(cell(Hints(), Random(), Random()), 2) != before
+
+
+def test_seats_exchanged_are_a_mean_over_deals() -> None:
+    """Who sits in both seats in turn wins half of the games that somebody wins: 1 - 8/63."""
+    known = found("bare", rotate=True)
+    assert known.games % 2 == 0
+    assert abs(known.rate - (1 - 8 / 63) / 2) < 4 * known.error
+
+
+def test_what_the_cell_measures_has_its_mean() -> None:
+    """The guess is off by 24 in 15 sums of 9 pairs of cards, and half of all words add nothing."""
+    known = found("hints", measure="points")
+    off = sum(abs(a + b - guess) for a in range(3) for b in range(3) for guess in range(5)) / 45
+    assert abs(known.rate - (10 - off)) < 4 * known.error
+    assert known.error <= 20 * ERROR
+    assert 0 < known.wins < known.games
+
+
+def test_of_several_measured_players_it_is_the_mean_and_they_are_no_independent_games() -> None:
+    """Both get the same: two of them tell no more than one does."""
+    one, both = found("hints"), found("hints", measured=(0, 1))
+    assert both.games == 2 * one.games
+    assert both.wins == 2 * one.wins
+    assert (both.rate, both.error) == pytest.approx((one.rate, one.error))
+
+
+def test_a_measure_without_a_range_is_known_by_its_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors of a hundredth of the standard deviation take 10,000 deals."""
+    monkeypatch.setattr(baseline, "ERROR", 0.01)
+    deals = [(0.0, 50.0 * (number % 2)) for number in range(2_000)]
+    assert not baseline._enough(deals, float("inf"))
+    assert baseline._enough(deals * 2, float("inf"))
+
+
+def test_long_games_are_played_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baseline, "PLIES", 500)
+    known = measure(cell(Bare(TicTacToe(size=4)), Random(), Random()), 2)
+    assert known is not None
+    assert known.games == 100
+    assert known.error > ERROR
+
+
+def test_without_a_scripted_player_in_another_seat_there_is_none() -> None:
+    assert measure(cell(TicTacToe(), Random(), Search()), 1) is None
+    assert measure(cell(TicTacToe(), Search(), Random(), baseline=None), 1) is None
+
+
+def test_what_cannot_be_measured_is_told() -> None:
+    with pytest.raises(UserError, match=r"baseline=rule is not a scripted player .*known: random"):
+        measure(cell(Bare(TicTacToe()), Random(), Random(), baseline="rule"), 1)
+    with pytest.raises(UserError, match="Endless is not over after 10,000 plies"):
+        measure(cell(endless(), Random(), Random()), 1)
