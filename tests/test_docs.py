@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,10 +20,28 @@ PARTS = (
     *("models", "papers", "pipeline", "stats", "tests", "training"),
 )
 BLOCK = re.compile(
-    r"`((?:games|agents|conf)/[\w/]+\.(?:py|yaml))`(?:(?!```|`agents/|`conf/).)*?```\w+\n(.*?)```",
+    r"`((?:games|agents|conf)/[\w/]+\.(?:py|yaml))`(?:(?!```|`games/|`agents/|`conf/).)*?```\w+\n(.*?)```",
     re.DOTALL,
 )
 """A file's name in the text, and the code block that follows it."""
+
+SEATS = {
+    "nim": "solo",
+    "high_card": "one_of_four",
+    "target": "alone",
+    "password": "pair",
+    "claim": "solo",
+}
+"""The page's games, and who sits at the table."""
+
+MEGABYTES = 500
+"""What checking one new game may take."""
+
+PLAYED = ("model=fake", "launch=inline", "tracking=none")
+
+
+UNUSED = shutil.ignore_patterns("*.pyc", "*.tmp.*")
+"""What is not copied. The compiled engine is: it is as good in the copy as here."""
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +49,10 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with every file that docs/extending.md writes."""
     copy = tmp_path_factory.mktemp("project")
     for part in PARTS:
-        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / part, copy / part, ignore=UNUSED)
     shutil.copy(ROOT / "pyproject.toml", copy)
     written = BLOCK.findall((ROOT / "docs" / "extending.md").read_text())
-    assert len(written) == 6, [name for name, _ in written]
+    assert len(written) == 17, [name for name, _ in written]
     for name, text in written:
         assert not (copy / name).exists(), f"{name} is there already"
         (copy / name).write_text(text)
@@ -46,11 +67,16 @@ def go(copy: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def records(folder: Path) -> list[dict[str, Any]]:
+    files = sorted((folder / "records").glob("*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
 def test_a_new_game_and_a_new_method_play(extended: Path) -> None:
     go(
         extended,
-        *("-m", "pipeline.run", "game=nim", "prompt=once,cloze,counterfactual", "model=fake"),
-        *("launch=inline", "tracking=none", "deals=10", "output_dir=outputs/nim"),
+        *("-m", "pipeline.run", "game=nim", "prompt=once,cloze,counterfactual", *PLAYED),
+        *("deals=10", "output_dir=outputs/nim"),
     )
     table = pd.read_csv(extended / "outputs" / "nim" / "summary.csv")
     assert list(table["prompt"]) == ["once", "cloze", "counterfactual"]
@@ -60,27 +86,117 @@ def test_a_new_game_and_a_new_method_play(extended: Path) -> None:
 def test_search_players_take_a_new_game_in(extended: Path) -> None:
     go(
         extended,
-        *("-m", "pipeline.run", "game=nim", "agent=minimax", "launch=inline", "tracking=none"),
+        *("-m", "pipeline.run", "game=nim", "agent=minimax", *PLAYED),
         *("deals=40", "output_dir=outputs/search"),
     )
     table = pd.read_csv(extended / "outputs" / "search" / "summary.csv")
     assert table["win_rate"][0] > 0.9
 
 
-def test_a_new_experiment_is_its_name(extended: Path) -> None:
-    go(
-        extended,
-        *("-m", "pipeline.run", "experiment=mine", "model=fake", "launch=inline"),
-        *("tracking=none", "deals=4"),
+PLAY_ALL = """
+import sys
+from pipeline import metrics, run
+for orders in sys.stdin.read().splitlines():
+    sys.argv = ["pipeline.run", "-m", *orders.split()]
+    folder = sys.argv[-1].removeprefix("output_dir=")
+    try:
+        status = run.main()
+    except SystemExit as end:
+        status = end.code
+    if not status:
+        status = metrics.main([folder, "--playouts", "20", "--threads", "1"])
+    print("STATUS", folder, status or 0)
+"""
+"""Sweeps and the judging of each, in one process: most of their time is loading."""
+
+
+@pytest.fixture(scope="module")
+def played(extended: Path) -> str:
+    """Every game played by random, by search and by a model, every deal in all seats; then judged.
+    Returns what was printed."""
+    orders = (
+        f"game={game} seats={seats} agent=random,search,llm prompt=vanilla "
+        f"rotate=true deals=8 {' '.join(PLAYED)} output_dir=outputs/all_{game}"
+        for game, seats in SEATS.items()
     )
+    done = subprocess.run(
+        [sys.executable, "-c", PLAY_ALL],
+        cwd=extended,
+        input="\n".join(orders),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("game", SEATS)
+def test_a_new_game_is_played_compared_and_judged(extended: Path, played: str, game: str) -> None:
+    """Beside a measured baseline, and decision by decision."""
+    folder = f"outputs/all_{game}"
+    assert f"STATUS {folder} 0" in played, played
+    table = pd.read_csv(extended / folder / "summary.csv")
+    assert list(table["agent"]) == ["random", "search", "llm"]
+    assert table["set_aside"].sum() == 0
+    assert table["baseline"].notna().all()
+    judged = pd.read_csv(extended / folder / "metrics" / "metrics.csv")
+    assert judged["decisions"].max() > 0
+
+
+def test_words_are_in_the_log(extended: Path, played: str) -> None:
+    """Of every model and scripted player: here all say examples."""
+    hints = [
+        decision["text"]
+        for record in records(extended / "outputs" / "all_password")
+        for decision in record["decisions"]
+        if decision["options"] == ["give a hint"]
+    ]
+    assert len(hints) == 3 * 8 * 4 * 2
+    assert set(hints) == {"water", "flour", "snow", "flower"}
+
+
+def test_scores_are_in_the_log(extended: Path, played: str) -> None:
+    """All squares are claimed, and each is worth one to nine points."""
+    for record in records(extended / "outputs" / "all_claim"):
+        assert 9 <= sum(record["measures"]["points"]) <= 81
+
+
+def test_a_new_experiment_is_its_name(extended: Path) -> None:
+    go(extended, "-m", "pipeline.run", "experiment=mine", *PLAYED, "deals=4")
     table = pd.read_csv(extended / "outputs" / "mine" / "summary.csv")
     assert list(table["game"]) == ["tic_tac_toe", "tic_tac_toe"]
 
 
-def test_the_conformance_suites_take_a_new_game_in(extended: Path) -> None:
+CONFORMANCE = """
+import resource, sys
+import pytest
+status = pytest.main(sys.argv[1:])
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+sys.exit(status)
+"""
+
+
+def test_the_conformance_suite_takes_new_games_in(
+    extended: Path, figure: Callable[[str], None]
+) -> None:
+    """All that it has of these games, together in no more memory than one of them may take."""
     said = go(
         extended,
-        *("-m", "pytest", "tests/games/test_conformance.py", "tests/agents/test_conformance.py"),
-        *("-k", "nim or Nim", "-p", "no:cacheprovider"),
+        *("-c", CONFORMANCE, "tests/games/test_conformance.py"),
+        *("tests/games/test_conformance_players.py", "tests/games/test_golden.py"),
+        *("-k", " or ".join((*SEATS, "golden")), "-p", "no:cacheprovider"),
+    )
+    seconds, kilobytes = map(float, said.split()[-2:])
+    figure(f"conformance of {len(SEATS)} games: {seconds:.1f} s, {kilobytes / 1024:.0f} MB")
+    assert "passed" in said
+    assert kilobytes / 1024 < MEGABYTES
+
+
+def test_the_agents_suite_takes_new_games_and_a_new_method_in(extended: Path) -> None:
+    said = go(
+        extended,
+        *("-m", "pytest", "tests/agents/test_conformance.py", "-p", "no:cacheprovider"),
+        *("-k", "once or nim or claim or target or high_card or password"),
     )
     assert "passed" in said

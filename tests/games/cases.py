@@ -2,45 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from games.base import Action, Game
-from tests.nodes import build, nodes
+from games.base import Action, Game, spoken
+from games.uno import State as UnoState
+from games.uno import Uno
+from games.uno.playouts import redeal
+from games.uno.rules import SEED
+from tests.nodes import Node, build, nodes
 
 SEATS = (2, 3, 10)
+"""Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
     "tic_tac_toe": ({"size": 2, "win_length": 2}, {"size": 4}, {"size": 5, "win_length": 4}),
     "uno": ({"quirks": True}, {"quirks": True, "num_seats": 4}),
 }
+"""Further parameters of our own games; a game needs no entry."""
+
+ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
+"""Games of ours that never have two winners."""
+
+LONGEST = 10_000
+"""Plies after which a game that goes on is taken for one that never ends."""
+
+SEEN_WHOLE = 100
+"""Plies of a game that are all looked at; of a longer game's later ones ever fewer."""
 
 
-def named_games() -> dict[str, Game[Any]]:
-    """Every game of conf/game as it stands there, by name."""
-    return {name: build(node) for name, node in nodes("game").items()}
+def named_games() -> tuple[dict[str, Game[Any]], dict[str, str]]:
+    """Every game of conf/game as it stands there, by name; and of those that cannot be built why,
+    so that a game with a mistake in it breaks its own tests and no other's."""
+    games, broken = {}, {}
+    for name, node in nodes("game").items():
+        try:
+            games[name] = build(node)
+        except Exception as error:
+            broken[name] = f"{type(error).__name__}: {error}"
+    return games, broken
+
+
+NAMED, BROKEN = named_games()
 
 
 def all_cases() -> dict[str, Game[Any]]:
     """The named games, with every number of SEATS that they take and every variant."""
     cases = {}
-    for name, node in nodes("game").items():
+    for name, game in NAMED.items():
+        cases[f"{name}-{game.num_seats}"] = game
         for seats in SEATS:
-            try:
-                cases[f"{name}-{seats}"] = build(node, num_seats=seats)
-            except ValueError:
-                continue
+            if (other := seated(nodes("game")[name], seats)) is not None:
+                cases[f"{name}-{seats}"] = other
         for variant in VARIANTS.get(name, ()):
             words = "-".join(f"{key}={value}" for key, value in variant.items())
-            cases[f"{name}-{words}"] = build(node, **variant)
+            cases[f"{name}-{words}"] = build(nodes("game")[name], **variant)
     return cases
 
 
-NAMED = named_games()
+def seated(node: Node, seats: int) -> Game[Any] | None:
+    """The game with that many seats; None where it does not take them."""
+    try:
+        game: Game[Any] = build(node, num_seats=seats)
+    except ValueError:
+        return None
+    return game
+
+
 CASES = all_cases()
 
 seeds = st.integers(0, 2**32 - 1)
@@ -53,14 +85,40 @@ def walk(game: Game[Any], seed: int) -> Iterator[Ply]:
     """A game played with uniform random moves: every ply, then the final state."""
     rng = np.random.default_rng(seed)
     state = game.deal(rng)
-    while seats := game.to_move(state):
-        moves = tuple(int(rng.choice(game.legal(state, seat))) for seat in seats)
+    for _ in range(LONGEST):
+        seats = game.to_move(state)
+        if not seats:
+            yield state, (), ()
+            return
+        options = [game.legal(state, seat) for seat in seats]
+        assert all(options), f"a seat of {seats} is to move and has no legal action"
+        moves = tuple(spoken(own[int(rng.choice(len(own)))], rng) for own in options)
         yield state, seats, moves
         state = game.play(state, moves)
-    yield state, (), ()
+    raise AssertionError(f"the game is not over after {LONGEST} plies of random play; it must end")
+
+
+def looked_at(game: Game[Any], seed: int) -> Iterator[Ply]:
+    """The plies of `walk`: all of a short game, of a long one the later the fewer."""
+    for number, ply in enumerate(walk(game, seed)):
+        if not ply[1] or number % max(1, number // SEEN_WHOLE) == 0:
+            yield ply
 
 
 def final(game: Game[Any], seed: int) -> Any:
     """The last state of `walk`."""
-    *_, (state, _, _) = walk(game, seed)
-    return state
+    for state, _, _ in walk(game, seed):
+        last = state
+    return last
+
+
+def unseen_by(seat: int, state: Any, rng: np.random.Generator) -> Any:
+    """A UNO state with other cards in the pile and in the other hands, and other luck to come."""
+    array = state.array.copy()
+    redeal(array, seat, np.empty(len(array), np.int64), rng.integers(2**63, dtype=np.uint64))
+    array[SEED] = rng.integers(2**63)
+    return UnoState(array, state.history)
+
+
+HIDDEN: dict[type, Callable[[int, Any, np.random.Generator], Any]] = {Uno: unseen_by}
+"""For a game of ours without `sample`: another state that the seat cannot tell from this one."""

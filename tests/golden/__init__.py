@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from games.base import Game
+from agents.prompting.base import told_facts
+from games.base import Action, Game, Said, spoken
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
@@ -32,25 +33,31 @@ def playthrough(game: Game[Any], deal_seed: int) -> str:
         moves = []
         for seat in seats:
             choice = int(rng.integers(len(game.legal(state, seat))))
-            lines += _turn(game, state, seat, choice)
-            moves.append(game.legal(state, seat)[choice])
+            move = spoken(game.legal(state, seat)[choice], rng)
+            lines += _turn(game, state, seat, choice, move)
+            moves.append(move)
         state = game.play(state, moves)
         ply += 1
     lines += ["", f"--- over after {ply}", game.show(state), f"returns: {game.returns(state)}"]
     return "\n".join(lines) + "\n"
 
 
-def _turn(game: Game[Any], state: Any, seat: int, choice: int) -> list[str]:
+def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> list[str]:
     seen = game.observe(state, seat)
-    lines = [f"player {seat} is told:"]
-    lines += [f"    {fact.name}: {fact.text}" for fact in seen.facts]
+    who = f", {seen.role}" * bool(seen.role)
+    lines = [f"player {seat}{who} is told:"]
+    lines += [f"    {line}" for line in told_facts(seen.facts).splitlines()]
     lines += [f"    last move: {seen.history[-1] if seen.history else 'none'}"]
-    lines += [f"    options: {', '.join(seen.options)}", f"    chooses: {seen.options[choice]}"]
-    return lines
+    said = f": {move.text}" if isinstance(move, Said) else ""
+    return [
+        *lines,
+        f"    options: {', '.join(seen.options)}",
+        f"    chooses: {seen.options[choice]}{said}",
+    ]
 
 
 def golden() -> dict[str, str]:
-    """The text of every golden file, by name."""
+    """The text of every golden file, by name: one for each of our own games."""
     return {
         "rock_paper_scissors": playthrough(RockPaperScissors(rounds=4), 3),
         "tic_tac_toe": playthrough(TicTacToe(), 4),

@@ -1,0 +1,200 @@
+"""What every game must keep in what it can do beyond its rules (games/capabilities.py), checked on
+every game that conf/game names, as far as it has it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.stats import fisher_exact
+
+from games.base import Game, spoken
+from games.capabilities import (
+    WIN,
+    Keyed,
+    Sampled,
+    Simulated,
+    measured,
+    measures_of,
+    nothing_hidden,
+    seatings_of,
+)
+from games.playouts import policies_of, probabilities, sample, simulate
+from games.uno import Uno
+from tests.games.cases import CASES, HIDDEN, ONE_WINNER, final, looked_at, seeds, unseen_by, walk
+
+every_game = pytest.mark.parametrize("game", CASES.values(), ids=CASES.keys())
+few = settings(max_examples=15, deadline=None)
+
+
+@every_game
+@few
+@given(seeds)
+def test_what_is_hidden_cannot_be_read_off(game: Game[Any], seed: int) -> None:
+    """Exchanging all that a seat cannot see changes nothing of what it is told or may do."""
+    rng = np.random.default_rng(seed)
+    for state, seats, _ in looked_at(game, seed):
+        for seat in seats:
+            seen = game.observe(state, seat)
+            if nothing_hidden(game) or isinstance(game, Sampled):
+                other = sample(game, seen, rng)
+                assert other == state or not nothing_hidden(game)
+            elif type(game) in HIDDEN:
+                other = HIDDEN[type(game)](seat, state, rng)
+            else:
+                pytest.skip("the game does not say how to exchange what it hides: it has no sample")
+            assert game.observe(other, seat) == seen
+            assert game.legal(other, seat) == game.legal(state, seat)
+            assert seat in game.to_move(other)
+
+
+def test_the_exchange_of_hidden_cards_really_exchanges_them() -> None:
+    game = Uno()
+    state = game.deal(np.random.default_rng(0))
+    assert game.show(unseen_by(0, state, np.random.default_rng(1))) != game.show(state)
+
+
+@every_game
+@few
+@given(seeds)
+def test_a_sampled_state_can_be_played_to_its_end(game: Game[Any], seed: int) -> None:
+    if not isinstance(game, Sampled):
+        pytest.skip("has no sample")
+    rng = np.random.default_rng(seed)
+    state, seats, _ = next(walk(game, seed))
+    state = sample(game, game.observe(state, seats[0]), rng)
+    while seats := game.to_move(state):
+        options = [game.legal(state, seat) for seat in seats]
+        state = game.play(state, [spoken(own[rng.integers(len(own))], rng) for own in options])
+    assert len(game.returns(state)) == game.num_seats
+
+
+@every_game
+@few
+@given(seeds)
+def test_every_measure_is_a_figure_a_seat_in_its_range(game: Game[Any], seed: int) -> None:
+    known = {measure.name: measure for measure in measures_of(game)}
+    assert len(known) == len(measures_of(game))
+    assert known[WIN.name] == WIN
+    figures = measured(game, final(game, seed))
+    assert figures.keys() == known.keys()
+    for name, own in figures.items():
+        assert len(own) == game.num_seats
+        assert all(map(math.isfinite, own))
+        assert all(known[name].low <= figure <= known[name].high for figure in own)
+
+
+@every_game
+def test_seatings_seat_every_player_once_and_begin_as_numbered(game: Game[Any]) -> None:
+    seatings = seatings_of(game)
+    assert seatings[0] == tuple(range(game.num_seats))
+    assert len(set(seatings)) == len(seatings)
+    assert all(sorted(seating) == list(seatings[0]) for seating in seatings)
+
+
+@every_game
+def test_seatings_keep_partners_together(game: Game[Any]) -> None:
+    """Where the same seats are teams in every deal, the same players are teams in every seating."""
+    dealt = {frozenset(teams(game, seed)) for seed in range(5)}
+    if len(dealt) > 1:
+        return
+    (fixed,) = dealt
+    for seating in seatings_of(game):
+        assert {frozenset(seating[seat] for seat in team) for team in fixed} == fixed
+
+
+def teams(game: Game[Any], seed: int) -> set[frozenset[int]]:
+    """The teams that seats were told of in one match."""
+    plies = ((state, seat) for state, seats, _ in looked_at(game, seed) for seat in seats)
+    told = {game.observe(state, seat).team for state, seat in plies}
+    return {frozenset(team) for team in told if team}
+
+
+@every_game
+def test_a_key_of_its_deals_is_text(game: Game[Any]) -> None:
+    assert not isinstance(game, Keyed) or isinstance(game.deal_key, str)
+
+
+@every_game
+@few
+@given(seeds)
+def test_scripted_players_choose_among_the_options(game: Game[Any], seed: int) -> None:
+    assert policies_of(game)[0] == "random"
+    for state, seats, _ in looked_at(game, seed):
+        for seat in seats:
+            seen = game.observe(state, seat)
+            for policy in policies_of(game):
+                chances = probabilities(game, policy, seen)
+                assert len(chances) == len(seen.options)
+                assert min(chances) >= 0
+                assert sum(chances) == pytest.approx(1, abs=1e-12)
+
+
+@every_game
+def test_an_unknown_policy_is_refused(game: Game[Any]) -> None:
+    state = game.deal(np.random.default_rng(0))
+    seen = game.observe(state, game.to_move(state)[0])
+    with pytest.raises(ValueError, match="clever"):
+        probabilities(game, "clever", seen)
+    with pytest.raises(ValueError, match="clever"):
+        simulate(game, ["clever"] * game.num_seats, 1, 0)
+    for wrong in (game.num_seats - 1, game.num_seats + 1):
+        with pytest.raises(ValueError, match=f"{game.num_seats}.*{wrong}|random"):
+            simulate(game, ["random"] * wrong, 1, 0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_simulated_games_add_up(name: str) -> None:
+    game = CASES[name]
+    most = 1 if name.partition("-")[0] in ONE_WINNER else game.num_seats
+    games = 300 if isinstance(game, Simulated) else 30
+    for policy in policies_of(game):
+        players = [policy] * game.num_seats
+        counts = simulate(game, players, games, seed=11)
+        assert counts.dtype == np.int64
+        assert counts.shape == (game.num_seats + 1,)
+        assert counts.min() >= 0
+        assert games <= counts.sum() <= games * most
+        assert counts.max() <= games
+        assert (simulate(game, players, games, seed=11) == counts).all()
+        assert simulate(game, players, 0, seed=11).sum() == 0
+
+
+PLAYED, SIMULATED = 300, 20000
+
+
+@pytest.mark.parametrize("lead", ["first", "last"])
+@pytest.mark.parametrize("name", CASES)
+def test_simulated_games_go_as_played_ones(name: str, lead: str) -> None:
+    """Games by `simulate` and games played move by move come from one distribution: for no count
+    does Fisher's exact test say otherwise. The first or the last policy takes the even seats."""
+    game = CASES[name]
+    if not isinstance(game, Simulated):
+        pytest.skip("is simulated by its rules")
+    names = policies_of(game) if lead == "first" else policies_of(game)[::-1]
+    players = [names[seat % len(names)] for seat in range(game.num_seats)]
+    played = np.zeros(game.num_seats + 1, np.int64)
+    for seed in range(PLAYED):
+        played[winners_of_scripted(game, players, seed)] += 1
+    simulated = simulate(game, players, SIMULATED, seed=7)
+    for mine, theirs in zip(played.tolist(), simulated.tolist(), strict=True):
+        table = [[mine, PLAYED - mine], [theirs, SIMULATED - theirs]]
+        assert fisher_exact(table).pvalue > 1e-4, (players, played, simulated)
+
+
+def winners_of_scripted(game: Any, players: list[str], seed: int) -> list[int]:
+    """The seats that win a game of scripted players, num_seats if nobody does."""
+    rng = np.random.default_rng(seed)
+    state = game.deal(rng)
+    while seats := game.to_move(state):
+        moves = []
+        for seat in seats:
+            chances = probabilities(game, players[seat], game.observe(state, seat))
+            option = game.legal(state, seat)[rng.choice(len(chances), p=chances)]
+            moves.append(spoken(option, rng))
+        state = game.play(state, moves)
+    winners = [seat for seat, worth in enumerate(game.returns(state)) if worth > 0]
+    return winners or [game.num_seats]
