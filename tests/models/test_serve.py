@@ -26,13 +26,6 @@ WEIGHTS = Path("models/pocket/weights").resolve()
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    model = Served(POCKET, "pocket")
-    yield model
-    model.close()
-
-
-@pytest.fixture
 def client(served: Served) -> Iterator[openai.OpenAI]:
     with (
         serving(served, Script()) as url,
