@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 LONGEST = 1 << 24
 """Bytes of a request's body."""
+HEARD = 4 * LONGEST
+"""Bytes of a longer body that are still taken in and dropped: who is cut off while writing does not
+see the error."""
 REMEMBERED = 10_000
 """Replies that are kept for a request that comes again with the same Idempotency-Key."""
 THREADS = 256
@@ -123,15 +126,16 @@ class Routes:
 
 
 async def read(request: Request) -> bytes:
-    """The body. Raises HTTPException with status 413 as soon as it is too long."""
-    told = request.headers.get("content-length", "0")
-    if int(told) > LONGEST:
-        raise HTTPException(413, f"the body has {told} bytes; {LONGEST} are the most")
-    data = bytearray()
+    """The body. Raises HTTPException with status 413 where it is too long."""
+    data, length = bytearray(), 0
     async for chunk in request.stream():
-        data += chunk
-        if len(data) > LONGEST:
-            raise HTTPException(413, f"the body has more than {LONGEST} bytes")
+        length += len(chunk)
+        if length <= LONGEST:
+            data += chunk
+        elif length > HEARD:
+            break
+    if length > LONGEST:
+        raise HTTPException(413, f"the body has {length} bytes or more; {LONGEST} are the most")
     return bytes(data)
 
 

@@ -27,8 +27,11 @@ class Server:
     """An application at an address. It can be reached once this is made, and answers in `run`."""
 
     def __init__(self, app: ASGIApp, host: str, port: int) -> None:
-        """port: 0 for a free one. Raises OSError or OverflowError where it cannot be had."""
+        """port: 0 for a free one. Raises OSError where it cannot be had."""
+        if not 0 <= port < 1 << 16:
+            raise OSError(f"port {port}: 0 to 65535 are allowed")
         self._socket = socket.create_server((host, port), backlog=BACKLOG)
+        self.url = "http://{}:{}/v1".format(*self._socket.getsockname())
         config = uvicorn.Config(
             app,
             timeout_keep_alive=IDLE_SECONDS,
@@ -38,11 +41,6 @@ class Server:
             access_log=False,
         )
         self._server = uvicorn.Server(config)
-
-    @property
-    def url(self) -> str:
-        host, port = self._socket.getsockname()
-        return f"http://{host}:{port}/v1"
 
     def run(self) -> None:
         """Answers until `stop`, Ctrl-C or SIGTERM; what came by then is answered first, and a
@@ -62,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         model = Served(options.path, options.name, options.dtype)
         server = Server(application(model), options.host, options.port)
-    except (ModelError, OSError, OverflowError) as error:
+    except (ModelError, OSError) as error:
         print(f"serve: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     print(f"model {options.name!r} at {server.url}", flush=True)
