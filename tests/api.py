@@ -5,6 +5,7 @@ A plugin of pytest: its fixtures are there for all tests.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import threading
@@ -18,6 +19,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agents.base import Goal, Turn
 from agents.prompting.cloze import Cloze
@@ -25,7 +28,8 @@ from agents.prompting.counterfactual import Counterfactual
 from games.uno.game import Uno
 from models.api.openai import OpenAI, Remote
 from models.base import Score
-from models.server.serve import POCKET, Handler, Server
+from models.server.app import application, failure
+from models.server.serve import POCKET, Server
 from models.server.served import Served
 
 KEY = "sk-test-4f7c1b9d8e2a6053"
@@ -63,56 +67,62 @@ class Script:
             return self.kinds[key]
 
 
-class FaultyHandler(Handler):
-    """Does as the server's script says."""
+class Faulty:
+    """The application of a server, with the faults of a script before it."""
 
-    fault = ""
+    def __init__(self, app: ASGIApp, script: Script) -> None:
+        self._app, self._script = app, script
 
-    @property
-    def script(self) -> Script:
-        # A handler knows its server by the base class alone, which has no script.
-        found: Script = self.server.script  # type: ignore[attr-defined]
-        return found
-
-    def do_POST(self) -> None:  # noqa: N802
-        script = self.script
-        key = self.headers.get("Idempotency-Key", "")
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        headers, script = Headers(scope=scope), self._script
         if script.refuse is not None:
-            self._read()
-            said = script.refuse[1].replace("KEY", self.headers.get("Authorization", ""))
-            self.refuse(script.refuse[0], said)
+            said = script.refuse[1].replace("KEY", headers.get("authorization", ""))
+            await failure(script.refuse[0], said, {})(scope, receive, send)
             return
-        self.fault = script.next(key)
-        if self.fault == "429":
-            self._read()
-            self.refuse(429, "slower", Retry_After=str(RETRY_AFTER))
-        elif self.fault == "500":
-            self._read()
-            self.refuse(500, "broken")
-        elif self.fault == "timeout":
-            script.over.wait(30)
-            self.close_connection = True
+        fault = script.next(headers.get("idempotency-key", ""))
+        if fault == "429":
+            asked = {"retry-after": str(RETRY_AFTER)}
+            await failure(429, "slower", asked)(scope, receive, send)
+        elif fault == "500":
+            await failure(500, "broken", {})(scope, receive, send)
+        elif fault == "timeout":
+            await until(script.over, 30)
         else:
-            super().do_POST()
+            await self._app(scope, receive, Damage(script, fault, send))
 
-    def send(self, status: int, data: bytes, **headers: str) -> None:
-        script = self.script
-        if status == 200:
-            script.over.wait(script.seconds[len(script.arrivals) % len(script.seconds)])
-        if status == 200 and self.fault == "truncated":
-            data = data[: len(data) // 2]
-        if status == 200 and self.fault == "cut":
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data[: len(data) // 2])
-            self.close_connection = True
+
+class Damage:
+    """Sends on what the application answers: late, and by half where the fault says so."""
+
+    def __init__(self, script: Script, fault: str, send: Send) -> None:
+        self._script, self._fault, self._send = script, fault, send
+        self._start: Message = {}
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = dict(message)
             return
-        super().send(status, data, **headers)
+        body: bytes = message["body"]
+        if self._start["status"] == 200:
+            seconds = self._script.seconds
+            await until(self._script.over, seconds[len(self._script.arrivals) % len(seconds)])
+            if self._fault in ("truncated", "cut"):
+                body = body[: len(body) // 2]
+        if self._fault == "truncated":
+            MutableHeaders(raw=self._start["headers"])["content-length"] = str(len(body))
+        await self._send(self._start)
+        # What is shorter than its announced length ends with the connection.
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
-    def _read(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+async def until(over: threading.Event, seconds: float) -> None:
+    """Waits for so long, or until the script is over."""
+    end = time.monotonic() + seconds
+    while not over.is_set() and time.monotonic() < end:
+        await asyncio.sleep(min(0.02, max(0.0, end - time.monotonic())))
 
 
 class Counting(Served):
@@ -134,19 +144,36 @@ class Counting(Served):
 
 
 @contextmanager
-def serving(model: Served, script: Script) -> Iterator[str]:
-    """The address of a server that follows the script."""
-    server = Server(model, "127.0.0.1", 0, FaultyHandler)
-    server.script = script  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+def listening(app: ASGIApp) -> Iterator[str]:
+    """The address of a server, which answers in a thread of its own."""
+    server = Server(app, "127.0.0.1", 0)
+    thread = threading.Thread(target=server.run)
     thread.start()
     try:
         yield server.url
     finally:
-        script.over.set()
-        server.shutdown()
-        server.server_close()
+        server.stop()
         thread.join()
+
+
+@contextmanager
+def serving(model: Served, script: Script) -> Iterator[str]:
+    """The address of a server that follows the script."""
+    with listening(Faulty(application(model), script)) as url:
+        try:
+            yield url
+        finally:
+            script.over.set()
+
+
+class Stage:
+    """What one server answers, test after test: to start one for each takes longer than most."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self.app(scope, receive, send)
 
 
 @pytest.fixture(scope="module")
@@ -169,10 +196,19 @@ def script(served: Counting, key: str) -> Script:
     return Script()
 
 
+@pytest.fixture(scope="module")
+def stage() -> Iterator[tuple[Stage, str]]:
+    stage = Stage()
+    with listening(stage) as address:
+        yield stage, address
+
+
 @pytest.fixture
-def url(served: Counting, script: Script) -> Iterator[str]:
-    with serving(served, script) as address:
-        yield address
+def url(stage: tuple[Stage, str], served: Counting, script: Script) -> Iterator[str]:
+    """The address of a server that follows the script, and remembers no other test's requests."""
+    stage[0].app = Faulty(application(served), script)
+    yield stage[1]
+    script.over.set()
 
 
 Opened = Callable[..., AbstractContextManager[Remote]]

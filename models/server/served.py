@@ -1,4 +1,4 @@
-"""What `serve.py` answers: OpenAI's requests as data, answered by a checkpoint of this machine.
+"""What `app.py` answers: OpenAI's requests as data, answered by a checkpoint of this machine.
 
 Nothing here knows HTTP.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from jinja2 import TemplateError
 
 from common.errors import GauntletError
 from models.base import Generate, Generation, Prompt, Reply, Score, Scores
@@ -19,7 +20,7 @@ from models.engine import hub
 from models.engine.files import check_folder, local_folder
 from models.engine.local import Local, load_network
 from models.engine.sampling import choose, cut_at
-from models.engine.tokens import TODAY, Tokens, load_tokens
+from models.engine.tokens import Tokens, load_tokens
 from models.server.batches import Batches
 
 Body = Mapping[str, Any]
@@ -54,6 +55,7 @@ class ApiRequest:
     seed: int
     count: int
     top: int | None
+    json: bool
 
     @staticmethod
     def of(body: Body, prompts: Sequence[str], top: int | None) -> ApiRequest:
@@ -74,7 +76,8 @@ class ApiRequest:
             raise Refused(f"temperature is {temperature!r}; it must be 0 to 2")
         seed = _number(body, "seed", random.getrandbits(31), 0)
         count = _number(body, "n", 1, 1)
-        return ApiRequest(tuple(prompts), max_tokens, temperature, _stops(body), seed, count, top)
+        stops, json = _stops(body), _wants_json(body)
+        return ApiRequest(tuple(prompts), max_tokens, temperature, stops, seed, count, top, json)
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class Served:
         network = load_network(folder, path, dtype, "auto")
         self.name = name
         self._tokenizer = load_tokens(folder, path, chat=False).tokenizer
+        self._template = Tokens(self._tokenizer, path, bool(self._tokenizer.chat_template))
         self._raw = Local(network, ByNumber(self._tokenizer, path, chat=False), "packed")
         self._chat = self._raw
         if self._tokenizer.chat_template:
@@ -153,17 +157,12 @@ class Served:
     def _text(self, messages: Sequence[Mapping[str, str]]) -> str:
         """The conversation as the model reads it; without a template its contents, joined. A last
         message of the assistant is gone on with."""
-        if not self._tokenizer.chat_template:
+        if not self._template.chat:
             return "".join(message["content"] for message in messages)
-        open_turn = messages[-1]["role"] == "assistant"
-        wrapped = self._tokenizer.apply_chat_template(
-            list(messages),
-            tokenize=False,
-            add_generation_prompt=not open_turn,
-            continue_final_message=open_turn,
-            date_string=TODAY,
-        )
-        return str(wrapped)
+        try:
+            return self._template.wrapped(messages, messages[-1]["role"] == "assistant")
+        except TemplateError as error:
+            raise Refused(f"the model's chat template: {error}") from None
 
     def _answer(self, model: Local, asked: ApiRequest) -> list[Choice]:
         """`count` choices for every prompt."""
@@ -221,10 +220,12 @@ def _prompt(text: str) -> Prompt:
 
 
 def _drawn(prompt: Prompt, asked: ApiRequest) -> list[Generate]:
-    return [
-        Generate(prompt, asked.max_tokens, asked.temperature, asked.stop, asked.seed + number)
-        for number in range(asked.count)
-    ]
+    """A request for each answer: answer i is the first of the seed i further on, so that a client
+    can ask for the rest of what it got in part."""
+    first = Generate(
+        prompt, asked.max_tokens, asked.temperature, asked.stop, asked.seed, json=asked.json
+    )
+    return [replace(first, seed=asked.seed + number) for number in range(asked.count)]
 
 
 def _choice(reply: Reply, asked: ApiRequest) -> Choice:
@@ -271,6 +272,15 @@ def _stops(body: Body) -> tuple[str, ...]:
     if not isinstance(stops, (list, tuple)) or not all(isinstance(one, str) for one in stops):
         raise Refused(f"stop is {stop!r}; it must be text or a list of texts")
     return tuple(stops)
+
+
+def _wants_json(body: Body) -> bool:
+    """Whether one JSON object is asked for."""
+    form = body.get("response_format") or {"type": "text"}
+    kind = form.get("type") if isinstance(form, Mapping) else form
+    if kind not in ("text", "json_object"):
+        raise Refused(f"response_format is of type {kind!r}; it can be text or json_object")
+    return bool(kind == "json_object")
 
 
 def _number(body: Body, key: str, default: int, least: int) -> int:

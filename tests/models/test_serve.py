@@ -18,7 +18,7 @@ from models.engine.reference import Reference
 from models.engine.tokens import load_tokens
 from models.server.batches import Batches
 from models.server.serve import POCKET, _options, main
-from models.server.served import Served
+from models.server.served import Refused, Served
 from tests.api import Script, serving
 
 TEXT = "You are player 1 in a game of UNO.\n\nHand: red 1, blue 2\nA) red 1\nB) blue 2\nAnswer:"
@@ -26,13 +26,6 @@ WEIGHTS = Path("models/pocket/weights").resolve()
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    model = Served(POCKET, "pocket")
-    yield model
-    model.close()
-
-
-@pytest.fixture
 def client(served: Served) -> Iterator[openai.OpenAI]:
     with (
         serving(served, Script()) as url,
@@ -109,7 +102,36 @@ def test_drawn_first_tokens_follow_their_probabilities(
     assert drawn.count(likeliest) / 1000 == pytest.approx(expected, abs=0.06)  # 3.8 errors at most
 
 
+def test_a_few_samples_are_the_first_of_many(client: openai.OpenAI) -> None:
+    settings = {"max_tokens": 6, "temperature": 1.5, "seed": 4}
+    texts = [choice.message.content for choice in chat(client, n=4, **settings).choices]
+    for n in (1, 2, 3):
+        told = chat(client, n=n, **settings).choices
+        assert [choice.message.content for choice in told] == texts[:n]
+    assert len(set(texts)) > 1
+
+
+def test_a_system_message_is_read_first(client: openai.OpenAI) -> None:
+    model = Checkpoint(POCKET).load()
+    (wanted,) = model.answer([Generate(Prompt("", TEXT, system="Be brief.\n"), 12)])
+    messages = [{"role": "system", "content": "Be brief.\n"}, {"role": "user", "content": TEXT}]
+    told = chat(client, messages=messages, max_tokens=12, temperature=0)
+    assert told.choices[0].message.content == wanted.text
+    assert told.usage.prompt_tokens == wanted.prompt_tokens
+    assert told.usage.prompt_tokens > chat(client, max_tokens=1).usage.prompt_tokens
+
+
+def test_json_may_be_asked_for(client: openai.OpenAI) -> None:
+    for kind in ("json_object", "text"):
+        told = chat(client, max_tokens=4, response_format={"type": kind})
+        assert told.choices[0].message.content
+
+
 REFUSALS = {
+    "response_format is of type 'json_schema'; it can be text or json_object": {
+        "extra_body": {"response_format": {"type": "json_schema", "json_schema": {}}}
+    },
+    "response_format is of type 'json'": {"extra_body": {"response_format": "json"}},
     "stream is not supported": {"stream": True},
     "told of one token: set max_tokens to 1": {"logprobs": True, "top_logprobs": 3},
     "0 to 20 can be": {"max_tokens": 1, "logprobs": True, "top_logprobs": 21},
@@ -170,6 +192,32 @@ def test_a_chat_template_wraps_the_messages(checkpoint_folder: Path, tmp_path: P
     assert on == len(
         tokenizer("[user] red 1\n[assistant] I", add_special_tokens=False)["input_ids"]
     )
+    model.close()
+
+
+def test_a_template_without_a_system_role_opens_the_user_s_message_with_it(
+    checkpoint_folder: Path, tmp_path: Path
+) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint_folder)
+    tokenizer.chat_template = (
+        "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}"
+        "{% endif %}[{{ m.role }}] {{ m.content }}\n{% endfor %}"
+        "{% if add_generation_prompt %}[assistant] {% endif %}"
+    )
+    tokenizer.save_pretrained(tmp_path)
+    load_network(checkpoint_folder, "tiny", "float32", "cpu").save_pretrained(tmp_path)
+    model = Served(str(tmp_path), "tiny")
+    system, user = ({"role": role, "content": f"{role}\n"} for role in ("system", "user"))
+    (wanted,) = (
+        Checkpoint(str(tmp_path), chat=True)
+        .load()
+        .answer([Generate(Prompt("", "user\n", system="system\n"), 6)])
+    )
+    told = model.chat({"messages": [system, user], "max_tokens": 6, "temperature": 0})
+    assert told["choices"][0]["message"]["content"] == wanted.text
+    assert told["usage"]["prompt_tokens"] == wanted.prompt_tokens
+    with pytest.raises(Refused, match="the model's chat template: no system"):
+        model.chat({"messages": [user, system]})
     model.close()
 
 
