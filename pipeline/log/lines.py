@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import DecodeError
 from msgspec.json import Decoder, encode
-from msgspec.structs import replace
+from msgspec.structs import force_setattr
 
 from pipeline.log import schema1
 from pipeline.log.schema import MatchRecord, Record
@@ -43,7 +43,8 @@ class Lines:
             record = self.record(one) if one.endswith(b"\n") else None
             if record is not None:
                 statics.update(record.statics)
-                yield replace(record, statics=statics)
+                force_setattr(record, "statics", statics)  # nobody else holds the record yet
+                yield record
 
 
 LINES = Lines()

@@ -112,7 +112,12 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
         replies=len(answers),
         malformed=answers.count("malformed"),
         illegal=answers.count("illegal"),
-        unreported=sum(_unreported(decision) for decision in own),
+        unreported=sum(
+            one.unreported
+            for decision in own
+            for one in decision.asked
+            if isinstance(one, ScoreExchange)
+        ),
         measured=len(seats),
     )
 
@@ -126,10 +131,6 @@ def _answers(decision: DecisionRecord) -> Sequence[Any]:
     once = [decision.status] if decision.asked else []
     answers: Sequence[Any] = decision.notes.get("answers", once)
     return answers
-
-
-def _unreported(decision: DecisionRecord) -> int:
-    return sum(one.unreported for one in decision.asked if isinstance(one, ScoreExchange))
 
 
 class Outcomes:

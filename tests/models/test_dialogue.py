@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from models.engine.tokens import Tokens
 from models.replay import Replay
 from pipeline.log.exchanges import exchange
 from pipeline.log.trace import trace
+from tests.pipeline.records import decided, ended, write
 
 TEMPLATE = (
     "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
@@ -78,9 +78,24 @@ def test_a_log_knows_what_was_said(prompt: Prompt, tmp_path: Path) -> None:
     replies = [Generation("yes", 9, 1), Generation("no", 8, 1), Scores(((-1.0, -2.0),), (9,))]
     statics: dict[str, str] = {}
     written = [exchange(*pair, statics) for pair in zip(asked, replies, strict=True)]
-    decision = {"options": ["x"], "scores": [], "chosen": 0, "asked": written}
-    line = json.dumps({"statics": statics, "decisions": [decision]})
-    (tmp_path / "log.jsonl").write_text(line + "\n")
+    made = decided(1, asked=tuple(written))
+    write(tmp_path / "log.jsonl", [ended(made, statics=statics)])
     assert Replay(str(tmp_path)).load().answer(asked) == replies
-    shown = trace(json.loads(line)["decisions"][0], statics).asked
+    shown = trace(made, statics).asked
     assert [one.prompt for one in shown] == [prompt.text, other.text, prompt.text]
+
+
+def test_a_log_knows_the_system_text_the_samples_and_the_form(tmp_path: Path) -> None:
+    told = Prompt("Rules.\n\n", "Hand: red 1\n", "Say:", "You play.\n")
+    asked = Generate(told, 7, 0.5, ("Z",), seed=3, n=2, json=True)
+    reply = Generation("{}", 9, 4, ('{"a": 1}',))
+    statics: dict[str, str] = {}
+    made = decided(1, asked=(exchange(asked, reply, statics),))
+    assert sorted(statics.values()) == ["Rules.\n\n", "You play.\n"]
+    write(tmp_path / "log.jsonl", [ended(made, statics=statics)])
+    assert Replay(str(tmp_path)).load().answer([asked]) == [reply]
+    shown = trace(made, statics).asked
+    assert [(one.prompt, one.text) for one in shown] == [
+        (told.text, "{}"),
+        (told.text, '{"a": 1}'),
+    ]

@@ -14,10 +14,12 @@ from models.api.openai import OpenAI
 from models.api.wire import Wire, reported
 from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
+from models.exchanges import ScoreExchange
 from models.replay import Replay
 from models.server.serve import POCKET
 from pipeline.log.exchanges import exchange
 from tests.api import KEY, Counting, Opened, Script
+from tests.pipeline.records import decided, ended, write
 
 pytestmark = pytest.mark.usefixtures("key")
 
@@ -64,15 +66,13 @@ def test_a_letter_that_is_not_reported_has_no_score_and_a_ceiling(
 def test_the_log_keeps_what_was_not_reported(
     opened: Opened, uno_scores: list[Score], tmp_path: Path
 ) -> None:
-    import orjson
-
     with opened(top=2) as model:
         (reply,) = model.answer(uno_scores[:1])
     statics: dict[str, str] = {}
     asked = exchange(uno_scores[0], reply, statics)
-    assert asked["unreported"] == sum(row.count(-math.inf) for row in reply.logprobs) > 0
-    record = {"statics": statics, "decisions": [{"asked": [asked]}]}
-    (tmp_path / "cell.jsonl").write_bytes(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+    assert isinstance(asked, ScoreExchange)
+    assert asked.unreported == sum(row.count(-math.inf) for row in reply.logprobs) > 0
+    write(tmp_path / "cell.jsonl", [ended(decided(1, asked=(asked,)), statics=statics)])
     assert Replay(str(tmp_path / "cell.jsonl")).load().answer(uno_scores[:1]) == [reply]
 
 

@@ -22,6 +22,7 @@ ASKED = {
     "choices": ["A", "B"],
     "logprobs": [[-0.1, None], [-2.5, -0.30000001192092896]],
     "tokens": [7, 8],
+    "logical_tokens": 15,
 }
 WRITTEN = {
     "static": "ab12",
@@ -30,17 +31,21 @@ WRITTEN = {
     "settings": [5, 0.5, ["\n"], 3],
     "text": "red",
     "tokens": [4, 1],
+    "logical_tokens": 5,
 }
+KINDS = {"schema 1": ({}, {}), "schema 2": ({"kind": "score"}, {"kind": "text"})}
+"""What tells the two apart: in schema 1 nothing but what they hold."""
 
 
 def line(*asked, statics=None):
     return json.dumps({"statics": statics or {}, "decisions": [{"asked": list(asked)}]}) + "\n"
 
 
-@pytest.fixture
-def log(tmp_path):
-    file = tmp_path / "cell.jsonl"
-    file.write_text(line(ASKED, statics={"ab12": STATIC}) + line(WRITTEN))
+@pytest.fixture(params=KINDS)
+def log(tmp_path, request):
+    file, (score, text) = tmp_path / "cell.jsonl", KINDS[request.param]
+    first = line({**ASKED, **score}, statics={"ab12": STATIC})
+    file.write_text(first + line({**WRITTEN, **text}))
     return file
 
 
@@ -83,3 +88,9 @@ def test_two_replies_to_one_request_are_refused(log):
 def test_no_records_is_an_error(tmp_path):
     with pytest.raises(ModelError, match="no records at"):
         Replay(str(tmp_path / "none")).identity()
+
+
+def test_a_damaged_line_is_an_error_that_names_it(log):
+    log.write_text(log.read_text() + line({**ASKED, "tokens": "seven"}))
+    with pytest.raises(ModelError, match=r"line 3 of .*cell.jsonl is no record: "):
+        Replay(str(log)).load()

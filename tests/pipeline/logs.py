@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from pipeline.log.records import read_records
+from msgspec.structs import replace
+
+from pipeline.log.folder import Folder
+from pipeline.log.schema import MatchRecord, Preparation
 
 
-def matches(folder: Path) -> dict[str, dict[str, Any]]:
+def matches(folder: Path) -> dict[str, MatchRecord]:
     """Every record by match id, without times and preparation; fails where one is there twice."""
-    found: dict[str, dict[str, Any]] = {}
-    for record in read_records(folder):
-        assert record["match"] not in found, f"match {record['match']} is in the log twice"
-        used = {asked["static"] for decision in record["decisions"] for asked in decision["asked"]}
-        statics = {name: record["statics"][name] for name in used}
-        varies = {"seconds": None, "device_seconds": None}
-        found[record["match"]] = {**record, "statics": statics, **varies}
-        found[record["match"]].pop("preparation", None)
+    found: dict[str, MatchRecord] = {}
+    for record in Folder(folder).matches():
+        assert record.match not in found, f"match {record.match} is in the log twice"
+        asked = (one for decision in record.decisions for one in decision.asked)
+        statics = {name: record.statics[name] for one in asked for name in one.named}
+        found[record.match] = replace(untimed(record), statics=statics, preparation=())
     return found
+
+
+def untimed(record: MatchRecord) -> MatchRecord:
+    return replace(record, seconds=0.0, device_seconds=0.0)
 
 
 def finished(folder: Path) -> int:
     """How many whole lines, and so matches, the log holds now."""
-    return sum(path.read_bytes().count(b"\n") for path in (folder / "records").glob("*.jsonl"))
+    return sum(path.read_bytes().count(b"\n") for path in Folder(folder).record_files())
 
 
-def preparations(folder: Path) -> dict[str, Any]:
+def preparations(folder: Path) -> dict[str, tuple[Preparation, ...]]:
     """What each cell's players asked before its first match. Fails where that is there twice."""
-    found: dict[str, Any] = {}
-    for record in read_records(folder):
-        if "preparation" in record:
-            assert record["cell"] not in found, (
-                f"cell {record['cell']} is prepared twice in the log"
-            )
-            found[record["cell"]] = record["preparation"]
+    found: dict[str, tuple[Preparation, ...]] = {}
+    for record in Folder(folder).matches():
+        if record.preparation:
+            assert record.cell not in found, f"cell {record.cell} is prepared twice in the log"
+            found[record.cell] = record.preparation
     return found

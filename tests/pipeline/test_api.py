@@ -12,6 +12,7 @@ import pytest
 from models.api.openai import OpenAI
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.log.schema import MatchRecord
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan
 from tests.api import KEY, Counting, Script
@@ -39,8 +40,8 @@ def test_a_match_over_the_api_is_the_match_of_the_model_itself(
     assert sweep("model=pocket", "prompt=cloze", "game=tic_tac_toe", "deals=2", other) == 0
     theirs = matches(tmp_path / "local")
 
-    def moves(record: dict[str, object]) -> list[int]:
-        return [decision["chosen"] for decision in record["decisions"]]
+    def moves(record: MatchRecord) -> list[int]:
+        return [decision.chosen for decision in record.decisions]
 
     assert sorted(map(moves, mine.values())) == sorted(map(moves, theirs.values()))
     summary = (folder / "summary.csv").read_text()
@@ -96,7 +97,7 @@ def test_what_is_paid_is_told(
     assert told
     read = int(told.group(1).replace(",", ""))
     (record,) = matches(folder).values()
-    asked = sum(decision["tokens"] for decision in record["decisions"])
+    asked = sum(decision.tokens for decision in record.decisions)
     assert 0 < read - asked < 40, "the first question whether it answers is no match's"
     lines = map(json.loads, (folder / "run.log").read_text().splitlines())
     (line,) = (line for line in lines if line["event"] == "paid")

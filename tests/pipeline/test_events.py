@@ -10,7 +10,8 @@ import pytest
 
 from common.errors import UserError
 from pipeline.log import events
-from pipeline.log.events import event, logged, read_events, redact
+from pipeline.log.events import event, logged, redact
+from pipeline.log.folder import Folder
 from pipeline.log.records import Log
 from tests.pipeline.conftest import Sweep
 
@@ -67,7 +68,7 @@ def test_nested_data_is_cleaned_and_counts_of_tokens_are_no_secret(folder: Path)
         event(
             "x", launch={"api_key": "letmein", "list": ["sk-abcdefgh1234"]}, tokens=7, path=folder
         )
-    (line,) = read_events(folder)
+    (line,) = Folder(folder).events
     assert line["launch"] == {"api_key": events.CUT, "list": [events.CUT]}
     assert (line["tokens"], line["path"]) == (7, str(folder))
 
@@ -91,7 +92,7 @@ def test_a_disk_that_fails_is_told_and_so_is_the_end(
     assert sweep("deals=2") == 2
     text = (folder / "run.log").read_text()
     assert "abcdefgh" not in text
-    told = {line["event"]: line for line in read_events(folder)}
+    told = {line["event"]: line for line in Folder(folder).events}
     assert told["failed"]["level"] == "error"
     assert "disk full" in told["failed"]["error"]
     assert told["end"]["state"] == "failed"
@@ -112,6 +113,9 @@ def test_warnings_of_models_are_in_the_log_and_on_the_terminal(
     with logged(folder):
         logging.getLogger("gauntlet").warning("packs now hold %d tokens", 512)
         event("start")
-    assert [line["event"] for line in read_events(folder)] == ["packs now hold 512 tokens", "start"]
+    assert [line["event"] for line in Folder(folder).events] == [
+        "packs now hold 512 tokens",
+        "start",
+    ]
     logging.getLogger("gauntlet").warning("later")
-    assert len(read_events(folder)) == 2
+    assert len(Folder(folder).events) == 2

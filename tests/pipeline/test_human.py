@@ -26,15 +26,15 @@ def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
     done = play(folder, "1\n" * 500, "deals=1")
     assert done.returncode == 0, done.stderr
     (record,) = matches(folder).values()
-    own = [made for made in record["decisions"] if made["seat"] == 1 and not made["forced"]]
+    own = [made for made in record.decisions if made.seat == 1 and not made.forced]
     assert own
-    assert {made["chosen"] for made in own} == {0}
-    assert all(made["asked"] for made in own)
+    assert {made.chosen for made in own} == {0}
+    assert all(made.asked for made in own)
     assert done.stdout.count("Your choice (") == len(own)
     assert done.stdout.count("Rules: ") == 1
     for made in own:
         assert f"1) {made['options'][0]}\n" in done.stdout
-    winner = record["returns"].index(1.0)
+    winner = record.returns.index(1.0)
     assert f"Won by {'you' if winner == 1 else 'player 0'}." in done.stdout
     assert "matches/s" not in done.stdout
     (row,) = pd.read_csv(folder / "summary.csv", keep_default_na=False).to_dict("records")
@@ -46,7 +46,7 @@ def test_every_move_of_the_others_is_shown_once(folder: Path) -> None:
     done = play(folder, "1\n" * 50, "game=tic_tac_toe", "model=fake", "deals=1")
     assert done.returncode == 0, done.stderr
     (record,) = matches(folder).values()
-    moves = [made["options"][made["chosen"]] for made in record["decisions"] if made["seat"] == 0]
+    moves = [made.options[made.chosen] for made in record.decisions if made.seat == 0]
     for move in moves:
         told = [line for line in done.stdout.splitlines() if line.endswith(f" {move}")]
         assert sum(line.startswith("player 0") for line in told) == 1, move
@@ -58,7 +58,7 @@ def test_a_slip_of_the_keyboard_is_asked_about_again(folder: Path) -> None:
     for wrong in ("'nine'", "'0'"):
         assert f"{wrong} is not one of 1, 2, 3, 4, 5, 6, 7, 8\nYour choice (1 to 8):" in done.stdout
     (record,) = matches(folder).values()
-    assert not any(made["fallback"] for made in record["decisions"])
+    assert not any(made.fallback for made in record.decisions)
 
 
 def test_whoever_leaves_can_go_on_later(folder: Path) -> None:

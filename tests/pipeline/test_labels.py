@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
-import orjson
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 from pipeline import report
-from pipeline.log.records import read_records
+from pipeline.log.folder import Folder
+from pipeline.log.schema import DecisionRecord
 from pipeline.tables import labels
 from pipeline.tables.views import results_of
 from stats.proportions import wilson
 from tests.pipeline.conftest import Sweep
+from tests.pipeline.records import decided, scored, write
 
 
 @pytest.fixture
@@ -28,12 +29,12 @@ def tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.read_csv(folder / "labels.csv"), pd.read_csv(folder / "debiasing.csv")
 
 
-def own_choices(folder: Path) -> list[dict[str, Any]]:
+def own_choices(folder: Path) -> list[DecisionRecord]:
     return [
         decision
-        for record in read_records(folder)
-        for decision in record["decisions"]
-        if decision["seat"] == 1 and not decision["forced"]
+        for record in Folder(folder).matches()
+        for decision in record.decisions
+        if decision.seat == 1 and not decision.forced
     ]
 
 
@@ -67,7 +68,7 @@ def test_the_prior_is_the_mean_share_of_each_letter(studied: Path) -> None:
     prior, _ = tables(studied)
     own = own_choices(studied)
     for options, rows in prior.groupby("options"):
-        some = [decision for decision in own if len(decision["options"]) == options]
+        some = [decision for decision in own if len(decision.options) == options]
         assert set(rows["decisions"]) == {len(some)}
         assert "".join(rows["letter"]) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(rows)]
         assert rows["probability"].sum() == pytest.approx(1)
@@ -75,7 +76,7 @@ def test_the_prior_is_the_mean_share_of_each_letter(studied: Path) -> None:
             shares = [
                 math.exp(row[place]) / sum(map(math.exp, row))
                 for decision in some
-                for row in decision["asked"][0]["logprobs"]
+                for row in decision.asked[0].logprobs
             ]
             assert expected == pytest.approx(sum(shares) / len(shares))
 
@@ -84,8 +85,8 @@ def test_agreement_is_counted_decision_by_decision(studied: Path) -> None:
     _, debiasing = tables(studied)
     own = own_choices(studied)
     for _, row in debiasing[debiasing["method"] != "full rotation"].iterrows():
-        some = [d for d in own if row["options"] in ("all", str(len(d["options"])))]
-        same = [d["notes"]["cheaper"][row["method"]]["chosen"] == d["chosen"] for d in some]
+        some = [d for d in own if row["options"] in ("all", str(len(d.options)))]
+        same = [d.notes["cheaper"][row["method"]]["chosen"] == d.chosen for d in some]
         assert (row["decisions"], row["agreed"]) == (len(some), sum(same))
         interval = wilson(sum(same), len(same))
         assert row["agreement"] == pytest.approx(sum(same) / len(same))
@@ -96,10 +97,10 @@ def test_the_cost_is_what_was_asked(studied: Path) -> None:
     _, debiasing = tables(studied)
     whole = debiasing[debiasing["options"] == "all"].set_index("method")
     own = own_choices(studied)
-    rotations = sum(len(decision["asked"][0]["branches"]) for decision in own)
+    rotations = sum(len(decision.asked[0].branches) for decision in own)
     assert whole.loc["full rotation", "prompts"] == pytest.approx(rotations / len(own))
-    (preparation,) = [r["preparation"] for r in read_records(studied) if "preparation" in r]
-    asked = sum(len(exchange["branches"]) for exchange in preparation[0]["asked"])
+    (preparation,) = [r.preparation for r in Folder(studied).matches() if r.preparation]
+    asked = sum(len(exchange.branches) for exchange in preparation[0].asked)
     assert whole["preparation"].sum() == asked
     assert whole.loc["single", "prompts_with_preparation"] == 1
     assert whole.loc["pride", "prompts_with_preparation"] == pytest.approx(
@@ -110,13 +111,11 @@ def test_the_cost_is_what_was_asked(studied: Path) -> None:
 def test_two_decisions_by_hand(studied: Path) -> None:
     """A log in which one deal has two decisions of two options: shares of A .9 and .5 over the
     rotations of the first, .6 and .4 of the second, so .7 and .5, in the mean .6."""
-    (path,) = (studied / "records").glob("*.jsonl")
-    record = next(record for record in read_records(studied) if record["deal"] == 0)
-    record["decisions"] = [
+    only_deal(
+        studied,
         decision([[0.9, 0.1], [0.3, 0.3]], chosen=0, single=0, pride=1),
         decision([[0.06, 0.04], [0.04, 0.06]], chosen=1, single=0, pride=1),
-    ]
-    path.write_bytes(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+    )
     found = labels.study(studied, results_of(studied))
     assert found is not None
     assert list(found.labels["probability"]) == pytest.approx([0.6, 0.4])
@@ -127,29 +126,23 @@ def test_two_decisions_by_hand(studied: Path) -> None:
     assert whole.loc["pride", "prompts_with_preparation"] == 1 + 40 / 2
 
 
-def decision(rows: list[list[float]], chosen: int, **cheaper: int) -> dict[str, Any]:
+def decision(rows: list[list[float]], chosen: int, **cheaper: int) -> DecisionRecord:
     noted = {name: {"chosen": option, "prompts": 40} for name, option in cheaper.items()}
-    return {
-        "seat": 1,
-        "options": ["a", "b"],
-        "chosen": chosen,
-        "forced": False,
-        "status": "ok",
-        "fallback": False,
-        "tokens": 0,
-        "asked": [{"logprobs": [[math.log(p) for p in row] for row in rows]}],
-        "notes": {"cheaper": noted},
-    }
+    logprobs = tuple(tuple(math.log(p) if p else -math.inf for p in row) for row in rows)
+    asked = (scored(logprobs=logprobs),)
+    return decided(1, chosen=chosen, asked=asked, notes={"cheaper": noted})
+
+
+def only_deal(folder: Path, *decisions: DecisionRecord) -> None:
+    """Leaves the first deal alone in the log, with these decisions."""
+    (path,) = Folder(folder).record_files()
+    record = next(record for record in Folder(folder).matches() if record.deal == 0)
+    write(path, [replace(record, decisions=decisions)])
 
 
 def test_impossible_letters_share_nothing(studied: Path) -> None:
     """The log writes null for a probability of zero; a prompt without any letter is even."""
-    (path,) = (studied / "records").glob("*.jsonl")
-    record = next(record for record in read_records(studied) if record["deal"] == 0)
-    one = decision([[1.0, 1.0], [1.0, 1.0]], chosen=0, single=0)
-    one["asked"][0]["logprobs"] = [[0.0, None], [None, None]]
-    record["decisions"] = [one]
-    path.write_bytes(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+    only_deal(studied, decision([[1.0, 0.0], [0.0, 0.0]], chosen=0, single=0))
     found = labels.study(studied, results_of(studied))
     assert found is not None
     assert list(found.labels["probability"]) == pytest.approx([0.75, 0.25])

@@ -18,7 +18,7 @@ from tests.pipeline.logs import matches
 def aims(record: dict[str, Any]) -> set[tuple[int, str]]:
     """Which seat was told to aim at what."""
     found = set()
-    for text in record["statics"].values():
+    for text in record.statics.values():
         seat = re.search(r"You are player (\d)", text)
         goal = re.search(r"Goal: ([^.;]*)", text)
         assert seat
@@ -37,14 +37,14 @@ def test_alone_the_model_plays_to_win_from_seat_1(sweep: Sweep, folder: Path) ->
     assert sweep("experiment=llm_uno_solo", "deals=3") == 0
     assert list(pd.read_csv(folder / "summary.csv")["prompt"]) == ["cloze", "counterfactual"]
     for record in matches(folder).values():
-        assert (record["subjects"], record["measured"], len(record["returns"])) == ([1], [1], 2)
+        assert (record.subjects, record.measured, len(record.returns)) == ((1,), (1,), 2)
         assert aims(record) == {(1, "win the game yourself")}
 
 
 def test_together_the_model_in_seat_2_helps_seat_1(sweep: Sweep, folder: Path) -> None:
     assert sweep("experiment=llm_uno_coop", "deals=3") == 0
     for record in matches(folder).values():
-        assert (record["subjects"], record["measured"], len(record["returns"])) == ([2], [1], 3)
+        assert (record.subjects, record.measured, len(record.returns)) == ((2,), (1,), 3)
         assert aims(record) <= {(2, "help player 1 win")}
 
 
@@ -52,7 +52,7 @@ def test_with_rotated_seats_the_helped_one_moves_along(sweep: Sweep, folder: Pat
     assert sweep("experiment=llm_uno_coop", "prompt=cloze", "deals=6", "rotate=true") == 0
     seen: set[tuple[int, str]] = set()
     for record in matches(folder).values():
-        assert record["measured"] == [(record["subjects"][0] - 1) % 3]
+        assert record.measured == ((record.subjects[0] - 1) % 3,)
         seen |= aims(record)
     assert seen == {(seat, f"help player {(seat - 1) % 3} win") for seat in range(3)}
     (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")

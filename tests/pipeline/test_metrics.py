@@ -18,6 +18,7 @@ from pipeline.judging.metric_rows import JudgedCell, wins
 from stats.proportions import wilson
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.records import ended
 
 
 def measured(folder: Path, *options: str) -> pd.DataFrame:
@@ -55,9 +56,9 @@ def test_every_decision_of_the_subject_is_judged(sweep: Sweep, folder: Path, gam
     assert row["wins"] == summary["wins"].sum()
     trace = pd.read_csv(folder / "metrics" / "traces.csv")
     assert set(trace["deal"]) == {0}
-    (first,) = (record for record in matches(folder).values() if record["deal"] == 0)
+    (first,) = (record for record in matches(folder).values() if record.deal == 0)
     last = trace[trace["ply"] == trace["ply"].max()].sort_values("seat")
-    assert list(last["true"]) == [float(worth > 0) for worth in first["returns"]]
+    assert list(last["true"]) == [float(worth > 0) for worth in first.returns]
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "rock_paper_scissors"])
@@ -103,7 +104,7 @@ def test_wins_alone_and_shared_ones_are_told_apart() -> None:
     """Three matches, the last with the players' seats exchanged."""
     returns = ((1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))
     records = [
-        {"returns": worth, "rotation": rotation, "deal": deal}
+        ended(returns=worth, measures={}, rotation=rotation, deal=deal)
         for deal, (worth, rotation) in enumerate(zip(returns, (0, 0, 1), strict=True))
     ]
     cell = JudgedCell("cell", "key", ("a", "b"), (0, 1), tuple(records), (), ())
@@ -114,11 +115,7 @@ def test_wins_alone_and_shared_ones_are_told_apart() -> None:
 
 def test_deals_that_all_come_out_alike_do_not_settle_a_win_rate() -> None:
     """Two players who play alike, seats exchanged: each wins one game of every deal."""
-    records = [
-        {"returns": (1.0, -1.0), "rotation": rotation, "deal": deal}
-        for deal in range(100)
-        for rotation in (0, 1)
-    ]
+    records = [ended(rotation=rotation, deal=deal) for deal in range(100) for rotation in (0, 1)]
     found = wins(JudgedCell("cell", "key", ("a", "b"), (0, 1), tuple(records), (), ()), 1)
     reach = float(wilson(0, 100).high) / 2
     assert found["win_rate"] == 0.5

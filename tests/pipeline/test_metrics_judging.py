@@ -17,6 +17,7 @@ from games.tic_tac_toe import TicTacToe
 from games.uno.arena import UnoArena
 from pipeline.judging.judge import Judged, Stand, Work, choices, judge
 from pipeline.judging.metric_rows import Reading, decisions, figures
+from pipeline.log.schema import MatchRecord
 from pipeline.plan.chance import DEAL, stream
 from tests.games.bare import Hints
 from tests.pipeline.conftest import Sweep
@@ -50,19 +51,19 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> MadeUp:
 
 
 @pytest.fixture
-def records(sweep: Sweep, folder: Path) -> list[dict[str, Any]]:
+def records(sweep: Sweep, folder: Path) -> list[MatchRecord]:
     assert sweep("game=uno_arena", "agent=random", "deals=3") == 0
     return list(matches(folder).values())
 
 
-def played(records: list[dict[str, Any]]) -> list[tuple[list[Judged], list[Stand]]]:
+def played(records: list[MatchRecord]) -> list[tuple[list[Judged], list[Stand]]]:
     """All decisions of both players, and every ply."""
     work = Work(1, PLAYOUTS, frozenset((0, 1)), 99)
     return [judge(UnoArena(), work, record) for record in records]
 
 
 def test_true_values_are_of_the_true_cards_and_seen_ones_of_others(
-    made_up: MadeUp, records: list[dict[str, Any]]
+    made_up: MadeUp, records: list[MatchRecord]
 ) -> None:
     """Without equal cards option i of a decision has i + 1 of the playouts."""
     for judged, trace in played(records):
@@ -78,12 +79,12 @@ def test_true_values_are_of_the_true_cards_and_seen_ones_of_others(
 
 
 def test_every_decision_has_playouts_of_its_own(
-    made_up: MadeUp, records: list[dict[str, Any]]
+    made_up: MadeUp, records: list[MatchRecord]
 ) -> None:
     """True and seen values share theirs, and so does whoever judges again."""
     played(records)
     once = list(made_up.true)
-    assert len(once) == sum(len(record["decisions"]) for record in records)
+    assert len(once) == sum(len(record.decisions) for record in records)
     assert len(set(once)) == len(once)
     assert made_up.seen == once
     played(records)

@@ -22,7 +22,7 @@ from common.errors import ModelError
 from games.uno import Uno
 from models.base import Reply, Request
 from models.fake import Fake, FakeModel
-from pipeline.log.records import read_records
+from pipeline.log.folder import Folder
 from pipeline.plan.cells import Cell, Player, Task
 from pipeline.play.scheduler import Scheduler
 from tests.pipeline.conftest import Sweep
@@ -34,7 +34,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 
 def notes(folder: Path) -> list[dict[str, Any]]:
     found = matches(folder).values()
-    return [decision["notes"] for r in found for decision in r["decisions"] if "notes" in decision]
+    return [decision.notes for r in found for decision in r.decisions if decision.notes]
 
 
 @every_method
@@ -42,11 +42,11 @@ def test_the_preparation_is_logged_once_a_file(sweep: Sweep, folder: Path, metho
     assert sweep(f"prompt={method}") == 0
     sweep(f"prompt={method}", "deals=10")
     (players,) = preparations(folder).values()
-    assert [entry["player"] for entry in players] == [1]
-    statics = {name for record in read_records(folder) for name in record["statics"]}
-    for exchange in players[0]["asked"]:
-        assert exchange["static"] in statics
-        assert len(exchange["branches"]) == len(exchange["logprobs"]) == len(exchange["tokens"])
+    assert [entry.player for entry in players] == [1]
+    statics = {name for record in Folder(folder).matches() for name in record.statics}
+    for exchange in players[0].asked:
+        assert exchange.static in statics
+        assert len(exchange.branches) == len(exchange.logprobs) == len(exchange.tokens)
     assert len(preparations(folder)) == 1
 
 
@@ -56,8 +56,8 @@ def test_every_player_that_has_something_to_ask_prepares(sweep: Sweep, folder: P
         "seats.0.prompt=calibrated",
     )
     (players,) = preparations(folder).values()
-    assert [entry["player"] for entry in players] == [0, 1]
-    assert len(players[0]["asked"]) == 1
+    assert [entry.player for entry in players] == [0, 1]
+    assert len(players[0].asked) == 1
     assert len(players[1]["asked"]) > 20
 
 
@@ -113,7 +113,7 @@ def test_a_lost_first_line_brings_its_preparation_back(sweep: Sweep, folder: Pat
     path.write_bytes(b"".join([b"{}\n", *lines[1:]]))
     sweep("prompt=pride")
     assert preparations(folder) == prepared
-    assert before.keys() == {record["match"] for record in read_records(folder)}
+    assert before.keys() == {record.match for record in Folder(folder).matches()}
 
 
 @every_method
@@ -130,7 +130,7 @@ def test_a_log_is_played_again_without_its_model(
     )
     assert sweep(*replayed, f"output_dir={again}") == 0
     first, second = (
-        {record["deal"]: record["decisions"] for record in matches(where).values()}
+        {record.deal: record.decisions for record in matches(where).values()}
         for where in (folder, again)
     )
     assert first == second

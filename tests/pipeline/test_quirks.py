@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from games.base import Observation
 from games.uno import Uno
+from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.plan.chance import DEAL, stream
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
@@ -28,28 +28,28 @@ def told(seen: Observation, name: str) -> str:
     return next(fact.text for fact in seen.facts if fact.name == name)
 
 
-def states(record: dict[str, Any]) -> Iterator[tuple[Observation, Observation, dict[str, Any]]]:
+def states(record: MatchRecord) -> Iterator[tuple[Observation, Observation, DecisionRecord]]:
     """Each recorded decision with what its seat is told by the published rules and by ours."""
-    state = PAPER.deal(stream(1, PAPER, record["deal"], DEAL))
-    for decision in record["decisions"]:
+    state = PAPER.deal(stream(1, PAPER, record.deal, DEAL))
+    for decision in record.decisions:
         (seat,) = PAPER.to_move(state)
         yield PAPER.observe(state, seat), RIGHT.observe(state, seat), decision
-        state = PAPER.play(state, (PAPER.legal(state, seat)[decision["chosen"]],))
+        state = PAPER.play(state, (PAPER.legal(state, seat)[decision.chosen],))
 
 
 @pytest.fixture
-def recorded(sweep: Sweep, folder: Path) -> list[dict[str, Any]]:
+def recorded(sweep: Sweep, folder: Path) -> list[MatchRecord]:
     assert sweep("experiment=llm_uno_coop", "prompt=cloze", "quirks=paper", "deals=40") == 0
     return list(matches(folder).values())
 
 
 def test_what_the_published_program_told_differs_from_what_is_so(
-    recorded: list[dict[str, Any]],
+    recorded: list[MatchRecord],
 ) -> None:
     differs: Counter[str] = Counter()
     for record in recorded:
         for paper, right, decision in states(record):
-            assert tuple(decision["options"]) == paper.options
+            assert tuple(decision.options) == paper.options
             assert set(paper.options) == set(right.options)
             assert sorted(told(paper, "Your hand")) == sorted(told(right, "Your hand"))
             for fact in ("Players", "Cards"):
@@ -67,14 +67,14 @@ def test_what_the_published_program_told_differs_from_what_is_so(
 
 
 def test_the_model_is_asked_on_forced_turns_only_as_published(
-    recorded: list[dict[str, Any]], sweep: Sweep, tmp_path: Path
+    recorded: list[MatchRecord], sweep: Sweep, tmp_path: Path
 ) -> None:
     right = tmp_path / "right"
     sweep("experiment=llm_uno_coop", "prompt=cloze", "deals=40", f"output_dir={right}")
 
-    def forced_and_asked(records: list[dict[str, Any]]) -> int:
-        own = (d for record in records for d in record["decisions"] if d["seat"] == 2)
-        return sum(bool(decision["asked"]) for decision in own if decision["forced"])
+    def forced_and_asked(records: list[MatchRecord]) -> int:
+        own = (d for record in records for d in record.decisions if d.seat == 2)
+        return sum(bool(decision.asked) for decision in own if decision.forced)
 
     assert forced_and_asked(recorded) > 100
     assert forced_and_asked(list(matches(right).values())) == 0

@@ -9,12 +9,14 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from common.errors import UserError
 from pipeline.log import records
+from pipeline.log.folder import Folder
 from pipeline.log.records import Log
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import matches
+from tests.pipeline.logs import matches, untimed
 
 
 def only_file(folder: Path) -> Path:
@@ -52,15 +54,12 @@ def test_the_first_line_damaged_takes_no_prompt_text_with_it(sweep: Sweep, folde
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([b"{}\n", *lines[1:]]))
     sweep("prompt=cloze")
-    after = {key: {**r, "statics": None} for key, r in matches_in_any_order(folder).items()}
-    assert after == {key: {**record, "statics": None} for key, record in before.items()}
-    texts = [t for r in records.read_records(folder) for t in r["statics"].values()]
+    after = [replace(untimed(record), statics={}) for record in Folder(folder).matches()]
+    assert {record.match: record for record in after} == {
+        match: replace(record, statics={}) for match, record in before.items()
+    }
+    texts = [text for record in Folder(folder).matches() for text in record.statics.values()]
     assert any(text.startswith("You are player 1") for text in texts)
-
-
-def matches_in_any_order(folder: Path) -> dict[str, dict[str, object]]:
-    varies = {"seconds": None, "device_seconds": None}
-    return {r["match"]: {**r, **varies} for r in records.read_records(folder)}
 
 
 def test_an_output_dir_belongs_to_one_seed(
@@ -78,9 +77,12 @@ def test_an_output_dir_belongs_to_one_schema(
 ) -> None:
     sweep()
     claim = json.loads((folder / "sweep.json").read_text())
-    (folder / "sweep.json").write_text(json.dumps({**claim, "schema": 0}))
+    (folder / "sweep.json").write_text(json.dumps({**claim, "schema": 1}))
     assert sweep() == 2
-    assert "holds matches of schema 0" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "holds matches of schema 1, not 2" in said
+    assert "choose another output_dir" in said
+    assert said.count("\n") == 1
 
 
 def test_a_second_process_is_refused(

@@ -22,13 +22,11 @@ def test_every_match_of_a_log_can_be_played_again(
     sweep("deals=3", *extra)
     for match, record in matches(folder).items():
         shown = replay.replay(match, [folder])
-        assert shown.returns == tuple(record["returns"])
+        assert shown.returns == tuple(record.returns)
         turns = [turn for ply in shown.plies for turn in ply.turns]
-        assert [turn.seat for turn in turns] == [d["seat"] for d in record["decisions"]]
+        assert [turn.seat for turn in turns] == [d.seat for d in record.decisions]
         told = [(turn.trace.chosen, turn.trace.scores) for turn in turns if turn.trace.asked]
-        assert told == [
-            (d["chosen"], tuple(d["scores"])) for d in record["decisions"] if d["asked"]
-        ]
+        assert told == [(d.chosen, tuple(d.scores)) for d in record.decisions if d.asked]
 
 
 def test_the_prompts_tell_the_hand_that_is_shown(sweep: Sweep, folder: Path) -> None:

@@ -12,24 +12,12 @@ import pytest
 from pipeline.log.outcomes import outcome
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.records import decided, ended, scored
 
 TEXTS = (
     '+model.texts=[\'{"thoughts": "So.", "action": "1"}\',\'{"action": "99"}\',\'Hm.\',\'Hm!\']',
     "model.seed=3",
 )
-
-
-def decided(seat: int, status: str = "ok", **more: Any) -> dict[str, Any]:
-    plain = {"seat": seat, "forced": False, "fallback": False, "tokens": 0, "asked": [{}]}
-    return {**plain, "status": status, **more}
-
-
-def ended(*decisions: dict[str, Any]) -> dict[str, Any]:
-    """A record whose subject sits in seat 1."""
-    return {
-        "match": "m", "cell": "c", "deal": 0, "rotation": 0, "subjects": [1], "measured": [1],
-        "returns": [1.0, -1.0], "plies": len(decisions), "seconds": 0.1, "decisions": decisions,
-    }  # fmt: skip
 
 
 def test_every_reply_of_the_subject_is_counted() -> None:
@@ -41,7 +29,7 @@ def test_every_reply_of_the_subject_is_counted() -> None:
             decided(1, "malformed", notes={"answers": ["illegal", "illegal", "malformed"]}),
             decided(1, "malformed"),
             decided(1),
-            decided(1, asked=[]),
+            decided(1, asked=()),
             decided(0, "illegal", notes={"answers": ["illegal"]}),
         )
     )
@@ -50,8 +38,9 @@ def test_every_reply_of_the_subject_is_counted() -> None:
 
 def test_choices_without_a_probability_are_counted() -> None:
     """Over all prompts of a decision, the subject's decisions alone."""
-    asked = [{"unreported": 2}, {"unreported": 1}, {}]
-    found = outcome(ended(decided(1, asked=asked), decided(0, asked=[{"unreported": 9}])))
+    asked = (scored(unreported=2), scored(unreported=1), scored())
+    other = decided(0, asked=(scored(unreported=9),))
+    found = outcome(ended(decided(1, asked=asked), other))
     assert found.unreported == 3
 
 
@@ -62,8 +51,8 @@ def test_the_tables_tell_how_often_replies_were_unusable(
     out = capsys.readouterr().out
     answers: dict[int, Counter[Any]] = {1: Counter(), 3: Counter()}
     for record in matches(folder).values():
-        for decision in record["decisions"]:
-            named = decision.get("notes", {}).get("answers", ())
+        for decision in record.decisions:
+            named = decision.notes.get("answers", ())
             if named:
                 answers[len(named)].update(named)
     rows = pd.read_csv(folder / "summary.csv").set_index("prompt")

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 from pipeline import status
-from pipeline.log.live import FILE, Running
+from pipeline.log.folder import Folder
+from pipeline.log.live import Running
 from pipeline.log.outcomes import Outcome
-from pipeline.log.records import read_outcomes
 from tests.pipeline.conftest import Sweep
 
 
@@ -32,12 +32,12 @@ def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
 def changed(folder: Path, **data: Any) -> None:
     """As if the latest run had written this into its file."""
-    path = folder / FILE
+    path = Folder(folder).status_file
     path.write_text(json.dumps({**json.loads(path.read_text()), **data}))
 
 
 def looked(folder: Path) -> status.Status:
-    found = status.Status(folder)
+    found = status.Status(Folder(folder))
     found.look()
     return found
 
@@ -46,7 +46,7 @@ def test_a_finished_sweep_is_told_as_its_log_has_it(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    log = [outcome for outcomes in read_outcomes(folder).values() for outcome in outcomes]
+    log = [outcome for outcomes in Folder(folder).outcomes().values() for outcome in outcomes]
     found = looked(folder)
     assert (found.done, found.left, len(found.rows)) == (len(log), 0, 2)
     for measured in ("decisions", "fallbacks", "device_seconds"):
@@ -77,7 +77,7 @@ def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("deals=3")
-    keys = json.loads((folder / FILE).read_text())["cells"]
+    keys = json.loads(Folder(folder).status_file.read_text())["cells"]
     changed(folder, state="playing", host="another", updated=time.time(), rate=0.1, workers=4)
     changed(folder, cells=dict.fromkeys(keys, 33))
     found = looked(folder)
@@ -127,7 +127,7 @@ def test_only_what_is_new_is_read_and_a_torn_line_waits(sweep: Sweep, folder: Pa
     whole = path.read_bytes()
     first, rest = whole[: whole.index(b"\n") + 1], whole[whole.index(b"\n") + 1 :]
     path.write_bytes(first + rest[:100])
-    tail = status.Tail(folder)
+    tail = status.Tail(Folder(folder))
     deals = [json.loads(line)["deal"] for line in whole.splitlines()]
     assert [outcome.deal for outcome in tail.new()] == deals[:1]
     assert list(tail.new()) == []
@@ -148,7 +148,7 @@ def test_a_log_whose_runs_told_nothing_is_counted_all_the_same(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("deals=2")
-    (folder / FILE).unlink()
+    Folder(folder).status_file.unlink()
     said = told(folder, capsys)
     assert "no run has told how it goes" in said
     assert "4 matches done" in said
@@ -161,7 +161,11 @@ def test_it_can_be_watched_from_another_process(folder: Path) -> None:
     try:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
-            if (folder / FILE).exists() and looked(folder).done and looked(folder).run.get("rate"):
+            if (
+                Folder(folder).status_file.exists()
+                and looked(folder).done
+                and looked(folder).run.get("rate")
+            ):
                 break
             time.sleep(0.2)
         seen = looked(folder)
@@ -175,7 +179,7 @@ def test_it_can_be_watched_from_another_process(folder: Path) -> None:
     after = looked(folder)
     assert after.run["state"] == "interrupted"
     assert after.done >= seen.done
-    assert after.done == sum(map(len, read_outcomes(folder).values()))
+    assert after.done == sum(map(len, Folder(folder).outcomes().values()))
 
 
 def test_rates_wait_for_the_gap() -> None:

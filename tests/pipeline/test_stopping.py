@@ -27,9 +27,7 @@ def test_sprt_stops_at_the_deal_that_the_log_says(
 ) -> None:
     assert sweep(*STRONG, "stop=sprt", "deals=400") == 0
     found = matches(folder)
-    wins = {
-        record["deal"]: record["returns"][record["measured"][0]] > 0 for record in found.values()
-    }
+    wins = {record.deal: record.returns[record.measured[0]] > 0 for record in found.values()}
     (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
     said = sprt([wins[deal] for deal in range(deals(folder))], row["baseline"], 0.9)
     assert said is not None

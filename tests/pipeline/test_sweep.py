@@ -42,32 +42,32 @@ def test_a_sweep_leaves_the_promised_files(sweep: Sweep, folder: Path) -> None:
 def test_a_record_tells_the_whole_match(sweep: Sweep, folder: Path) -> None:
     sweep("prompt=cloze", "deals=1")
     (record,) = matches(folder).values()
-    asked = [d for d in record["decisions"] if d["asked"]]
+    asked = [d for d in record.decisions if d.asked]
     assert asked, "the model was asked nothing"
-    for decision in record["decisions"]:
-        assert decision["forced"] == (len(decision["options"]) == 1)
-        assert 0 <= decision["chosen"] < len(decision["options"])
-        if decision["seat"] == 1 and not decision["forced"]:
-            (exchange,) = decision["asked"]
-            assert len(exchange["branches"]) == len(decision["options"]) == len(decision["scores"])
-            assert decision["chosen"] == decision["scores"].index(max(decision["scores"]))
-            assert decision["tokens"] == sum(exchange["tokens"])
-            assert record["statics"][exchange["static"]].startswith("You are player 1")
-            assert exchange["shared"].startswith("Players: 2")
+    for decision in record.decisions:
+        assert decision.forced == (len(decision.options) == 1)
+        assert 0 <= decision.chosen < len(decision.options)
+        if decision.seat == 1 and not decision.forced:
+            (exchange,) = decision.asked
+            assert len(exchange.branches) == len(decision.options) == len(decision.scores)
+            assert decision.chosen == decision.scores.index(max(decision.scores))
+            assert decision.tokens == sum(exchange.tokens)
+            assert record.statics[exchange.static].startswith("You are player 1")
+            assert exchange.shared.startswith("Players: 2")
 
 
 def test_forced_moves_never_reach_the_model(sweep: Sweep, folder: Path) -> None:
     sweep("prompt=cloze")
-    forced = [d for r in matches(folder).values() for d in r["decisions"] if d["forced"]]
+    forced = [d for r in matches(folder).values() for d in r.decisions if d.forced]
     assert forced
-    assert not any(decision["asked"] for decision in forced)
+    assert not any(decision.asked for decision in forced)
 
 
 def test_the_published_quirks_ask_forced_turns(sweep: Sweep, folder: Path) -> None:
     sweep("prompt=cloze", "quirks=paper", "deals=2")
-    own = [d for r in matches(folder).values() for d in r["decisions"] if d["seat"] == 1]
-    assert any(decision["forced"] for decision in own)
-    assert all(decision["asked"] for decision in own)
+    own = [d for r in matches(folder).values() for d in r.decisions if d.seat == 1]
+    assert any(decision.forced for decision in own)
+    assert all(decision.asked for decision in own)
 
 
 def test_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> None:
@@ -102,11 +102,11 @@ def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, fol
     by_deal: dict[int, list[list[object]]] = {}
     for record in matches(folder).values():
         opening = []
-        for decision in record["decisions"]:
-            if decision["seat"] == 1 and not decision["forced"]:
+        for decision in record.decisions:
+            if decision.seat == 1 and not decision.forced:
                 break
-            opening.append((decision["options"], decision["chosen"]))
-        by_deal.setdefault(record["deal"], []).append(opening)
+            opening.append((decision.options, decision.chosen))
+        by_deal.setdefault(record.deal, []).append(opening)
     assert all(a == b for a, b in by_deal.values())
     assert len({str(openings) for openings in by_deal.values()}) > 15
 
@@ -130,7 +130,7 @@ def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
     table, pairs = summary(folder), pd.read_csv(folder / "pairs.csv")
     assert list(table["matches"]) == [20, 20]
     assert list(table["deals"]) == [10, 10]
-    seats = {(r["rotation"], r["subjects"][0]) for r in matches(folder).values()}
+    seats = {(r.rotation, r.subjects[0]) for r in matches(folder).values()}
     assert seats == {(0, 1), (1, 0)}
     assert pairs["p_mcnemar"].isna().all()
     assert pairs["p_permutation"].notna().all()
@@ -149,15 +149,15 @@ def test_a_baseline_is_measured_and_tested_against(sweep: Sweep, folder: Path) -
 def test_other_seats_take_their_own_players(sweep: Sweep, folder: Path) -> None:
     sweep("prompt=cloze", "seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
     (record, *_) = matches(folder).values()
-    assert {d["seat"] for d in record["decisions"] if d["asked"]} == {0, 1}
+    assert {d.seat for d in record.decisions if d.asked} == {0, 1}
 
 
 def test_a_helper_is_told_whom_to_help(sweep: Sweep, folder: Path) -> None:
     sweep("prompt=cloze", "seats=coop", "deals=2")
     for record in matches(folder).values():
-        assert record["subjects"] == [2]
-        assert record["measured"] == [1]
-        (static,) = record["statics"].values()
+        assert record.subjects == (2,)
+        assert record.measured == (1,)
+        (static,) = record.statics.values()
         assert "You are player 2" in static
         assert "help player 1 win" in static
 

@@ -14,8 +14,9 @@ from agents.prompting.counterfactual import Counterfactual
 from games.base import Fact, Observation
 from games.uno import Uno
 from models.base import Scores
+from pipeline.log.exchanges import exchange
 from pipeline.log.trace import Trace, trace
-from pipeline.play.match import exchange
+from tests.pipeline.records import decided
 
 OPTIONS = ("green 2", "green 9", "red skip")
 PRINTED = ((0.1103, 0.0758, 0.6345), (0.0609, 0.5780, 0.1877), (0.3065, 0.3936, 0.1278))
@@ -36,13 +37,10 @@ def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> Trace:
     with pytest.raises(StopIteration) as stop:
         thinking.send(reply)
     decision = stop.value.value
-    record = {
-        "options": options,
-        "scores": decision.scores,
-        "chosen": decision.option,
-        "asked": [written],
-    }
-    return trace(record, statics)
+    made = decided(
+        1, options=options, scores=decision.scores, chosen=decision.option, asked=(written,)
+    )
+    return trace(made, statics)
 
 
 def test_the_published_example_comes_out_as_printed() -> None:

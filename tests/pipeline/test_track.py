@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import metrics, track
 from pipeline.log import live
-from pipeline.log.events import read_events
+from pipeline.log.folder import Folder
 from pipeline.sweep import course as sweeping
 from pipeline.tracking import follow
 from tests.pipeline.conftest import Sweep
@@ -155,7 +155,7 @@ def test_a_server_that_is_gone_is_told_in_the_log_and_ends_nothing(
 ) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     assert sweep("tracking=mlflow", "tracking.store=http://127.0.0.1:9", "prompt=cloze") == 0
-    assert "MLflow not written" in {line["event"] for line in read_events(folder)}
+    assert "MLflow not written" in {line["event"] for line in Folder(folder).events}
     assert "cannot be used" in " ".join(capsys.readouterr().out.split())
     assert (folder / "summary.csv").exists()
 

@@ -20,6 +20,7 @@ from papers.uno_arena.rows import change_rows
 from papers.uno_arena.tables import Block
 from stats.proportions import wilson
 from tests.pipeline.judgements import by_id, describe
+from tests.pipeline.records import ended, write
 
 TOLD = paper("uno_arena")
 COLUMNS = TOLD["columns"]
@@ -99,7 +100,6 @@ def tutri(tmp_path: Path) -> Path:
     """Four decks, a decision on each by either player; TUTRI hits on two, vanilla on one."""
     describe(tmp_path, "tutri", "7e1", 0)
     (tmp_path / "metrics").mkdir()
-    (tmp_path / "records").mkdir()
     rows, lines, records = [], [], []
     for player, prompt in enumerate(RATES):
         for deal in range(4):
@@ -114,11 +114,12 @@ def tutri(tmp_path: Path) -> Path:
         row |= {"adr": 1.5, "adr_low": 1.2, "adr_high": 1.8, "solo_wins": 2, "shared_wins": 0}
         rows += [row, {**row, "options": 3}, {**row, "options": 4}]
     for deal in range(4):
-        record = {"match": f"{deal:016x}", "cell": "7e1", "deal": deal, "rotation": 0, "seed": 1}
-        records.append({**record, "returns": [-1.0, 1.0] if deal < 3 else [1.0, -1.0]})
+        returns = (-1.0, 1.0) if deal < 3 else (1.0, -1.0)
+        records.append(ended(match=f"{deal:016x}", cell="7e1", deal=deal, returns=returns))
     pd.DataFrame(rows).to_csv(tmp_path / "metrics" / "metrics.csv", index=False)
-    for name, made in (("metrics/decisions", lines), ("records/tutri-7e1", records)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in made))
+    write(tmp_path / "records" / "tutri-7e1.jsonl", records)
+    told = "".join(json.dumps(one) + "\n" for one in lines)
+    (tmp_path / "metrics" / "decisions.jsonl").write_text(told)
     return tmp_path
 
 
@@ -134,10 +135,7 @@ def test_decisions_that_count_are_read_from_the_file(tutri: Path) -> None:
     assert list(ranked(tutri, 0.2, "counted")["rank"]) == [1, 2, 2, 1, 1, 2, 2]
 
 
-def test_table_4_pairs_the_two_players_of_a_cell(
-    tutri: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("papers.uno_arena.changes.read_records", records)
+def test_table_4_pairs_the_two_players_of_a_cell(tutri: Path) -> None:
     block = our_block({"table4": tutri}, "table4", 0.15)
     found = block.changes["pocket.tutri"].measures
     assert found["WR"].estimate == pytest.approx(50.0)
@@ -145,9 +143,3 @@ def test_table_4_pairs_the_two_players_of_a_cell(
     assert found["ODHR@2"].high == pytest.approx(25 + 3.182 * 25, abs=0.1)
     assert found["ADR@2"].estimate == pytest.approx(-25.0)
     assert isnan(found["ODHR@4"].estimate)
-
-
-def records(folder: Path, stem: str) -> list[dict[str, Any]]:
-    """Without what only a whole record has."""
-    file = folder / "records" / f"{stem}.jsonl"
-    return [json.loads(line) for line in file.read_text().splitlines()]

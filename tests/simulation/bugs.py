@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 from common import disk
 from common.disk import Disk
 from pipeline.log import records
+from pipeline.log.schema import MatchRecord
 from pipeline.play.driver import Driver
 from pipeline.play.prepare import Ready
 from pipeline.play.scheduler import Finished
@@ -73,7 +73,7 @@ def lost_lease_forgotten() -> Iterator[None]:
 def preparation_told_once() -> Iterator[None]:
     right, told = Ready.with_preparation, "told"
 
-    def first_only(self: Ready, record: dict[str, Any]) -> dict[str, Any]:
+    def first_only(self: Ready, record: MatchRecord) -> MatchRecord:
         if told in self.statics:
             return record
         self.statics[told] = ""

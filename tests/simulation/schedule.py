@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import orjson
+from msgspec.json import encode
 
 from common.errors import UserError
 from pipeline.log.records import Log
@@ -191,6 +192,10 @@ class Schedule:
             raise Violation(f"set aside at the end: {sorted(aside)}, not {sorted(bad)}")
 
 
+PREPARED = orjson.loads(encode(PREPARATION))
+"""As a line has it."""
+
+
 def _whole(line: bytes) -> dict[str, Any] | None:
     """A line as any reader would take it: JSON and a line break, or nothing."""
     if not line.endswith(b"\n"):
@@ -203,12 +208,13 @@ def _whole(line: bytes) -> dict[str, Any] | None:
 
 
 def _check_line(cell: str, line: Mapping[str, Any], statics: Mapping[str, str]) -> None:
-    expected = record(Task(line["cell"], line["deal"], 0, line["match"]))
-    expected = orjson.loads(orjson.dumps(expected))
+    played = record(Task(line["cell"], line["deal"], 0, line["match"]))
+    expected = orjson.loads(encode(played))
+    expected.pop("seconds")
     used = expected.pop("statics")
     varies = ("statics", "seconds", "preparation")
     got = {key: value for key, value in line.items() if key not in varies}
-    if line.get("preparation", PREPARATION) != PREPARATION:
+    if line.get("preparation", PREPARED) != PREPARED:
         raise Violation(f"the preparation of {cell} has changed")
     if got != expected or cell != line["cell"]:
         raise Violation(f"{line['match']} has changed: {got}, not {expected}")

@@ -11,11 +11,15 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from common.errors import WorkerLost
+from pipeline.log.schema import MatchRecord, Preparation
 from pipeline.plan.cells import Task
 from pipeline.play.driver import Arrivals
 from pipeline.play.prepare import Ready
 from pipeline.play.scheduler import Finished
+from tests.pipeline.records import decided, ended, scored
 
 HANGS_AFTER = 50_000.0
 """Simulated seconds in which any of the schedules ends many times over."""
@@ -99,33 +103,27 @@ class Nature:
     gone_after: float = float("inf")
 
 
-def record(task: Task) -> dict[str, Any]:
+def record(task: Task) -> MatchRecord:
     """What playing the task comes to: a function of nothing but the match."""
     number = int(hashlib.sha256(task.match.encode()).hexdigest()[:8], 16)
     name = f"static{number % 3}"
-    decision = {
-        "seat": 0,
-        "forced": number % 5 == 0,
-        "fallback": False,
-        "status": "ok",
-        "tokens": number % 1000,
-        "asked": [{"static": name, "shared": "x" * (number % 40)}],
-    }
-    return {
-        "match": task.match,
-        "cell": task.cell,
-        "deal": task.deal,
-        "rotation": task.rotation,
-        "subjects": [0],
-        "measured": [0],
-        "returns": [1.0 if number % 2 else -1.0, 0.0],
-        "plies": number % 90,
-        "decisions": [decision],
-        "statics": {name: f"The rules, number {number % 3}.\n"},
-    }
+    asked = (scored(static=name, shared="x" * (number % 40)),)
+    won = 1.0 if number % 2 else -1.0
+    return ended(
+        decided(0, forced=number % 5 == 0, tokens=number % 1000, asked=asked),
+        match=task.match,
+        cell=task.cell,
+        deal=task.deal,
+        rotation=task.rotation,
+        subjects=(0,),
+        measured=(0,),
+        returns=(won, 0.0),
+        plies=number % 90,
+        statics={name: f"The rules, number {number % 3}.\n"},
+    )
 
 
-PREPARATION = [{"player": 0, "asked": [{"static": "prepared"}]}]
+PREPARATION = [Preparation(0, (scored(static="prepared"),))]
 
 
 def ready(cell: str) -> Ready:
@@ -218,7 +216,7 @@ class SimulatedWorker:
         if self.rng.random() < self.nature.stumbles:
             return Finished(task, None, "Traceback\nOSError: stumbled")
         told = self._ready.setdefault(task.cell, ready(task.cell)).with_preparation(record(task))
-        return Finished(task, {**told, "seconds": round(self.rng.random(), 6)})
+        return Finished(task, replace(told, seconds=round(self.rng.random(), 6)))
 
 
 def _named(lease: Sequence[Task]) -> str:

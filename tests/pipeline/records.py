@@ -1,0 +1,67 @@
+"""Records by hand: what a test says of them, and plain values for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from models.exchanges import ScoreExchange
+from pipeline.log.lines import line
+from pipeline.log.schema import DecisionRecord, MatchRecord, Record
+
+
+def scored(**more: Any) -> ScoreExchange:
+    """A prompt of three tokens, asked for one of two letters."""
+    plain: dict[str, Any] = {
+        "static": "0" * 16,
+        "cue": "Answer:",
+        "shared": "Which?\n",
+        "branches": ("",),
+        "choices": ("A", "B"),
+        "logprobs": ((-1.0, -2.0),),
+        "tokens": (3,),
+        "logical_tokens": 3,
+    }
+    return ScoreExchange(**{**plain, **more})
+
+
+def decided(seat: int, status: str = "ok", **more: Any) -> DecisionRecord:
+    """A decision for the first of two options, by a model that was asked once."""
+    plain: dict[str, Any] = {
+        "options": ("a", "b"),
+        "scores": (),
+        "margin": None,
+        "chosen": 0,
+        "forced": False,
+        "fallback": False,
+        "attempts": 1,
+        "tokens": 0,
+        "asked": (scored(),),
+    }
+    return DecisionRecord(seat=seat, status=status, **{**plain, **more})
+
+
+def ended(*decisions: DecisionRecord, **more: Any) -> MatchRecord:
+    """A match of two that seat 0 won; the subject, who is measured, sits in seat 1."""
+    plain: dict[str, Any] = {
+        "match": "m",
+        "cell": "c",
+        "deal": 0,
+        "rotation": 0,
+        "subjects": (1,),
+        "measured": (1,),
+        "returns": (1.0, -1.0),
+        "measures": {"win": (1.0, 0.0)},
+        "plies": len(decisions),
+        "decisions": decisions,
+        "statics": {"0" * 16: "Rules.\n"},
+        "seconds": 0.1,
+    }
+    return MatchRecord(**{**plain, **more})
+
+
+def write(path: Path, records: Iterable[Record]) -> None:
+    """A records file that holds these."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(map(line, records)))
