@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,7 +35,12 @@ class Row:
 
 
 def paper(name: str) -> dict[str, Any]:
-    """The published numbers of one paper, from its folder beside this file."""
+    """The published numbers of one paper, from its folder beside this file; the caller's own."""
+    return deepcopy(_read(name))
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
     file = Path(__file__).parent / name / "published.yaml"
     data: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return data

@@ -1,13 +1,20 @@
-"""A person at the terminal in a sweep: real processes, with typed lines for a keyboard."""
+"""A person at the terminal in a sweep, with typed lines for a keyboard.
+
+Where a person leaves, and where the whole command is looked at, it is a real process.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
+from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
 
@@ -20,6 +27,31 @@ def play(folder: Path, typed: str, *overrides: str) -> subprocess.CompletedProce
         text=True,
         timeout=300,
     )
+
+
+Typing = Callable[..., str]
+
+TIC_TAC_TOE = ("experiment=play", "game=tic_tac_toe", "model=fake")
+
+
+@pytest.fixture
+def typing(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Typing:
+    """Plays in this process, to its end, with what is typed; returns what was printed."""
+
+    def go(typed: str, *overrides: str) -> str:
+        keyboard, typist = os.pipe()
+        monkeypatch.setattr("models.human.KEYBOARD", keyboard)
+        os.write(typist, typed.encode())
+        os.close(typist)
+        try:
+            assert sweep(*TIC_TAC_TOE, *overrides) == 0
+        finally:
+            os.close(keyboard)
+        return capsys.readouterr().out
+
+    return go
 
 
 def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
@@ -42,28 +74,25 @@ def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
     assert int(row["wins"]) == (winner == 1)
 
 
-def test_every_move_of_the_others_is_shown_once(folder: Path) -> None:
-    done = play(folder, "1\n" * 50, "game=tic_tac_toe", "model=fake", "deals=1")
-    assert done.returncode == 0, done.stderr
+def test_every_move_of_the_others_is_shown_once(typing: Typing, folder: Path) -> None:
+    said = typing("1\n" * 50, "deals=1")
     (record,) = matches(folder).values()
     moves = [made.options[made.chosen] for made in record.decisions if made.seat == 0]
     for move in moves:
-        told = [line for line in done.stdout.splitlines() if line.endswith(f" {move}")]
+        told = [line for line in said.splitlines() if line.endswith(f" {move}")]
         assert sum(line.startswith("player 0") for line in told) == 1, move
 
 
-def test_a_slip_of_the_keyboard_is_asked_about_again(folder: Path) -> None:
-    done = play(folder, "nine\n0\n" + "1\n" * 50, "game=tic_tac_toe", "model=fake", "deals=1")
-    assert done.returncode == 0, done.stderr
+def test_a_slip_of_the_keyboard_is_asked_about_again(typing: Typing, folder: Path) -> None:
+    said = typing("nine\n0\n" + "1\n" * 50, "deals=1")
     for wrong in ("'nine'", "'0'"):
-        assert f"{wrong} is not one of 1, 2, 3, 4, 5, 6, 7, 8\nYour choice (1 to 8):" in done.stdout
+        assert f"{wrong} is not one of 1, 2, 3, 4, 5, 6, 7, 8\nYour choice (1 to 8):" in said
     (record,) = matches(folder).values()
     assert not any(made.fallback for made in record.decisions)
 
 
-def test_whoever_leaves_can_go_on_later(folder: Path) -> None:
-    game = ("game=tic_tac_toe", "model=fake", "deals=2")
-    left = play(folder, "1\n1\n", *game)
+def test_whoever_leaves_can_go_on_later(typing: Typing, folder: Path) -> None:
+    left = play(folder, "1\n1\n", *TIC_TAC_TOE[1:], "deals=2")
     assert left.returncode == 130, left.stderr
     said = " ".join(left.stdout.split())
     assert "2 matches are left" in said
@@ -71,5 +100,5 @@ def test_whoever_leaves_can_go_on_later(folder: Path) -> None:
     assert "Traceback" not in left.stdout + left.stderr
     assert not (folder / "set_aside.jsonl").exists()
     assert matches(folder) == {}
-    assert play(folder, "1\n" * 50, *game).returncode == 0
+    typing("1\n" * 50, "deals=2")
     assert len(matches(folder)) == 2

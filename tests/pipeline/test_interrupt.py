@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import finished, matches
+from tests.pipeline.logs import finished, matches, preparations
 
 
 def command(folder: Path, *overrides: str) -> list[str]:
@@ -47,13 +47,17 @@ def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Sig
 def test_ray_workers_leave_the_same_records_as_one_process(
     sweep: Sweep, folder: Path, tmp_path: Path
 ) -> None:
-    sweep("deals=20")
+    """Those of methods that prepare themselves, too, and the preparations: one Ray session."""
+    words = ("prompt=cloze,counterfactual,pride", "deals=20")
+    sweep(*words)
     spread = tmp_path / "spread"
     done = subprocess.run(
-        command(spread, "launch=local", "launch.workers=2", "deals=20"),
+        command(spread, "launch=local", "launch.workers=2", *words),
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert matches(spread) == matches(folder)
+    assert len(preparations(folder)) == 1
+    assert preparations(spread) == preparations(folder)

@@ -1,7 +1,7 @@
 """Killed anywhere, again and again, a sweep ends with the records of one that never was.
 
 Every kill is a SIGKILL between the first and the last finished match: of a Ray worker, of the
-driver at a random moment, or of the driver half-way through a write. The choices are seeded; the
+driver at a random moment, or of the driver half-way through a write. The order is seeded; the
 moments are as real as the machine makes them.
 """
 
@@ -17,16 +17,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from tests.pipeline.logs import finished, matches
 
-KILLS = 24
-DEALS = 150
-COMMAND = ("tracking=none", "model=pocket", f"deals={DEALS}", "baseline=null", "width=8")
+A_ROUND = 6
+"""Kills of a round, which has every kind: half a write; a driver; three workers and their driver."""
+
+COMMAND = ("tracking=none", "model=pocket", "baseline=null", "width=8")
 
 
-def start(folder: Path, *overrides: str, torn: int | None = None) -> subprocess.Popen[bytes]:
+def start(
+    folder: Path, deals: int, launch: str, torn: int | None = None
+) -> subprocess.Popen[bytes]:
     module = ["pipeline.run"] if torn is None else ["tests.pipeline.torn_run", str(torn)]
-    command = [sys.executable, "-m", *module, *COMMAND, f"output_dir={folder}", *overrides]
+    words = [f"deals={deals}", f"launch={launch}", f"output_dir={folder}"]
+    command = [sys.executable, "-m", *module, *COMMAND, *words]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -73,9 +79,11 @@ def ancestors(pid: int) -> list[int]:
 
 @dataclass
 class Killer:
-    """Runs the sweep on `folder` and kills it until KILLS kills are made; counts each kind."""
+    """Runs a sweep of `deals` deals on `folder` and kills it in `rounds` rounds; counts each kind."""
 
     folder: Path
+    deals: int
+    rounds: int
     rng: random.Random
     counts: dict[str, int] = field(default_factory=lambda: {"worker": 0, "driver": 0, "write": 0})
     lost: int = 0
@@ -86,71 +94,75 @@ class Killer:
 
     def room(self) -> int:
         """How far the log may grow before the next kill, so that all of them find room."""
-        left = 2 * DEALS - finished(self.folder)
-        return max(1, left // (KILLS - self.made + 2))
+        left = 2 * self.deals - finished(self.folder)
+        return max(1, left // (A_ROUND * self.rounds - self.made + 2))
 
     def go(self) -> None:
-        while self.made < KILLS:
-            kind = self.rng.choice(("worker", "driver", "write", "driver", "write"))
-            before = finished(self.folder)
-            if kind == "write":
-                self.torn(before)
-            elif kind == "driver":
-                self.driver(before)
-            else:
-                self.worker(before)
+        for _ in range(self.rounds):
+            for kill in self.rng.sample((self.torn, self.driver, self.workers), k=3):
+                kill()
 
-    def torn(self, before: int) -> None:
-        run = start(self.folder, "launch=inline", torn=self.rng.randint(2, 4))
+    def start(self, launch: str, torn: int | None = None) -> subprocess.Popen[bytes]:
+        return start(self.folder, self.deals, launch, torn)
+
+    def torn(self) -> None:
+        run = self.start("inline", torn=self.rng.randint(2, 4))
         assert run.wait(120) == -signal.SIGKILL, "the sweep ended before the write was torn"
         self.counts["write"] += 1
         self.lost += self.torn_ends()
-        assert finished(self.folder) < 2 * DEALS
+        assert finished(self.folder) < 2 * self.deals
 
     def torn_ends(self) -> int:
         """Files that end in the middle of a line: a match that was played and must be again."""
         files = (self.folder / "records").glob("*.jsonl")
         return sum(not path.read_bytes().endswith(b"\n") for path in files)
 
-    def driver(self, before: int) -> None:
-        run = start(self.folder, "launch=inline")
-        assert wait_for(run, self.folder, before + self.rng.randint(1, self.room()))
+    def driver(self) -> None:
+        run = self.start("inline")
+        assert self.further(run, self.rng.randint(1, self.room()))
         time.sleep(self.rng.uniform(0, 0.05))
-        run.send_signal(signal.SIGKILL)
-        run.wait()
-        self.counts["driver"] += 1
-        assert finished(self.folder) < 2 * DEALS
+        self.end(run)
 
-    def worker(self, before: int) -> None:
+    def workers(self) -> None:
         """Kills three workers of one run, and then its driver."""
-        run = start(self.folder, "launch=local")
+        run = self.start("local")
         for _ in range(3):
-            before = finished(self.folder)
-            assert wait_for(run, self.folder, before + self.rng.randint(1, self.room()))
+            assert self.further(run, self.rng.randint(1, self.room()))
             os.kill(self.rng.choice(living_workers(run.pid)), signal.SIGKILL)
             self.counts["worker"] += 1
-        assert wait_for(run, self.folder, finished(self.folder) + 1)
+        assert self.further(run, 1)
+        self.end(run)
+
+    def further(self, run: subprocess.Popen[bytes], matches: int) -> bool:
+        """Waits until the log holds so many matches more; False where the run ended first."""
+        return wait_for(run, self.folder, finished(self.folder) + matches)
+
+    def end(self, run: subprocess.Popen[bytes]) -> None:
+        """Kills the driver, before it was done."""
         run.send_signal(signal.SIGKILL)
         run.wait()
         self.counts["driver"] += 1
-        assert finished(self.folder) < 2 * DEALS
+        assert finished(self.folder) < 2 * self.deals
 
 
+@pytest.mark.parametrize(
+    ("deals", "rounds"), [(40, 1), pytest.param(150, 4, marks=pytest.mark.slow)]
+)
 def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
-    tmp_path: Path, figure: Callable[[str], None]
+    tmp_path: Path, figure: Callable[[str], None], deals: int, rounds: int
 ) -> None:
     calm, stormy = tmp_path / "calm", tmp_path / "stormy"
-    assert start(calm, "launch=inline").wait(600) == 0
-    killer = Killer(stormy, random.Random(7))
+    assert start(calm, deals, "inline").wait(600) == 0
+    killer = Killer(stormy, deals, rounds, random.Random(7))
     killer.go()
     figure(
         f"kills: {killer.counts}, torn lines: {killer.lost}, "
-        f"matches safe after the last one: {finished(stormy)} of {2 * DEALS}"
+        f"matches safe after the last one: {finished(stormy)} of {2 * deals}"
     )
-    assert killer.made >= KILLS
+    assert killer.made == A_ROUND * rounds
     assert all(killer.counts.values())
     assert killer.lost > 0, "no match had to be played again"
-    assert start(stormy, "launch=local").wait(600) == 0
+    assert start(stormy, deals, "local").wait(600) == 0
     expected, got = matches(calm), matches(stormy)
-    assert len(expected) == 2 * DEALS
+    assert len(expected) == 2 * deals
     assert got == expected

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -87,21 +85,6 @@ def test_width_and_resuming_change_no_record(
         sweep(f"prompt={method}", "width=1", f"deals={deals}", f"output_dir={parts}")
     assert matches(parts) == matches(folder)
     assert preparations(parts) == preparations(folder)
-
-
-def test_ray_workers_leave_the_same_records_as_one_process(
-    sweep: Sweep, folder: Path, tmp_path: Path
-) -> None:
-    sweep("prompt=pride", "deals=20")
-    spread = tmp_path / "spread"
-    overrides = ("tracking=none", "model=fake", "baseline=null", "prompt=pride", "deals=20")
-    command = [sys.executable, "-m", "pipeline.run", *overrides, f"output_dir={spread}"]
-    done = subprocess.run(
-        [*command, "launch=local", "launch.workers=2"], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert matches(spread) == matches(folder)
-    assert preparations(spread) == preparations(folder)
 
 
 def test_a_lost_first_line_brings_its_preparation_back(sweep: Sweep, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,21 @@ from pipeline.tracking import follow
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store without runs: making its tables takes MLflow a second."""
+    from mlflow.tracking import MlflowClient
+
+    made = tmp_path_factory.mktemp("empty")
+    MlflowClient(track.tracking_uri(made)).search_experiments()
+    return made
+
+
+@pytest.fixture
+def store(empty: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(empty, tmp_path / "store"))
 
 
 def runs(store: Path) -> list[object]:
@@ -52,10 +68,9 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     assert len(runs(store)) == 3, "tracking again must replace, not add"
 
 
-def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, tmp_path: Path) -> None:
+def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, store: Path) -> None:
     from mlflow.tracking import MlflowClient
 
-    store = tmp_path / "store"
     for name in ("first", "second"):
         words = ("tracking=mlflow", f"tracking.store={store}", f"name={name}", "deals=2")
         assert sweep("agent=random", *words) == 0
@@ -68,11 +83,14 @@ def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, tmp_
 
 
 def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
-    sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sweep: Sweep,
+    folder: Path,
+    store: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from mlflow.tracking import MlflowClient
 
-    store = tmp_path / "store"
     assert sweep("tracking=mlflow", f"tracking.store={store}", "agent=rule", "deals=3") == 0
     judging = [str(folder), "--playouts", "20", "--threads", "1", "--everybody", "--store"]
     assert metrics.main([*judging, str(tmp_path / "elsewhere")]) == 0
@@ -121,13 +139,12 @@ def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     sweep: Sweep,
-    tmp_path: Path,
+    store: Path,
     at_every_look: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from mlflow.tracking import MlflowClient
 
-    store = tmp_path / "store"
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(sweeping, "track", lambda *_: "")
         assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze") == 0
