@@ -82,7 +82,7 @@ def _faults(name: str, other: str, text: str, good: str) -> tuple[str, ...]:
         "",
         "I cannot tell.",
         good[: len(good) // 2],
-        _object("none of these", "\x07" * 1000),
+        _object("none of these", "?" * 1000),
         "Answer: 99",
         f"{name} or {other}",
         f"{_object(name, text)} {_object(other, text)}",
