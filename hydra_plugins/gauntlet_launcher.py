@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.utils import JobReturn, JobStatus
@@ -28,22 +29,28 @@ class GauntletLauncher(Launcher):
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
         from pipeline.config import compose as composing
-        from pipeline.config import read
+        from pipeline.config import players, read
 
         loader = self._context.config_loader
 
         def compose(overrides: Sequence[str]) -> DictConfig:
             return loader.load_sweep_config(self._config, list(overrides))
 
-        def find(group: str, choice: str) -> read.Node:
-            node = OmegaConf.to_container(compose([f"{group}={choice}"])[group], resolve=True)
+        @cache
+        def find(group: str, choice: str) -> players.Node:
+            new = "+" if group == "player" else ""  # no player is chosen for the whole sweep
+            composed = compose([f"{new}{group}={choice}"])
+            node = OmegaConf.to_container(composed[group], resolve=True)
             assert isinstance(node, dict)
             return {str(key): value for key, value in node.items()}
 
         jobs = [compose(overrides) for overrides in job_overrides]
         cells = [
-            read.read_cell(job, job.hydra.runtime.choices, job.hydra.overrides.task, find)
+            cell
             for job in jobs
+            for cell in read.read_cells(
+                job, job.hydra.runtime.choices, job.hydra.overrides.task, find
+            )
         ]
         status = composing.act(cells, read.read_sweep(jobs))
         if status:

@@ -30,6 +30,7 @@ class Unusable:
 Asking = Generator[Question, Answer, Decision | Unusable]
 
 
+@runtime_checkable
 class Method(Protocol):
     """A way to ask a model for a move. Implementations are frozen dataclasses."""
 

@@ -34,13 +34,19 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     Returns the exit status: 0, 2 (user's mistake) or 130 (interrupted).
     """
     before = sys.argv
-    sys.argv = before if arguments is None else [before[0], *arguments]
+    given = before[1:] if arguments is None else arguments
+    sys.argv = [before[0], *map(opened, given)]
     _acts.append(then)
     try:
         return _composed()
     finally:
         sys.argv = before
         _acts.pop()
+
+
+def opened(argument: str) -> str:
+    """The argument; one about a seat may add to it: a seat's file need not list all its keys."""
+    return f"++{argument}" if argument.startswith("seats.") else argument
 
 
 def _composed() -> int:

@@ -1,58 +1,135 @@
 """From a YAML node to an object: `_target_` names a class, the other keys are its arguments.
 
-The class's own dataclass fields are the schema. Only classes inside the project, and in packages
-that the user lists, may be named, so a config can never run anything else.
+The class's own dataclass fields are the schema. An argument may be a node itself, or a list or a
+mapping of nodes: a game that wraps a game, an agent of several. Only classes inside the project,
+and in packages that the user lists, may be named, so a config can never run anything else.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
-import types
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from common.errors import UserError, nearest
+from pipeline.config.types import checked
 
 OWN_PACKAGES = ("games", "agents", "models")
+TARGET = "_target_"
+DEEPEST = 12
+"""How many levels a node may have."""
 
 
 def build(node: Mapping[str, Any], where: str, packages: Sequence[str], **supplied: Any) -> Any:
     """The object that `node` describes; `where` is its key in the config, for messages.
 
-    `supplied` arguments come from the pipeline and may not be given in the node. Raises UserError
-    for an unknown target, a missing or unknown key, a wrong type, or a value the class refuses.
+    `supplied` arguments come from the pipeline and may not be given in the node. They reach the
+    nodes within it too, where those do not give them themselves. Raises UserError for an unknown
+    target, a missing or unknown key, a wrong type, or a value the class refuses.
     """
-    arguments = {str(key): value for key, value in node.items() if key != "_target_"}
-    cls = _find(str(node.get("_target_")), where, packages)
-    hints = typing.get_type_hints(cls)
-    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
-    open_fields = fields.keys() - supplied.keys()
+    given = sorted(supplied.keys() & node.keys())
+    if given and given[0] in _settings(_find(node, where, packages)):
+        raise UserError(f"{where}.{given[0]} is not a setting: the pipeline gives it")
+    return _built(node, where, packages, supplied, DEEPEST)
+
+
+def takes(node: Any, setting: str, where: str, packages: Sequence[str]) -> bool:
+    """Whether the class that `node` names, or that of a node within it, has this setting. Raises
+    UserError for an unknown target."""
+    if isinstance(node, (list, tuple)):
+        return any(takes(item, setting, where, packages) for item in node)
+    if not isinstance(node, Mapping):
+        return False
+    own = TARGET in node and setting in _settings(_find(node, where, packages))
+    return own or any(takes(value, setting, where, packages) for value in node.values())
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """What a built object is, as plain data: its class and every setting, nested ones too. Raises
+    UserError for a setting that is no plain data: nobody could tell it from another."""
+    described: dict[str, Any] = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
+    for field in dataclasses.fields(thing):
+        if field.init:
+            where = f"{described['class']}.{field.name}"
+            described[field.name] = _described(getattr(thing, field.name), where)
+    return described
+
+
+def node_of(described: Any) -> Any:
+    """The node that `build` makes the object of which `describe` told this."""
+    if isinstance(described, list):
+        return [node_of(item) for item in described]
+    if not isinstance(described, Mapping):
+        return described
+    names = {"class": TARGET}
+    return {names.get(key, key): node_of(value) for key, value in described.items()}
+
+
+def _described(value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return describe(value)
+    if isinstance(value, (list, tuple)):
+        return [_described(item, where) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _described(item, where) for key, item in value.items()}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise UserError(f"{where} is a {type(value).__name__}; a setting must be plain data or a node")
+
+
+def _built(
+    value: Any, where: str, packages: Sequence[str], supplied: Mapping[str, Any], depth: int
+) -> Any:
+    """The value, with an object in the place of every node in it."""
+    if depth < 0:
+        raise UserError(f"{where} lies too deep: a node has at most {DEEPEST} levels")
+    if isinstance(value, (list, tuple)):
+        items = enumerate(value)
+        return [_built(v, f"{where}.{k}", packages, supplied, depth - 1) for k, v in items]
+    if not isinstance(value, Mapping):
+        return value
+    arguments = {str(key): item for key, item in value.items() if key != TARGET}
+    if TARGET in value:
+        return _made(_find(value, where, packages), arguments, where, packages, supplied, depth)
+    return {
+        k: _built(v, f"{where}.{k}", packages, supplied, depth - 1) for k, v in arguments.items()
+    }
+
+
+def _made(
+    cls: type[Any],
+    arguments: dict[str, Any],
+    where: str,
+    packages: Sequence[str],
+    supplied: Mapping[str, Any],
+    depth: int,
+) -> Any:
+    fields, hints = _settings(cls), typing.get_type_hints(cls)
+    own = {key: value for key, value in supplied.items() if key in fields and key not in arguments}
     for key, value in arguments.items():
-        if key not in open_fields:
-            raise UserError(f"{where}.{key} is not a setting{nearest(key, open_fields)}")
-        arguments[key] = _checked(value, hints[key], f"{where}.{key}")
-    for name in open_fields - arguments.keys():
-        if fields[name].default is dataclasses.MISSING:
+        if key not in fields:
+            known = fields.keys() - own.keys()
+            raise UserError(f"{where}.{key} is not a setting{nearest(key, known)}")
+        built = _built(value, f"{where}.{key}", packages, supplied, depth - 1)
+        arguments[key] = checked(built, hints[key], f"{where}.{key}")
+    for name, field in fields.items():
+        required = field.default is field.default_factory is dataclasses.MISSING
+        if required and name not in arguments and name not in own:
             raise UserError(f"{where}.{name} must be given")
     try:
-        return cls(**arguments, **{k: v for k, v in supplied.items() if k in fields})
+        return cls(**arguments, **own)
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
 
 
-def describe(thing: Any) -> dict[str, Any]:
-    """What a built object is, as plain data: its class and every setting, nested ones too."""
-    described: dict[str, Any] = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
-    for field in dataclasses.fields(thing):
-        value = getattr(thing, field.name)
-        nested = dataclasses.is_dataclass(value) and not isinstance(value, type)
-        described[field.name] = describe(value) if nested else value
-    return described
+def _settings(cls: type[Any]) -> dict[str, dataclasses.Field[Any]]:
+    return {field.name: field for field in dataclasses.fields(cls) if field.init}
 
 
-def _find(target: str, where: str, packages: Sequence[str]) -> type[Any]:
+def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[Any]:
+    target = str(node.get(TARGET))
     module, _, name = target.rpartition(".")
     allowed = (*OWN_PACKAGES, *packages)
     if module.partition(".")[0] not in allowed:
@@ -69,36 +146,3 @@ def _find(target: str, where: str, packages: Sequence[str]) -> type[Any]:
     if cls.__module__.partition(".")[0] not in allowed:
         raise UserError(f"{where}._target_ {target!r} is only imported there; name it where it is")
     return cls
-
-
-def _checked(value: Any, hint: Any, where: str) -> Any:
-    """`value` where it fits the annotation (a whole number passes for a float)."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if value == "???":
-        raise UserError(f"{where} must be given")
-    if origin is typing.Literal:
-        if value in arguments:
-            return value
-        raise UserError(f"{where} is {value!r}; allowed: {', '.join(map(str, arguments))}")
-    if origin in (typing.Union, types.UnionType):
-        for option in arguments:
-            try:
-                return _checked(value, option, where)
-            except UserError:
-                continue
-    elif origin is tuple and isinstance(value, (list, tuple)):
-        return tuple(_checked(item, arguments[0], where) for item in value)
-    elif hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    elif isinstance(value, bool):
-        if hint is bool:
-            return value
-    elif isinstance(hint, type) and isinstance(value, hint):
-        return value
-    allowed = " or ".join(_word(option) for option in (arguments or (hint,)))
-    raise UserError(f"{where} is {value!r}; it must be {allowed}")
-
-
-def _word(hint: Any) -> str:
-    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-    return "null" if hint is type(None) else words.get(hint, str(hint))

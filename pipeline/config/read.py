@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -13,29 +13,25 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from common.errors import UserError, nearest
-
-Node = Mapping[str, Any]
-FindNode = Callable[[str, str], Node]
-"""Finds the YAML node of a (group, choice), for seats that name their own agent or model."""
-
-SUBJECT = "subject"
-
-
-@dataclass(frozen=True)
-class SeatConfig:
-    """One entry of a seating: the nodes of its player, and what it plays for."""
-
-    name: str
-    subject: bool
-    agent: Node
-    model: Node
-    prompt: Node
-    helps: int | None
+from pipeline.config.players import (
+    SUBJECT,
+    FindNode,
+    Job,
+    SeatConfig,
+    others,
+    pairs,
+    read_seat,
+)
+from pipeline.config.players import Node as Node
 
 
 @dataclass(frozen=True)
 class CellConfig:
-    """What one job of a sweep asks for: one cell of the table, as nodes still to be built."""
+    """What one job of a sweep asks for: one cell of the table, as nodes still to be built.
+
+    measure: by name what counts of a match; None for what the game is judged by.
+    opponent: the player that a pair's measured one meets, whom the labels tell; None else.
+    """
 
     experiment: str
     labels: Mapping[str, str]
@@ -46,6 +42,8 @@ class CellConfig:
     quirks: Literal["none", "paper"]
     baseline: str | None
     packages: tuple[str, ...]
+    measure: str | None = None
+    opponent: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,34 +75,58 @@ class SweepConfig:
 GROUPS = ("game", "agent", "model", "prompt", "seats")
 
 
-def read_cell(
+def read_cells(
     config: DictConfig, choices: Mapping[str, str], overrides: Sequence[str], find: FindNode
-) -> CellConfig:
-    """One job's config as plain data. Raises UserError for a value that cannot be meant."""
+) -> tuple[CellConfig, ...]:
+    """One job's config as plain data: one cell, or one a pair of players. Raises UserError for a
+    value that cannot be meant."""
     plain = _plain(config)
-    labels: Node = {group: _label(group, choices, overrides, plain) for group in GROUPS}
+    labels = {group: _label(group, choices, overrides, plain) for group in GROUPS}
     if plain["quirks"] == "paper":
-        labels = {**labels, "game": f"{labels['game']}[quirks=paper]"}
-    seats = dict(plain["seats"])
-    measured = seats.pop("measured", None)
-    numbers = sorted(seats, key=lambda number: (len(number), number))
-    if numbers != [str(number) for number in range(len(seats))]:
-        raise UserError(f"seats must be numbered from 0 without a gap, got {', '.join(numbers)}")
-    seated = _measured(measured, len(seats))
-    built = tuple(_seat(number, seats[number], plain, labels, find) for number in numbers)
-    if not any(seat.subject for seat in built):
-        labels = _without_subject(labels, overrides, seats[str(seated[0])])
+        labels["game"] = f"{labels['game']}[quirks=paper]"
+    job = Job(plain, labels, tuple(overrides), find)
+    entries, measured = _seating(plain["seats"])
+    pairing = _one_of("pairing", plain["pairing"], ("seats", "round_robin"))
+    if pairing == "round_robin":
+        opponent = others(measured, len(entries))[0]
+        return tuple(
+            _cell(job, seats, measured, opponent) for seats in pairs(job, entries, measured)
+        )
+    if plain["players"]:
+        raise UserError("players is for pairing=round_robin; pairing=seats takes those of `seats`")
+    seats = tuple(read_seat(number, entry, job) for number, entry in enumerate(entries))
+    return (_cell(job, seats, measured, None),)
+
+
+def _cell(
+    job: Job, seats: tuple[SeatConfig, ...], measured: tuple[int, ...], opponent: int | None
+) -> CellConfig:
+    plain, labels = job.plain, dict(job.labels)
+    if opponent is not None or not any(seat.subject for seat in seats):
+        _refuse_agent(job)
+        labels.update(seats[measured[0]].labels)
     return CellConfig(
         experiment=str(plain["name"]),
         labels=labels,
         game=plain["game"],
-        seats=built,
-        measured=seated,
+        seats=seats,
+        measured=measured,
         rotate=_one_of("rotate", plain["rotate"], (True, False)),
         quirks=_one_of("quirks", plain["quirks"], ("none", "paper")),
         baseline=plain["baseline"],
         packages=tuple(plain["packages"]),
+        measure=plain["measure"],
+        opponent=opponent,
     )
+
+
+def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:
+    """The seats' entries in their order, and the measured seats."""
+    entries = {key: entry for key, entry in seats.items() if key != "measured"}
+    numbers = sorted(entries, key=lambda number: (len(number), number))
+    if numbers != [str(number) for number in range(len(entries))]:
+        raise UserError(f"seats must be numbered from 0 without a gap, got {', '.join(numbers)}")
+    return [entries[number] for number in numbers], _measured(seats.get("measured"), len(entries))
 
 
 def _measured(given: Any, seats: int) -> tuple[int, ...]:
@@ -118,16 +140,15 @@ def _measured(given: Any, seats: int) -> tuple[int, ...]:
     return tuple(asked)
 
 
-def _without_subject(labels: Mapping[str, str], overrides: Sequence[str], entry: Node) -> Node:
-    """The labels of a seating whose players are all fixed: the measured one, `entry`, stands for
-    the subject. Raises UserError where an agent is chosen that no seat takes."""
-    for override in overrides:
+def _refuse_agent(job: Job) -> None:
+    """Raises UserError where an agent is chosen that no seat takes."""
+    for override in job.overrides:
         if override.startswith(("agent=", "agent.")):
+            where = "pairing=round_robin" if job.plain["pairing"] == "round_robin" else ""
             raise UserError(
-                f"{override}: seats={labels['seats']} has no seat whose agent is `{SUBJECT}`"
+                f"{override}: {where or 'seats=' + job.labels['seats']} has no seat whose agent "
+                f"is `{SUBJECT}`"
             )
-    own = {part: str(entry[part]) for part in ("agent", "model", "prompt") if entry.get(part)}
-    return {**labels, **own}
 
 
 def read_sweep(configs: Sequence[DictConfig]) -> SweepConfig:
@@ -172,52 +193,14 @@ def _sweep(plain: Node) -> SweepConfig:
     )
 
 
-def _seat(
-    number: str, entry: Any, plain: Node, labels: Mapping[str, str], find: FindNode
-) -> SeatConfig:
-    if not isinstance(entry, Mapping) or "agent" not in entry:
-        raise UserError(f"seats.{number} must name an agent, as in {{agent: random}}")
-    unknown = entry.keys() - {"agent", "model", "prompt", "goal"}
-    if unknown:
-        key = min(unknown)
-        raise UserError(
-            f"seats.{number}.{key} is not a setting"
-            f"{nearest(key, ('agent', 'model', 'prompt', 'goal'))}"
-        )
-    subject = entry["agent"] == SUBJECT
-
-    def node(group: str) -> Node:
-        if subject or entry.get(group) is None:
-            own: Node = plain[group]
-            return own
-        return find(group, str(entry[group]))
-
-    parts = ("agent", "model", "prompt")
-    names = [labels[part] if subject else entry.get(part) or labels[part] for part in parts]
-    return SeatConfig(
-        name=".".join(map(str, names)),
-        subject=subject,
-        agent=node("agent"),
-        model=node("model"),
-        prompt=node("prompt"),
-        helps=_helps(number, str(entry.get("goal", "win"))),
-    )
-
-
-def _helps(number: str, goal: str) -> int | None:
-    if goal == "win":
-        return None
-    match = re.fullmatch(r"help:(\d+)", goal)
-    if not match:
-        raise UserError(f"seats.{number}.goal is {goal!r}; it must be win or help:SEAT")
-    return int(match.group(1))
-
-
 def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], plain: Node) -> str:
     """The group's choice, and in brackets what was changed in it: tic_tac_toe[size=4]."""
-    start = f"{group}."
+    starts = (f"{group}.", f"{group}@{group}.")
+    typed = (item.lstrip("+") for item in overrides)
     changes = [
-        item.lstrip("+")[len(start) :] for item in overrides if item.lstrip("+").startswith(start)
+        item.removeprefix(starts[1]).removeprefix(starts[0])
+        for item in typed
+        if item.startswith(starts)
     ]
     if group == "model" and choices[group] == "hf":
         changes = [change for change in changes if not change.startswith("path=")]

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from agents.base import Agent, Checked, Goal
 from agents.human import Human
-from agents.llm import LLM
+from agents.prompting.base import Method
 from agents.rule import Rule
-from common.errors import ModelError, UserError
+from common.errors import ModelError, UserError, nearest
 from games.base import Game
 from games.capabilities import measures_of
 from models.base import ModelSource
 from models.human import Terminal
-from pipeline.config.nodes import build, describe
-from pipeline.config.read import CellConfig, SeatConfig
-from pipeline.plan.cells import SCHEMA, Cell, Player
-from pipeline.plan.identity import model_identity, player_identity
+from pipeline.config.nodes import build, takes
+from pipeline.config.players import SeatConfig
+from pipeline.config.read import CellConfig
+from pipeline.plan.cells import Cell, Player
+from pipeline.plan.identity import cell_identity, model_identity
 
 
 def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
     """The cells, checked in full: nothing that a config asks for is found impossible later."""
+    measures = {config.measure for config in configs}
+    if len(measures) > 1:  # what is counted changes no match, so the cells would be one
+        told = " and ".join(sorted(str(name or "null") for name in measures))
+        raise UserError(f"measure takes one value a run, got {told}")
     cells = {cell.key: cell for cell in map(_cell, configs)}
     return tuple(cells.values())
 
@@ -30,28 +36,40 @@ def _cell(config: CellConfig) -> Cell:
     game = _game(config)
     players = tuple(_player(number, config, game) for number in range(len(config.seats)))
     swept = tuple(number for number, seat in enumerate(config.seats) if seat.subject)
-    subjects = swept or config.measured
-    identity = {
-        "schema": SCHEMA,
-        "game": describe(game),
-        "players": [player_identity(player, seat, game) for seat, player in enumerate(players)],
-        "rotate": config.rotate,
-        "ask_forced": config.quirks == "paper",
-    }
-    labels = {**config.labels, **_unused_as_dash(players[subjects[0]])}
-    return Cell(
+    cell = Cell(
         experiment=config.experiment,
-        labels=labels,
+        labels=_labels(config, players, (swept or config.measured)[0]),
         game=game,
         players=players,
-        subjects=subjects,
+        subjects=swept or config.measured,
         measured=config.measured,
-        measure=measures_of(game)[0].name,
+        measure=_measure(config.measure, game),
         rotate=config.rotate,
         ask_forced=config.quirks == "paper",
         baseline=config.baseline,
-        identity=identity,
+        identity={},
     )
+    return replace(cell, identity=cell_identity(cell))
+
+
+def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict[str, str]:
+    """What the table calls the cell: no model where none is asked, and a pair's opponent."""
+    labels = dict(config.labels)
+    if players[subject].model is None or isinstance(players[subject].agent, Human):
+        labels |= {"model": "-", "prompt": "-"}
+    if config.opponent is not None:
+        labels["seats"] = f"{labels['seats']} against {players[config.opponent].name}"
+    return labels
+
+
+def _measure(name: str | None, game: Game[Any]) -> str:
+    """What counts of a match: the measure of that name, or the one the game is judged by."""
+    known = [measure.name for measure in measures_of(game)]
+    if name is None:
+        return known[0]
+    if name not in known:
+        raise UserError(f"measure={name} is none of this game's{nearest(name, known)}")
+    return name
 
 
 def _game(config: CellConfig) -> Game[Any]:
@@ -66,37 +84,52 @@ def _game(config: CellConfig) -> Game[Any]:
 
 def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
     seat = config.seats[number]
-    where = "" if seat.subject else f"seats.{number}."
     if seat.helps is not None and not 0 <= seat.helps < len(config.seats):
         raise UserError(f"seats.{number}.goal helps seat {seat.helps}, which does not exist")
-    agent, model = _agent_and_model(seat, where, config)
+    agent, model = _agent_and_model(seat, config.packages)
     try:
         if isinstance(agent, Checked):
             agent.check(game)
         if isinstance(agent, Rule):
             agent = agent.aimed(game, number, Goal(seat.helps))
     except ValueError as error:
-        raise UserError(f"{where}agent: {error}") from error
-    name = seat.name if isinstance(agent, LLM) else seat.name.partition(".")[0]
-    return Player(name, agent, model, seat.helps)
+        raise UserError(f"{seat.where}agent: {error}") from error
+    asks = model is not None and not isinstance(agent, Human)
+    return Player(seat.name + seat.asked * asks, agent, model, seat.helps)
 
 
-def _agent_and_model(
-    seat: SeatConfig, where: str, config: CellConfig
-) -> tuple[Agent, ModelSource | None]:
-    asks = seat.agent.get("_target_") == f"{LLM.__module__}.{LLM.__qualname__}"
-    if not asks:
-        agent: Agent = build(seat.agent, f"{where}agent", config.packages)
+def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, ModelSource | None]:
+    agent = build_agent(seat, packages)
+    methods = methods_of(agent)
+    if not methods:
         return agent, Terminal() if isinstance(agent, Human) else None
-    method = build(seat.prompt, f"{where}prompt", config.packages)
-    model: ModelSource = build(seat.model, f"{where}model", config.packages)
+    model: ModelSource = build(seat.model, f"{seat.where}model", packages)
     try:
         model_identity(model)
-        model.check_choices(method.labels())
+        for method in methods:
+            model.check_choices(method.labels())
     except ModelError as error:
-        raise UserError(f"{where}model: {error}") from error
-    return build(seat.agent, f"{where}agent", config.packages, method=method), model
+        raise UserError(f"{seat.where}model: {error}") from error
+    return agent, model
 
 
-def _unused_as_dash(subject: Player) -> dict[str, str]:
-    return {} if isinstance(subject.agent, LLM) else {"model": "-", "prompt": "-"}
+def build_agent(seat: SeatConfig, packages: Sequence[str]) -> Agent:
+    """The seat's agent, the seat's prompting method in every `method` that it leaves open. Raises
+    UserError."""
+    where, open_parts = f"{seat.where}agent", {}
+    if takes(seat.agent, "method", where, packages):
+        open_parts["method"] = build(seat.prompt, f"{seat.where}prompt", packages)
+    agent: Agent = build(seat.agent, where, packages, **open_parts)
+    return agent
+
+
+def methods_of(thing: Any) -> tuple[Method, ...]:
+    """All prompting methods in an agent, however deep: it asks a model if it has one."""
+    if isinstance(thing, Method):
+        return (thing,)
+    if isinstance(thing, Mapping):
+        thing = tuple(thing.values())
+    elif is_dataclass(thing) and not isinstance(thing, type):
+        thing = tuple(getattr(thing, field.name) for field in fields(thing))
+    parts = thing if isinstance(thing, (tuple, list)) else ()
+    return tuple(method for part in parts for method in methods_of(part))

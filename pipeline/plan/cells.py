@@ -131,5 +131,5 @@ def stem(name: str, key: str) -> str:
 
 def digest(data: Any) -> str:
     """16 hex digits of the SHA-256 of `data` as canonical JSON."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

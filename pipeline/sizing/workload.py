@@ -13,9 +13,10 @@ from models.base import Generate, ModelSource, Reply, Request, Score
 from models.checkpoint import Checkpoint
 from models.fake import Fake, FakeModel
 from pipeline.config.nodes import build
-from pipeline.config.read import CellConfig, SeatConfig
+from pipeline.config.players import SeatConfig
+from pipeline.config.read import CellConfig
 from pipeline.log.exchanges import common_start
-from pipeline.plan.build import build_cells
+from pipeline.plan.build import build_agent, build_cells, methods_of
 from pipeline.plan.cells import Cell, Task
 from pipeline.play.chains import Ask, run
 from pipeline.play.match import play
@@ -97,9 +98,9 @@ def cast(config: CellConfig, known: list[Checkpoint]) -> Cast:
 
 def checkpoint(seat: SeatConfig, packages: Sequence[str]) -> Checkpoint | None:
     """The checkpoint that the seat's player asks, if it asks one. Raises UserError."""
-    if seat.agent.get("_target_") != "agents.llm.LLM":
+    if not methods_of(build_agent(seat, packages)):
         return None
-    source = build(seat.model, "model", packages)
+    source = build(seat.model, f"{seat.where}model", packages)
     return source if isinstance(source, Checkpoint) else None
 
 

@@ -1,0 +1,218 @@
+"""Who sits where: a seat's player by its parts or by the name of a player's file, and pairs.
+
+A player is an agent, the model that it asks and the prompt that it asks by. It is written down in
+a seat, or by itself in `conf/player`; docs/players.md shows both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from common.errors import UserError, nearest
+
+Node = Mapping[str, Any]
+FindNode = Callable[[str, str], Node]
+"""Finds the YAML node of a (group, choice), for seats that name their own agent or model."""
+
+SUBJECT = "subject"
+PARTS = ("agent", "model", "prompt")
+
+
+@dataclass(frozen=True)
+class SeatConfig:
+    """One entry of a seating: the nodes of its player, and what it plays for.
+
+    asked: what its name goes on with where it asks a model. labels: what the table calls its
+    parts. where: where its nodes stand, for messages.
+    """
+
+    name: str
+    subject: bool
+    agent: Node
+    model: Node
+    prompt: Node
+    helps: int | None
+    asked: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One composed config as plain data, the labels of its groups, what was typed, and where the
+    choices of groups are found."""
+
+    plain: Node
+    labels: Mapping[str, str]
+    overrides: tuple[str, ...]
+    find: FindNode
+
+
+def read_seat(number: int, entry: Any, job: Job) -> SeatConfig:
+    """The player of one seat. Raises UserError."""
+    where = f"seats.{number}"
+    helps = _helps(where, entry)
+    entry = _one_way(where, entry, job.overrides)
+    player = entry.get("player")
+    parts = {key: value for key, value in entry.items() if key not in ("goal", "player")}
+    if player is not None:
+        seat = read_player(str(player), job)
+    elif parts.get("agent") == SUBJECT:
+        seat = _subject(where, parts, job)
+    else:
+        seat = _of_parts(f"{where}.", parts, ("player", *PARTS, "goal"), job)
+    return replace(seat, helps=helps)
+
+
+def read_player(name: str, job: Job) -> SeatConfig:
+    """The player of a file of `conf/player`, who plays to win. Raises UserError."""
+    parts = job.find("player", name)
+    seat = _of_parts(f"player={name}: ", parts, PARTS, job)
+    swept = [job.labels[part] for part in PARTS[1:] if parts.get(part) is None]
+    asked = "".join(f".{label}" for label in swept)
+    return replace(seat, name=name, asked=asked, labels={**seat.labels, "agent": name})
+
+
+def pairs(
+    job: Job, entries: Sequence[Any], measured: Sequence[int]
+) -> Iterator[tuple[SeatConfig, ...]]:
+    """For every two of the listed players the seats: the one that is listed first in the measured
+    ones, the other in the rest, each with the goal of its seat. Raises UserError."""
+    rest = others(measured, len(entries))
+    names = _listed(job.plain["players"])
+    found = {name: read_player(name, job) for name in names}
+    helps = [_helps(f"seats.{number}", entry) for number, entry in enumerate(entries)]
+    for first, second in itertools.combinations(names, 2):
+        yield tuple(
+            replace(
+                found[second if seat in rest else first],
+                subject=seat not in rest,
+                helps=helps[seat],
+            )
+            for seat in range(len(entries))
+        )
+
+
+def others(measured: Sequence[int], seats: int) -> list[int]:
+    """The seats that are not measured, where a pair's second player sits. Raises UserError."""
+    rest = [seat for seat in range(seats) if seat not in measured]
+    if not rest:
+        raise UserError("pairing=round_robin needs a seat beside seats.measured, for the opponent")
+    return rest
+
+
+def _listed(given: Any) -> list[str]:
+    names = [str(name) for name in given] if isinstance(given, list) else []
+    if len(names) < 2:
+        raise UserError(f"players is {given!r}; pairing=round_robin needs two or more of them")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UserError(f"players names {twice[0]} twice")
+    return names
+
+
+def _one_way(where: str, entry: Node, overrides: Sequence[str]) -> Node:
+    """The entry with its player or with its parts; of both the one that was typed."""
+    given = [key for key, value in entry.items() if _part(key) and value is not None]
+    if entry.get("player") is None or not given:
+        return entry
+    keys = {item.lstrip("+").partition("=")[0] for item in overrides}
+    typed = {key for key in ("player", *PARTS) if f"{where}.{key}" in keys}
+    if typed == {"player"}:
+        return {key: value for key, value in entry.items() if not _part(key)}
+    if "agent" in typed and "player" not in typed:
+        return {key: value for key, value in entry.items() if key != "player"}
+    raise UserError(f"{where} names a player and its {given[0]}; give one of the two")
+
+
+def _subject(where: str, parts: Node, job: Job) -> SeatConfig:
+    for key, value in parts.items():
+        if key != "agent" and value is not None:
+            raise UserError(f"{where}.{key} is the subject's: choose it by {key}={value}")
+    nodes = {part: job.plain[part] for part in PARTS}
+    labels = {part: job.labels[part] for part in PARTS}
+    return SeatConfig(
+        labels["agent"], True, **nodes, helps=None, asked=_asked(labels), labels=labels
+    )
+
+
+def _of_parts(where: str, parts: Node, known: Sequence[str], job: Job) -> SeatConfig:
+    if parts.get("agent") is None:
+        raise UserError(f"{where.rstrip('.: ')} must name an agent, as in {{agent: random}}")
+    for key in parts:
+        if not _part(key):
+            raise UserError(f"{where}{key} is not a setting{nearest(key, known)}")
+    labels = {part: _label(part, parts, job.labels[part]) for part in PARTS}
+    nodes = {part: _node(part, parts, where, job) for part in PARTS}
+    return SeatConfig(
+        labels["agent"],
+        False,
+        **nodes,
+        helps=None,
+        asked=_asked(labels),
+        labels=labels,
+        where=where,
+    )
+
+
+def _asked(labels: Mapping[str, str]) -> str:
+    return f".{labels['model']}.{labels['prompt']}"
+
+
+def _part(key: str) -> bool:
+    """Whether a key names an agent, a model or a prompt, or a setting of one."""
+    return key.partition(".")[0] in PARTS
+
+
+def _settings(part: str, parts: Node) -> dict[str, Any]:
+    """What is changed in a part, by its path."""
+    start = f"{part}."
+    return {key[len(start) :]: value for key, value in parts.items() if key.startswith(start)}
+
+
+def _label(part: str, parts: Node, own: str) -> str:
+    """The part's name, and in brackets what is changed in it; `own`, the sweep's, for null."""
+    given = parts.get(part)
+    if isinstance(given, Mapping):
+        given = str(given.get("_target_")).rpartition(".")[2]
+    name = own if given is None else str(given)
+    changes = ",".join(f"{key}={value}" for key, value in _settings(part, parts).items())
+    return f"{name}[{changes}]" if changes else name
+
+
+def _node(part: str, parts: Node, where: str, job: Job) -> Node:
+    given = parts.get(part)
+    if given is None:
+        given = job.plain[part]
+    node = given if isinstance(given, Mapping) else job.find(part, str(given))
+    for path, value in _settings(part, parts).items():
+        node = _changed(node, path, value, f"{where}{part}")
+    return node
+
+
+def _changed(node: Any, path: str, value: Any, where: str) -> Any:
+    """The node with another value at the path."""
+    if not path:
+        return value
+    key, _, rest = path.partition(".")
+    if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+        at = int(key)
+        return [*node[:at], _changed(node[at], rest, value, f"{where}.{key}"), *node[at + 1 :]]
+    if not isinstance(node, Mapping):
+        raise UserError(f"{where}.{key} is not a setting: {where} is {node!r}")
+    return {**node, key: _changed(node.get(key), rest, value, f"{where}.{key}")}
+
+
+def _helps(where: str, entry: Any) -> int | None:
+    """The seat that the entry's goal is to help; None where it is to win."""
+    if not isinstance(entry, Mapping):
+        raise UserError(f"{where} must name an agent or a player, as in {{player: random}}")
+    goal = str(entry.get("goal", "win"))
+    match = re.fullmatch(r"help:(\d+)", goal)
+    if not match and goal != "win":
+        raise UserError(f"{where}.goal is {goal!r}; it must be win or help:SEAT")
+    return int(match.group(1)) if match else None

@@ -1,0 +1,98 @@
+"""Replies that nobody gave, to hear what a player says to them: good ones and bad ones."""
+
+from __future__ import annotations
+
+import json
+import math
+import string
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.base import Generate, Generation, Reply, Request, Score, Scores
+
+EIGHTHS = 64
+"""Log-probabilities lie between 0 and -8 in steps of an eighth, which every machine has exactly."""
+
+
+def made_up(
+    request: Request, names: Sequence[str], texts: Sequence[str], rng: np.random.Generator
+) -> Reply:
+    """A reply to a request about options of these names.
+
+    texts: words that would do where an option wants some. The half of all written replies name an
+    option in one of the forms that methods read; the others are malformed, illegal, ambiguous,
+    empty, or a good one cut short. A score has rows without a possible choice now and then.
+    """
+    if isinstance(request, Score):
+        return _scores(request, rng)
+    return _generation(request, names, texts, rng)
+
+
+def _scores(request: Score, rng: np.random.Generator) -> Scores:
+    silent = rng.integers(8) == 0
+    rows = tuple(_row(len(request.choices), silent, rng) for _ in request.prompts)
+    missing = any(-math.inf in row for row in rows)
+    ceilings = (-9.0,) * len(rows) if missing else ()
+    return Scores(rows, (1,) * len(rows), ceilings)
+
+
+def _row(choices: int, silent: bool, rng: np.random.Generator) -> tuple[float, ...]:
+    eighths, kind = rng.integers(1, EIGHTHS, choices).tolist(), rng.integers(8)
+    if silent or kind == 0:
+        return (-math.inf,) * choices
+    told = [-one / 8 for one in eighths]
+    if kind == 1:
+        told[int(rng.integers(choices))] = -math.inf
+    return tuple(told)
+
+
+def _generation(
+    request: Generate, names: Sequence[str], texts: Sequence[str], rng: np.random.Generator
+) -> Generation:
+    said = [_said(names or ("yes", "no"), texts, rng) for _ in range(request.n)]
+    return Generation(said[0], 1, 1, tuple(said[1:]))
+
+
+def _said(names: Sequence[str], texts: Sequence[str], rng: np.random.Generator) -> str:
+    first, second = (int(rng.integers(len(names))) for _ in range(2))
+    text = texts[int(rng.integers(len(texts)))] if texts else "well"
+    good = _forms(names[first], first, text)
+    bad = _faults(names[first], names[second], text, good[0])
+    forms = good if rng.integers(2) else bad
+    return forms[int(rng.integers(len(forms)))]
+
+
+def _forms(name: str, number: int, text: str) -> tuple[str, ...]:
+    """Replies that name the option of this name and number, from 0."""
+    letter = string.ascii_uppercase[number % 26]
+    return (
+        _object(str(number + 1), text),
+        f"I think so. {_object(name, text)}",
+        f"{letter}",
+        f"First I look around.\nAnswer: {letter}",
+        f"{number + 1}",
+        f"My answer: {name}",
+    )
+
+
+def _faults(name: str, other: str, text: str, good: str) -> tuple[str, ...]:
+    """Replies that name no option, none that there is, or two."""
+    return (
+        "",
+        "I cannot tell.",
+        good[: len(good) // 2],
+        _object("none of these", "?" * 1000),
+        "Answer: 99",
+        f"{name} or {other}",
+        f"{_object(name, text)} {_object(other, text)}",
+    )
+
+
+def _object(action: str, text: str) -> str:
+    """A JSON object with all that a method may ask for."""
+    thought = "It fits."
+    return json.dumps(
+        {"thoughts": thought, "reflection": thought, "action": action, "answer": action}
+        | {"text": text}
+    )

@@ -1,0 +1,192 @@
+"""Nodes in nodes: games that wrap games, agents of several, as a config writes them down."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.llm import LLM
+from agents.prompting.cloze import Cloze
+from agents.prompting.vanilla import Vanilla
+from agents.random import Random
+from agents.search import Search
+from common.errors import UserError
+from games.uno import Uno
+from pipeline.config.nodes import DEEPEST, build, describe
+from pipeline.log.recorded import player_name, recorded_game
+from pipeline.plan.build import methods_of
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+from tests.pipeline.wrapped import Chosen, Team, Wrapped
+
+TESTS = ("tests",)
+HERE = "tests.pipeline.wrapped"
+UNO = {"_target_": "games.uno.Uno", "quirks": True}
+RANDOM = {"_target_": "agents.random.Random"}
+SEARCH = {"_target_": "agents.search.Search", "playouts": 5}
+LETTER = {"_target_": "agents.llm.LLM", "method": {"_target_": "agents.prompting.cloze.Cloze"}}
+OPEN = {"_target_": "agents.llm.LLM"}
+
+
+def wrapped(game: Any, **more: Any) -> dict[str, Any]:
+    return {"_target_": f"{HERE}.Wrapped", "game": game, **more}
+
+
+def team(*actors: Any) -> dict[str, Any]:
+    return {"_target_": f"{HERE}.Team", "actors": list(actors)}
+
+
+def test_a_wrapped_game_has_as_many_seats_as_the_wrapper() -> None:
+    assert build(wrapped(UNO), "game", TESTS, num_seats=4) == Wrapped(Uno(4, quirks=True), 4)
+
+
+def test_an_inner_game_may_have_seats_of_its_own() -> None:
+    node = wrapped({**UNO, "num_seats": 3})
+    assert build(node, "game", TESTS, num_seats=4) == Wrapped(Uno(3, quirks=True), 4)
+
+
+def test_the_outer_game_may_not() -> None:
+    with pytest.raises(UserError, match=r"^game\.num_seats is not a setting"):
+        build(wrapped(UNO, num_seats=3), "game", TESTS, num_seats=4)
+
+
+def test_an_agent_of_three() -> None:
+    method = Vanilla()
+    found = build(team(RANDOM, LETTER, OPEN), "agent", TESTS, method=method)
+    assert found == Team((Random(), LLM(Cloze()), LLM(method)))
+    assert methods_of(found) == (Cloze(), method)
+
+
+def test_agents_by_name() -> None:
+    node = {"_target_": f"{HERE}.Chosen", "actors": {"a": RANDOM, "b": SEARCH}, "name": "b"}
+    found = build({**node, "depth": 2, "spare": RANDOM}, "agent", TESTS)
+    assert found == Chosen({"a": Random(), "b": Search(5)}, "b", Random(), 2.0)
+    assert isinstance(found.depth, float)
+
+
+@pytest.mark.parametrize(
+    ("node", "line"),
+    [
+        (wrapped({"_target_": "os.system"}), "game.game._target_ is 'os.system'; it must lie in"),
+        (wrapped({**UNO, "quirk": 1}), "game.game.quirk is not a setting; did you mean 'quirks'?"),
+        (wrapped({**UNO, "quirks": 1}), "game.game.quirks is 1; it must be true or false"),
+        (wrapped(RANDOM), "game.game is Random; it must be a node of class Game"),
+        (wrapped("uno"), "game.game is 'uno'; it must be a node of class Game"),
+        (wrapped({"quirks": True}), "game.game is {'quirks': True}; it must be a node of class"),
+        ({"_target_": f"{HERE}.Wrapped"}, "game.game must be given"),
+        (wrapped(UNO, names=[1]), "game.names.0 is 1; it must be text"),
+        (team(RANDOM, RANDOM), "game.actors has 2 items; it must have 3"),
+        (team(RANDOM, RANDOM, UNO), "game.actors.2 is Uno; it must be a node of class Agent"),
+        (
+            {"_target_": f"{HERE}.Chosen", "actors": {"a": UNO}, "name": "a"},
+            "game.actors.a is Uno; it must be a node of class Agent",
+        ),
+        (
+            {"_target_": f"{HERE}.Chosen", "actors": {}, "name": "a", "spare": UNO},
+            "game.spare is Uno; it must be a node of class Agent or null",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_one_line_that_says_where(node: Any, line: str) -> None:
+    with pytest.raises(UserError) as refused:
+        build(node, "game", TESTS)
+    assert line in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_nodes_do_not_lie_in_each_other_for_ever() -> None:
+    node: Any = UNO
+    for _ in range(DEEPEST + 1):
+        node = wrapped(node)
+    with pytest.raises(UserError, match="at most 12 levels"):
+        build(node, "game", TESTS)
+
+
+@pytest.mark.parametrize(
+    "game", [Uno(3), Wrapped(Wrapped(Uno(3, quirks=True), 3), 3, ("a", "b"))], ids=["flat", "deep"]
+)
+def test_what_is_described_is_built_again(game: Any) -> None:
+    written = json.loads(json.dumps(describe(game)))
+    assert recorded_game(written, TESTS) == game
+
+
+def test_other_nodes_within_are_another_description() -> None:
+    found = {
+        json.dumps(describe(build(team(*actors), "agent", TESTS)))
+        for actors in ((RANDOM, RANDOM, SEARCH), (RANDOM, SEARCH, RANDOM), (SEARCH,) * 3)
+    }
+    assert len(found) == 3
+
+
+def test_what_is_no_plain_data_is_not_described() -> None:
+    agent: Any = Chosen({"a": Random()}, "a", tags=[{1, 2}])  # type: ignore[list-item]
+    with pytest.raises(UserError, match="a setting must be plain data or a node"):
+        describe(agent)
+
+
+def test_a_player_of_several_is_told_in_words() -> None:
+    agent = describe(Team((Random(), LLM(Cloze()), Search(5))))
+    assert player_name({"agent": agent}) == "Team Random, LLM Cloze, Search 5 random"
+
+
+# --- through a sweep
+
+WRAPPED = """
+defaults:
+  - /game@game: uno
+  - _self_
+_target_: tests.pipeline.wrapped.Wrapped
+"""
+
+
+@pytest.fixture
+def more(tmp_path: Path) -> str:
+    """A folder of configs beside the project's: a game composed of another one of conf/game."""
+    (tmp_path / "conf" / "game").mkdir(parents=True)
+    (tmp_path / "conf" / "game" / "wrapped.yaml").write_text(WRAPPED)
+    return f"hydra.searchpath=[file://{tmp_path}/conf]"
+
+
+def test_a_composed_game_plays_as_the_one_in_it(sweep: Sweep, tmp_path: Path, more: str) -> None:
+    folders = tmp_path / "inner", tmp_path / "outer"
+    base = ("agent=random", "deals=3", "seats=three_random")
+    assert sweep("game=uno", *base[1:], f"output_dir={folders[0]}") == 0
+    node = ("game=wrapped", more, "packages=[tests]", "game.game.quirks=true")
+    assert sweep(*node, *base[1:], f"output_dir={folders[1]}") == 0
+    (cell,) = (folders[1] / "cells").glob("*.json")
+    told = json.loads(cell.read_text())
+    assert told["labels"]["game"] == "wrapped[game.quirks=True]"
+    assert told["identity"]["game"]["game"]["quirks"] is True
+    assert recorded_game(told["identity"]["game"], TESTS) == Wrapped(Uno(3, quirks=True), 3)
+    assert len(matches(folders[1])) == 3
+
+
+def test_another_game_may_be_chosen_for_the_inner_one(
+    sweep: Sweep, folder: Path, more: str
+) -> None:
+    node = ("game=wrapped", more, "packages=[tests]", "game@game.game=tic_tac_toe")
+    assert sweep(*node, "agent=random", "deals=2") == 0
+    (cell,) = (folder / "cells").glob("*.json")
+    told = json.loads(cell.read_text())
+    assert told["labels"]["game"] == "wrapped[game=tic_tac_toe]"
+    assert told["identity"]["game"]["game"]["class"] == "games.tic_tac_toe.TicTacToe"
+
+
+def test_an_agent_of_several_asks_the_seats_model(
+    sweep: Sweep, folder: Path, tmp_path: Path, more: str
+) -> None:
+    (tmp_path / "conf" / "player").mkdir()
+    (tmp_path / "conf" / "player" / "team.yaml").write_text(json.dumps(
+        {"agent": team(RANDOM, LETTER, OPEN), "prompt": "vanilla", "agent.actors.1.method.moves": 3}
+    ))  # fmt: skip
+    assert sweep("seats.1.player=team", more, "packages=[tests]", "deals=2") == 0
+    (cell,) = (folder / "cells").glob("*.json")
+    told = json.loads(cell.read_text())
+    assert told["labels"]["agent"] == "team"
+    actors = told["identity"]["players"][1]["agent"]["actors"]
+    assert [actor.get("method", {}).get("moves") for actor in actors] == [None, 3, 20]
+    asked = [made["asked"] for m in matches(folder).values() for made in m["decisions"]]
+    assert any(asked)
