@@ -24,7 +24,6 @@ from tests.agents.play import match, opinionated, silent, uniform
 from tests.games.cases import NAMED, seeds
 from tests.nodes import build, nodes
 
-
 QUICKER = {"search": {"playouts": 5}}
 """Settings with which a slow agent does the same in less time."""
 
