@@ -26,12 +26,15 @@ from tests.agents.play import match, opinionated, silent, uniform
 from tests.games.cases import NAMED, seeds
 from tests.nodes import build, nodes
 
+QUICKER = {"search": {"playouts": 5}}
+"""Settings with which a slow agent does the same in less time."""
+
 
 def named_agents() -> Iterator[tuple[str, Agent]]:
     """Every agent of conf/agent; one that asks a model, with every method of conf/prompt."""
     for name, node in nodes("agent").items():
         if not asks_a_model(node):
-            yield name, build(node)
+            yield name, build(node, **QUICKER.get(name, {}))
             continue
         for prompt, method in nodes("prompt").items():
             yield f"{name}-{prompt}", build(node, method=build(method))
