@@ -1,4 +1,4 @@
-"""Golden playthroughs: nothing that our games do or say changes unnoticed; a new game needs none."""
+"""Golden playthroughs: nothing our games do or say changes unnoticed; a new game needs none."""
 
 from __future__ import annotations
 
