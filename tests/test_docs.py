@@ -184,8 +184,8 @@ def test_the_conformance_suite_takes_new_games_in(
     said = go(
         extended,
         *("-c", CONFORMANCE, "tests/games/test_conformance.py"),
-        *("tests/games/test_conformance_players.py", "tests/games/test_golden.py"),
-        *("-k", " or ".join((*SEATS, "golden")), "-p", "no:cacheprovider"),
+        *("tests/games/test_conformance_players.py", "-p", "no:cacheprovider"),
+        *("-k", " or ".join(SEATS)),
     )
     seconds, kilobytes = map(float, said.split()[-2:])
     figure(f"conformance of {len(SEATS)} games: {seconds:.1f} s, {kilobytes / 1024:.0f} MB")
@@ -193,10 +193,11 @@ def test_the_conformance_suite_takes_new_games_in(
     assert kilobytes / 1024 < MEGABYTES
 
 
-def test_the_agents_suite_takes_new_games_and_a_new_method_in(extended: Path) -> None:
+def test_the_other_suites_take_new_games_and_a_new_method_in(extended: Path) -> None:
+    pairs = [f"llm-once-{game} or search-{game}" for game in SEATS]
     said = go(
         extended,
-        *("-m", "pytest", "tests/agents/test_conformance.py", "-p", "no:cacheprovider"),
-        *("-k", "once or nim or claim or target or high_card or password"),
+        *("-m", "pytest", "tests/agents/test_conformance.py", "tests/games/test_golden.py"),
+        *("-k", " or ".join((*pairs, "golden")), "-p", "no:cacheprovider"),
     )
     assert "passed" in said
