@@ -65,7 +65,7 @@ def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
     assert done.stdout.count("Your choice (") == len(own)
     assert done.stdout.count("Rules: ") == 1
     for made in own:
-        assert f"1) {made['options'][0]}\n" in done.stdout
+        assert f"1) {made.options[0]}\n" in done.stdout
     winner = record.returns.index(1.0)
     assert f"Won by {'you' if winner == 1 else 'player 0'}." in done.stdout
     assert "matches/s" not in done.stdout

@@ -40,7 +40,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Sig
     done = matches(folder)
     for _, row in table.iterrows():
         assert row["matches"] == row["complete_deals"] < 3000
-        prefix = {r["deal"] for r in done.values() if r["cell"] == row["cell"].rpartition("-")[2]}
+        prefix = {r.deal for r in done.values() if r.cell == row["cell"].rpartition("-")[2]}
         assert set(range(row["complete_deals"])) <= prefix or not prefix
 
 

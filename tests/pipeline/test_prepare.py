@@ -56,7 +56,7 @@ def test_every_player_that_has_something_to_ask_prepares(sweep: Sweep, folder: P
     (players,) = preparations(folder).values()
     assert [entry.player for entry in players] == [0, 1]
     assert len(players[0].asked) == 1
-    assert len(players[1]["asked"]) > 20
+    assert len(players[1].asked) > 20
 
 
 def test_methods_without_preparation_leave_none(sweep: Sweep, folder: Path) -> None:
