@@ -99,7 +99,7 @@ def coop(policy: str) -> Cell:
                 labels=dict.fromkeys(("game", "agent", "model", "prompt", "seats"), "-"),
                 game={"_target_": "games.uno.Uno"},
                 seats=(seat("rule"), seat("rule"), seat(policy, subject=True)),
-                measured=1,
+                measured=(1,),
                 rotate=False,
                 quirks="none",
                 baseline="random",
