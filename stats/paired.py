@@ -17,6 +17,9 @@ from stats import checks
 from stats.checks import Floats
 from stats.proportions import ProportionTest, wilson
 
+FEW, BLOCK = 200, 256
+"""Of how many different amounts numbers are drawn, and for how many deals at a time bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
@@ -226,10 +229,19 @@ def _all_totals(differences: Floats) -> Floats:
 
 def _random_totals(differences: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Totals under n random sign patterns. Of k deals that differ by the same amount, a
-    Binomial(k, 1/2) number keeps its sign, which spares drawing every sign of every deal."""
+    Binomial(k, 1/2) number keeps its sign, which spares drawing every sign of every deal. Where
+    there are more than FEW amounts, a bit is drawn for each deal: a sign costs less than a number."""
+    sizes, counts = np.unique(np.abs(differences), return_counts=True)
     totals = np.zeros(n)
-    for size, k in zip(*np.unique(np.abs(differences), return_counts=True), strict=True):
-        totals += size * (2.0 * rng.binomial(k, 0.5, n) - k)
+    if sizes.size <= FEW:
+        for size, k in zip(sizes, counts, strict=True):
+            totals += size * (2.0 * rng.binomial(k, 0.5, n) - k)
+        return totals
+    for start in range(0, differences.size, BLOCK):
+        block = differences[start : start + BLOCK]
+        drawn = np.frombuffer(rng.bytes(n * BLOCK // 8), np.uint8).reshape(n, BLOCK // 8)
+        kept = np.unpackbits(drawn, axis=1, count=block.size)
+        totals += 2.0 * (kept @ block) - block.sum()
     return totals
 
 

@@ -215,10 +215,11 @@ def _least_mean(rows: pd.DataFrame, tests: int) -> str:
     scale, deals = Scale.row(rows.iloc[0]), int(rows["deals"].min())
     reach = float((rows["mean_high"] - rows["mean_low"]).max()) / 2
     least = detectable_mean(reach / float(stdtrit(deals - 1, 0.975)), POWER, ALPHA, tests)
+    told = f"{scale.change(least).lstrip('+')}{' points' * scale.share}"
     return (
         f"With {deals:,} deals that spread as these did and Holm over {tests} cell(s), a mean "
-        f"{scale.title} of less than {scale.change(least)} over the baseline would have been "
-        "missed more often than one time in five."
+        f"{scale.title} of less than {told} over the baseline would have been missed more often "
+        "than one time in five."
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 
@@ -19,7 +17,7 @@ def amount(value: float, sign: str = "") -> str:
     """A number of any size in four digits or so; `sign` "+" shows it of positive ones too."""
     if np.isnan(value):
         return "-"
-    size = math.floor(math.log10(abs(value))) if value else 0
+    size = int(f"{value:.3e}".partition("e")[2])
     return f"{value:{sign},.{min(max(3 - size, 0), 6)}f}"
 
 

@@ -85,8 +85,8 @@ def summary_view(summary: pd.DataFrame) -> RenderableType:
     rows = zip(short_names(summary), scales, summary.iterrows(), strict=True)
     for name, scale, (_, row) in rows:
         table.add_row(
-            name,
-            scale.mean(row["mean"], named=heading(scales) != scale.title),
+            name if heading(scales) == scale.title else f"{name} ({scale.title})",
+            scale.mean(row["mean"]),
             scale.span(row["mean_low"], row["mean_high"]),
             scale.mean(row["baseline_mean"]),
             *(number(row[column], ".2f") for column in z),

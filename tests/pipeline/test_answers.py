@@ -27,8 +27,8 @@ def cell(model: str, prompt: str, rate: float, helping: bool = False) -> CellRes
     order = np.random.default_rng(key).permutation(DEALS)
     won = np.arange(DEALS)[np.argsort(order)] < round(rate * DEALS)
     outcomes = (
-        Outcome(f"match{deal}", about.key, deal, 0, 1.0 if w else -1.0, 9, 5, 4, 0, 99, 0.1)
-        for deal, w in enumerate(won)
+        Outcome(f"match{deal}", about.key, deal, 0, 2 * w - 1, w, w, 9, 5, 4, 0, 99, 0.1)
+        for deal, w in enumerate(won.tolist())
     )
     return CellResults(about, Outcomes.of(about.key, outcomes), DEALS, 0)
 

@@ -20,6 +20,9 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import ended
 
+TURNS = ((0, 1), (1, 0))
+"""Who sits in each seat, by rotation."""
+
 
 def measured(folder: Path, *options: str) -> pd.DataFrame:
     assert metrics.main([str(folder), "--playouts", "40", "--threads", "1", *options]) == 0
@@ -107,7 +110,7 @@ def test_wins_alone_and_shared_ones_are_told_apart() -> None:
         ended(returns=worth, measures={}, rotation=rotation, deal=deal)
         for deal, (worth, rotation) in enumerate(zip(returns, (0, 0, 1), strict=True))
     ]
-    cell = JudgedCell("cell", "key", ("a", "b"), (0, 1), tuple(records), (), ())
+    cell = JudgedCell("cell", "key", ("a", "b"), (0, 1), TURNS, tuple(records), (), ())
     counts = ("games", "wins", "solo_wins", "shared_wins")
     assert [wins(cell, 0)[name] for name in counts] == [3, 3, 2, 1]
     assert [wins(cell, 1)[name] for name in counts] == [3, 1, 0, 1]
@@ -116,7 +119,7 @@ def test_wins_alone_and_shared_ones_are_told_apart() -> None:
 def test_deals_that_all_come_out_alike_do_not_settle_a_win_rate() -> None:
     """Two players who play alike, seats exchanged: each wins one game of every deal."""
     records = [ended(rotation=rotation, deal=deal) for deal in range(100) for rotation in (0, 1)]
-    found = wins(JudgedCell("cell", "key", ("a", "b"), (0, 1), tuple(records), (), ()), 1)
+    found = wins(JudgedCell("cell", "key", ("a", "b"), (0, 1), TURNS, tuple(records), (), ()), 1)
     reach = float(wilson(0, 100).high) / 2
     assert found["win_rate"] == 0.5
     assert (found["win_low"], found["win_high"]) == pytest.approx((0.5 - reach, 0.5 + reach))

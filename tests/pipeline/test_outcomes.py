@@ -19,6 +19,8 @@ OUTCOMES = st.builds(
     deal=st.integers(0, 12),
     rotation=st.integers(0, 2),
     value=NUMBER,
+    figure=NUMBER,
+    winners=st.integers(0, 1),
     plies=COUNT,
     decisions=COUNT,
     forced=COUNT,
@@ -27,6 +29,7 @@ OUTCOMES = st.builds(
     seconds=NUMBER,
     all_tokens=COUNT,
     device_seconds=NUMBER,
+    measured=st.integers(1, 10),
 )
 
 
@@ -44,7 +47,7 @@ def test_what_is_put_in_comes_out_in_order(outcomes: list[Outcome], deals: int) 
     assert len(kept) == len(expected)
     assert list(kept.first(deals)) == [o for o in expected if o.deal < deals]
     assert kept.won.tolist() == [o.won for o in expected]
-    for name in ("deal", "rotation", "tokens", "value"):
+    for name in ("deal", "rotation", "tokens", "value", "figure"):
         assert kept.column(name).tolist() == [getattr(o, name) for o in expected]
     there = {(o.deal, o.rotation) for o in expected}
     assert all(kept.has(d, r) == ((d, r) in there) for d in range(15) for r in range(4))
@@ -58,7 +61,7 @@ def test_the_gap_free_deals_are_those_before_the_first_hole(
     played: set[tuple[int, int]], aside: set[tuple[int, int]], rotations: int
 ) -> None:
     aside = {(deal, rotation) for deal, rotation in aside if rotation < rotations}
-    one = Outcome("match", "cell", 0, 0, 1.0, 9, 5, 4, 0, 99, 0.1)
+    one = Outcome("match", "cell", 0, 0, 1.0, 1.0, 1, 9, 5, 4, 0, 99, 0.1)
     kept = Outcomes.of("cell", (replace(one, deal=d, rotation=r) for d, r in played))
     ended = played | aside
     holes = [d for d in range(7) if any((d, r) not in ended for r in range(rotations))]
@@ -66,11 +69,11 @@ def test_the_gap_free_deals_are_those_before_the_first_hole(
 
 
 def test_a_match_costs_tens_of_bytes() -> None:
-    assert ROW.itemsize <= 80
+    assert ROW.itemsize <= 90
 
 
 def test_a_name_that_would_be_cut_off_is_refused() -> None:
     with pytest.raises(AssertionError, match="longer than"):
         Outcomes("cell").add(
-            Outcome("longer than 16 bytes", "cell", 0, 0, 1.0, 9, 5, 4, 0, 99, 0.1)
+            Outcome("longer than 16 bytes", "cell", 0, 0, 1.0, 1.0, 1, 9, 5, 4, 0, 99, 0.1)
         )

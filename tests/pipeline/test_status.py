@@ -18,7 +18,7 @@ import pytest
 from pipeline import status
 from pipeline.log.folder import Folder
 from pipeline.log.live import Running
-from pipeline.log.outcomes import Outcome
+from pipeline.log.outcomes import WINS, Outcome
 from tests.pipeline.conftest import Sweep
 
 
@@ -46,7 +46,7 @@ def test_a_finished_sweep_is_told_as_its_log_has_it(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    log = [outcome for outcomes in Folder(folder).outcomes().values() for outcome in outcomes]
+    log = [outcome for outcomes in Folder(folder).outcomes(WINS).values() for outcome in outcomes]
     found = looked(folder)
     assert (found.done, found.left, len(found.rows)) == (len(log), 0, 2)
     for measured in ("decisions", "fallbacks", "device_seconds"):
@@ -129,10 +129,10 @@ def test_only_what_is_new_is_read_and_a_torn_line_waits(sweep: Sweep, folder: Pa
     path.write_bytes(first + rest[:100])
     tail = status.Tail(Folder(folder))
     deals = [json.loads(line)["deal"] for line in whole.splitlines()]
-    assert [outcome.deal for outcome in tail.new()] == deals[:1]
-    assert list(tail.new()) == []
+    assert [outcome.deal for outcome in tail.new(WINS)] == deals[:1]
+    assert list(tail.new(WINS)) == []
     path.write_bytes(whole + first)
-    assert [outcome.deal for outcome in tail.new()] == deals[1:], "each match once"
+    assert [outcome.deal for outcome in tail.new(WINS)] == deals[1:], "each match once"
 
 
 def test_folders_without_a_run_are_one_line(
@@ -179,7 +179,7 @@ def test_it_can_be_watched_from_another_process(folder: Path) -> None:
     after = looked(folder)
     assert after.run["state"] == "interrupted"
     assert after.done >= seen.done
-    assert after.done == sum(map(len, Folder(folder).outcomes().values()))
+    assert after.done == sum(map(len, Folder(folder).outcomes(WINS).values()))
 
 
 def test_rates_wait_for_the_gap() -> None:

@@ -60,6 +60,10 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
         curve = client.get_metric_history(run.info.run_id, "running_win_rate")
         assert [point.step for point in curve] == [1, 2, 3, 4, 5, 6]
         assert curve[-1].value == pytest.approx(run.data.metrics["win_rate"])
+        means = client.get_metric_history(run.info.run_id, "running_mean")
+        assert [point.value for point in means] == [point.value for point in curve]
+        assert run.data.metrics["mean"] == run.data.metrics["win_rate"]
+        assert run.data.params["measure"] == "win"
         assert len(client.list_artifacts(run.info.run_id, "records")) == 1
     names = {item.path for item in client.list_artifacts(parent.info.run_id)}
     assert {"summary.csv", "pairs.csv", "report.html", "figures"} <= names
@@ -155,7 +159,12 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     assert child.data.metrics["matches"] == 6
     last = client.get_metric_history(child.info.run_id, "running_win_rate")[-1]
     assert last.step == child.data.metrics["complete_deals"]
-    assert {"fallback_rate", "all_tokens", "device_seconds"} <= child.data.metrics.keys()
+    assert {
+        "running_mean",
+        "fallback_rate",
+        "all_tokens",
+        "device_seconds",
+    } <= child.data.metrics.keys()
     assert found["out (live)"].data.metrics["matches"] == 6
 
     assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze", "deals=8") == 0

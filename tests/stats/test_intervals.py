@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, t
 
-from stats.intervals import alike, change, prediction
+from stats.intervals import alike, change, prediction, running_mean
 from stats.paired import clustered_mean
 from stats.prediction import prediction_interval
 from stats.proportions import wilson
@@ -100,3 +100,14 @@ def test_a_prediction_is_that_of_the_proportion(wins: int, games: int, others: i
 def test_a_prediction_needs_games() -> None:
     with pytest.raises(ValueError, match="other_games"):
         prediction(0.5, (0.4, 0.6), 100, 0)
+
+
+def test_a_running_mean_ends_where_the_whole_does() -> None:
+    values = np.random.default_rng(2).normal(1e6, 1, 50)
+    mean, low, high = running_mean(values)
+    for n in (2, 17, 50):
+        whole = clustered_mean(values[:n], np.arange(n))
+        found = (mean[n - 1], low[n - 1], high[n - 1])
+        assert found == pytest.approx((whole.estimate, whole.low, whole.high), rel=1e-12)
+    assert np.isnan([low[0], high[0]]).all()
+    assert running_mean([])[0].size == 0

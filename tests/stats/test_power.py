@@ -14,6 +14,7 @@ from stats.paired import PairCounts, mcnemar
 from stats.power import (
     deals_one_proportion,
     deals_paired,
+    detectable_mean,
     detectable_one_proportion,
     detectable_paired,
     power_one_proportion,
@@ -177,3 +178,11 @@ def test_plans_that_make_no_sense_are_refused() -> None:
         power_paired(10, 0.3, 0.2)
     with pytest.raises(ValueError, match="discordant must lie above 0 and up to 1, got 0"):
         power_paired(10, 0.0, 0.0)
+
+
+def test_the_least_mean_is_found_with_the_power_promised() -> None:
+    """Error 1, alpha .05: 1.6449 + .8416; and a normal mean that far off is found in 80%."""
+    least = detectable_mean(1.0)
+    assert least == pytest.approx(2.4865, abs=1e-4)
+    assert norm.sf(norm.isf(0.05) - least) == pytest.approx(0.8)
+    assert detectable_mean(0.5, cells=8) == pytest.approx(0.5 * (norm.isf(0.05 / 8) + 0.84162))

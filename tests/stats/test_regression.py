@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stats.regression import clustered_logit
+from stats.regression import clustered_linear, clustered_logit
 
 RNG = np.random.default_rng(5)
 
@@ -97,3 +97,21 @@ def test_impossible_data_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         clustered_logit(won, design, deals)
+
+
+def test_the_linear_coefficient_is_the_difference_of_means() -> None:
+    """Two groups of 50 with their own scatter: error^2 is the sum of s^2 (n-1)/n^2 of both, times
+    the small-sample factor G/(G-1) (n-1)/(n-k) = 100/98."""
+    values = np.r_[RNG.normal(3, 1, 50), RNG.normal(5, 2, 50)]
+    design = np.c_[np.ones(100), np.r_[np.zeros(50), np.ones(50)]]
+    fit = clustered_linear(values, design, np.arange(100))
+    first, second = values[:50], values[50:]
+    assert fit.coefficients[1] == pytest.approx(second.mean() - first.mean())
+    assert fit.errors[1] ** 2 == pytest.approx((first.var() + second.var()) / 50 * 100 / 98)
+
+
+def test_a_linear_fit_of_what_one_condition_determines_is_unknown() -> None:
+    design = np.ones((10, 2))
+    assert np.isnan(clustered_linear(np.arange(10), design, np.arange(10)).coefficients).all()
+    with pytest.raises(ValueError, match="values must be finite"):
+        clustered_linear([np.nan], [[1.0]], [0])

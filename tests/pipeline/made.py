@@ -1,0 +1,62 @@
+"""Results made by hand, as a log would give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from games.capabilities import WIN, Measure
+from pipeline.log.outcomes import Outcome, Outcomes
+from pipeline.log.results import About, CellResults
+from pipeline.plan.baseline import Baseline
+
+SCORE = Measure("score", 0.0, 10.0)
+RANDOM = Baseline("random", 495_700, 1_000_000)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A baseline of any measure: its mean and the mean's standard error."""
+
+    rate: float
+    error: float = 0.0
+    policy: str = "random"
+    wins: int = 0
+    games: int = 1_000_000
+
+
+def about(
+    name: str,
+    measure: Measure = WIN,
+    rotations: int = 1,
+    baseline: Baseline | Known | None = None,
+    measured: int = 1,
+    model: str | None = None,
+) -> About:
+    labels = {"game": "uno", "agent": "llm", "model": model or name, "prompt": "cloze"}
+    labels["seats"] = "solo"
+    known = cast(Any, baseline)
+    return About(name, name, "x", labels, rotations, known, "deck", False, measure, measured)
+
+
+def results(cell: About, figures: Sequence[float], winners: Sequence[int]) -> CellResults:
+    """figures: what the measure gave, by deal and rotation. winners: how many measured seats won
+    each match."""
+    outcomes = []
+    for at, (figure, won) in enumerate(zip(figures, winners, strict=True)):
+        place = (f"match{at}", cell.key, *divmod(at, cell.rotations))
+        ended = (2 * won / cell.measured - 1, figure, won)
+        turns = (9, 5 + at % 3, 4, at % 2, 99, 0.5, 120, 0.25, 5, 1, 0, 0)
+        outcomes.append(Outcome(*place, *ended, *turns, cell.measured))
+    deals = len(figures) // cell.rotations
+    return CellResults(cell, Outcomes.of(cell.key, outcomes), deals, 0)
+
+
+def won(cell: About, winners: Sequence[int]) -> CellResults:
+    return results(cell, [each / cell.measured for each in winners], winners)
+
+
+def scored(name: str, figures: Sequence[float], **more: Any) -> CellResults:
+    """A cell judged by a score of 0 to 10."""
+    return results(about(name, SCORE, **more), figures, [0] * len(figures))

@@ -1,0 +1,88 @@
+"""Small games for tests of measures: every seat takes one of two fields and has what it bears."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from games.base import Action, Fact, Observation
+from games.capabilities import Measure
+
+MOST = 10
+
+State = tuple[tuple[tuple[int, int], ...], tuple[int, ...]]
+"""What the two fields of every seat bear, 0 to MOST; and what the seats took so far."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Even seats are a team, odd ones another; the team that harvests more in all wins."""
+
+    num_seats: int = 2
+
+    def deal(self, rng: np.random.Generator) -> State:
+        fields = rng.integers(MOST + 1, size=(self.num_seats, 2)).tolist()
+        return tuple((first, second) for first, second in fields), ()
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        fields, taken = state
+        return (len(taken),) if len(taken) < len(fields) else ()
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        return (0, 1)
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        fields, taken = state
+        (move,) = moves
+        return fields, (*taken, fields[len(taken)][int(move)])
+
+    def observe(self, state: State, seat: int) -> Observation:
+        fields = state[0][seat]
+        facts = (Fact("Fields", f"{fields[0]} and {fields[1]}"),)
+        return Observation("Race", seat, "Take a field.", facts, (), ("left", "right"))
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        taken = state[1]
+        even, odd = sum(taken[::2]), sum(taken[1::2])
+        ahead = float(np.sign(even - odd))
+        return tuple(ahead if seat % 2 == 0 else -ahead for seat in range(self.num_seats))
+
+    def show(self, state: State) -> str:
+        return f"{state}"
+
+
+@dataclass(frozen=True)
+class Harvest(Race):
+    """Judged by what each seat harvests."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return (Measure("score", 0, MOST),)
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        return {"score": state[1]}
+
+
+@dataclass(frozen=True)
+class Market(Race):
+    """Judged by gains without a bound."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return (Measure("chips"),)
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        return {"chips": [1000 * (taken - MOST / 2) for taken in state[1]]}
+
+
+@dataclass(frozen=True)
+class Shelf(Race):
+    """One class that is several games, as an adapter of another library is."""
+
+    title: str = "one"
+
+    @property
+    def deal_key(self) -> str:
+        return self.title

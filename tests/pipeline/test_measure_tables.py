@@ -1,0 +1,245 @@
+"""Tables of cells that are judged by wins, by a score, or by the wins of a team."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, ttest_1samp
+
+from games.capabilities import Measure
+from pipeline.log.results import CellResults
+from pipeline.tables import table
+from pipeline.tables.answers import answers
+from pipeline.tables.figures import all_figures
+from pipeline.tables.numbers import amount
+from pipeline.tables.summary import pairs_table, summary_table
+from stats.multiple import holm
+from stats.paired import sign_flip
+from tests.pipeline.made import RANDOM, Known, about, results, scored, won
+
+WIN_TABLES = Path(__file__).parent / "win_tables"
+ADDED = ["measure", "mean", "mean_low", "mean_high", "baseline_mean", "p_mean"]
+BOUNDS = ["measure_low", "measure_high"]
+
+
+def row(result: CellResults) -> dict[str, Any]:
+    (found,) = summary_table([result]).to_dict("records")
+    return dict(found)
+
+
+def test_the_tables_of_wins_are_what_they_were_with_columns_at_the_end() -> None:
+    """win_tables/ was written before there were other measures."""
+    cells = [
+        won(about("a", baseline=RANDOM), [1, 0, 1, 1, 0, 1, 1, 1, 0, 1]),
+        won(about("b", baseline=RANDOM), [0, 0, 1, 1, 0, 0, 1, 0, 0, 1]),
+        won(about("c", rotations=2, baseline=RANDOM), [1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 0, 1]),
+        won(about("d"), [1, 0, 0]),
+    ]
+    summary, pairs = summary_table(cells), pairs_table(cells)
+    for name, found, added in (("summary", summary, ADDED), ("pairs", pairs, ["measure"])):
+        before = (WIN_TABLES / f"{name}.csv").read_text()
+        columns = before.partition("\n")[0].split(",")
+        assert found[columns].to_csv(index=False) == before
+        assert list(found.columns) == columns + added + BOUNDS
+    twins = ("win_rate", "ci_low", "ci_high", "baseline", "p_value")
+    for old, new in zip(twins, ADDED[1:], strict=True):
+        assert summary[old].to_list() == pytest.approx(summary[new].to_list(), nan_ok=True)
+
+
+def test_a_mean_has_the_interval_and_the_test_of_its_deals() -> None:
+    """4, 6, 8, 6: mean 6, s = sqrt(8/3), error .8165, t(3) = 3.1824; p by scipy."""
+    found = row(scored("a", [4, 6, 8, 6], baseline=Known(5.0)))
+    assert (found["measure"], found["mean"], found["baseline_mean"]) == ("score", 6.0, 5.0)
+    assert found["mean_high"] - 6 == pytest.approx(3.18245 * 0.816497, rel=1e-5)
+    assert 6 - found["mean_low"] == pytest.approx(3.18245 * 0.816497, rel=1e-5)
+    expected = ttest_1samp([4, 6, 8, 6], 5, alternative="greater").pvalue
+    assert found["p_mean"] == found["p_holm"] == pytest.approx(expected)
+    for name in ("baseline", "z", "p_value", "z_two_sample", "p_two_sample"):
+        assert math.isnan(found[name]), "these are of win rates"
+    assert (found["measure_low"], found["measure_high"]) == (0.0, 10.0)
+
+
+def test_the_baselines_own_error_enters_the_test() -> None:
+    exact, measured = (
+        row(scored("a", [4, 6, 8, 6], baseline=Known(5.0, e)))["p_mean"] for e in (0.0, 0.5)
+    )
+    assert exact < measured < 0.5
+
+
+def test_rotations_of_a_deal_are_one_observation() -> None:
+    """Deals of mean 4, 6, 8, 6, each of two matches, are those four observations."""
+    once = row(scored("a", [4, 6, 8, 6], baseline=Known(5.0)))
+    twice = row(scored("a", [3, 5, 5, 7, 8, 8, 2, 10], rotations=2, baseline=Known(5.0)))
+    for name in ("mean", "mean_low", "mean_high", "p_mean"):
+        assert twice[name] == pytest.approx(once[name])
+
+
+def test_deals_that_all_came_out_alike_have_an_interval_within_the_range() -> None:
+    """Ten deals of 4: a share 3.8415 / 13.8415 = .2775 unseen could be 0, or 10."""
+    found = row(scored("a", [4.0] * 10))
+    assert found["mean_low"] == pytest.approx(4 - 0.27754 * 4, abs=1e-4)
+    assert found["mean_high"] == pytest.approx(4 + 0.27754 * 6, abs=1e-4)
+    boundless = row(results(about("a", Measure("chips")), [4.0] * 10, [0] * 10))
+    assert (boundless["mean_low"], boundless["mean_high"]) == (4.0, 4.0)
+    assert math.isnan(boundless["measure_low"])
+
+
+def test_holm_takes_each_cells_own_test() -> None:
+    cells = [
+        won(about("a", baseline=RANDOM), [1] * 40 + [0] * 20),
+        scored("b", [4, 6, 8, 6], baseline=Known(5.0)),
+    ]
+    found = summary_table(cells)
+    assert found["p_holm"].to_list() == holm(found["p_mean"].to_numpy()).tolist()
+    assert found["p_mean"].notna().all()
+
+
+def test_intervals_of_a_score_cover_as_often_as_promised() -> None:
+    """1,000 sweeps of 30 deals of two matches that share half their luck; the truth is 5, and the
+    baseline: 95% covered, and 5% found to be above."""
+    rng, covered, above = np.random.default_rng(3), 0, 0
+    for _ in range(1000):
+        luck = rng.normal(size=(30, 1)) + rng.normal(size=(30, 2))
+        found = row(scored("a", (5 + luck).ravel(), rotations=2, baseline=Known(5.0)))
+        covered += found["mean_low"] < 5 < found["mean_high"]
+        above += found["p_mean"] < 0.05
+    low, high = binom.interval(0.999, 1000, 0.95)
+    assert low <= covered <= high
+    assert 1000 - high <= above <= 1000 - low
+
+
+def test_a_pair_of_scores_is_compared_by_deal() -> None:
+    """Differences 2, 1, 0, 1: mean 1, error sqrt(2/3)/2 = .40825; of the 8 signs of the three that
+    differ 2 are as far out."""
+    cells = [scored("a", [6, 7, 8, 9]), scored("b", [4, 6, 8, 8])]
+    (found,) = pairs_table(cells).to_dict("records")
+    assert (found["difference"], found["a_only"], found["b_only"]) == (1.0, 3, 0)
+    assert found["ci_high"] - 1 == pytest.approx(3.18245 * 0.408248, rel=1e-5)
+    assert math.isnan(found["p_mcnemar"])
+    assert found["p_permutation"] == found["p_holm"] == 0.25
+    assert (found["measure"], *(found[name] for name in BOUNDS)) == ("score", 0.0, 10.0)
+
+
+def test_cells_of_two_measures_are_not_paired() -> None:
+    cells = [scored("a", [6, 7]), scored("b", [4, 6]), won(about("c"), [1, 0])]
+    other = results(about("d", Measure("score", 0, 100)), [1, 2], [0, 0])
+    found = pairs_table([*cells, other])
+    assert found[["cell_a", "cell_b"]].to_numpy().tolist() == [["a", "b"]]
+
+
+def test_several_measured_players_are_clustered_by_deal() -> None:
+    """Of three measured players 1, 2, 0 and 3 win: the mean share is 1/2, and Wilson's interval
+    is not for shares."""
+    found = row(won(about("a", measured=3, baseline=Known(1 / 3)), [1, 2, 0, 3]))
+    shares = np.array([1, 2, 0, 3]) / 3
+    assert (found["wins"], found["matches"], found["win_rate"]) == (2, 4, 0.5)
+    error = shares.std(ddof=1) / 2
+    assert found["ci_high"] - 0.5 == pytest.approx(3.18245 * error, rel=1e-5)
+    assert found["z"] == pytest.approx((0.5 - 1 / 3) / error)
+    assert found["mean"] == found["win_rate"]
+
+
+def test_a_part_of_a_win_is_told() -> None:
+    assert row(won(about("a", measured=3), [1, 2, 1]))["wins"] == pytest.approx(4 / 3)
+
+
+def test_teams_are_paired_without_mcnemar() -> None:
+    cells = [
+        won(about(name, measured=2), wins) for name, wins in (("a", [2, 1, 2]), ("b", [0] * 3))
+    ]
+    (found,) = pairs_table(cells).to_dict("records")
+    assert math.isnan(found["p_mcnemar"])
+    assert found["difference"] == pytest.approx(2.5 / 3)
+    assert found["p_permutation"] == sign_flip([1, 0.5, 1], [0, 0, 0], 0).p_value
+
+
+def said(cells: Sequence[CellResults]) -> str:
+    found = answers(cells, summary_table(cells), pairs_table(cells))
+    return " ".join(sentence for answer in found for sentence in answer.sentences)
+
+
+def drawn(cells: Sequence[CellResults]) -> dict[str, str]:
+    """The label of each figure's horizontal axis, by the figure's name."""
+    figures = all_figures(summary_table(cells), pairs_table(cells), cells)
+    return {name: figure.axes[0].get_xlabel() for name, figure in figures.items()}
+
+
+def shown(cells: Sequence[CellResults], capsys: pytest.CaptureFixture[str]) -> str:
+    table.show(summary_table(cells), pairs_table(cells))
+    found = capsys.readouterr().out
+    assert max(map(len, found.splitlines())) <= table.WIDTH
+    return found
+
+
+SPREAD = np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], 40)
+BETTER = [
+    scored("model1b", (5 + SPREAD).tolist(), baseline=Known(5.0)),
+    scored("model10b", (6 + SPREAD[::-1]).tolist(), baseline=Known(5.0)),
+]
+
+
+def test_sentences_name_the_measure() -> None:
+    """200 deals, s = 1.4178, error .10025: least (1.960 + .8416) x .10025 = .2809."""
+    text = said(BETTER)
+    assert "1 of 2 cells have a higher score than their baseline" in text
+    assert "model1b cloze is not shown to beat the baseline: score 5.000 instead of 5.000" in text
+    assert "model10b cloze beats the baseline: score 6.000 instead of 5.000 (+1.000, p" in text
+    assert "Ten times the parameters changes the mean score by +1.000 (95% interval +0.60" in text
+    assert "Linear regression of 400 matches" in text
+    assert "a mean score of less than 0.2809 over the baseline would have been missed" in text
+    assert "%" not in text.replace("95%", "")
+    assert "win" not in text
+
+
+def test_a_score_without_a_baseline_is_told_alone() -> None:
+    text = said([scored("a", [4, 6, 8, 6])])
+    assert "score 6.000 over 4 matches, 95% interval 3.402 to 8.598; there is no baseline" in text
+
+
+def test_figures_and_terminal_name_the_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = drawn(BETTER)
+    assert set(labels) == {"means_score", "running_means_score", "paired_differences_score"}
+    assert labels["means_score"].startswith("score (line")
+    assert labels["paired_differences_score"].startswith(
+        "difference of mean score on shared deals ("
+    )
+    text = shown(BETTER, capsys)
+    heading, first = text.splitlines()[:2]
+    assert heading.split()[:2] == ["cell", "score"]
+    assert "z" not in heading.split()
+    assert "5.000 4.802 to 5.198" in first
+    assert "t over deals" in text
+    assert "A ahead" in text
+
+
+def test_two_measures_stand_in_one_table_each_in_its_own_terms(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cells = [*BETTER, won(about("c", baseline=RANDOM), [1, 0, 1])]
+    assert {"win_rates", "means_score"} <= drawn(cells).keys()
+    text = shown(cells, capsys)
+    assert text.split()[:2] == ["cell", "mean"]
+    assert "(score)" in text
+    assert "c cloze (win rate)  66.7%" in text
+    assert "z or t over deals" in text
+
+
+def test_a_measure_from_0_to_1_is_told_in_percent(capsys: pytest.CaptureFixture[str]) -> None:
+    cell = about("a", Measure("accuracy", 0, 1), baseline=Known(0.5))
+    text = shown([results(cell, [0.5, 0.75, 1.0], [0, 0, 0])], capsys)
+    assert "accuracy" in text
+    assert "75.0%" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(6, "6.000"), (0, "0.000"), (0.99999, "1.000"), (-12.3456, "-12.35"), (12345.6, "12,346"),
+     (0.001234, "0.001234"), (math.nan, "-")],
+)  # fmt: skip
+def test_amounts_have_four_digits_or_so(value: float, words: str) -> None:
+    assert amount(value) == words

@@ -1,0 +1,243 @@
+"""Sweeps of games with measures of their own, from the log to every view of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from games.capabilities import WIN
+from games.uno import Uno
+from pipeline import compare, report, status
+from pipeline.judging.luck import refusal
+from pipeline.judging.stopping import judged
+from pipeline.log.live import Running
+from pipeline.log.outcomes import outcome
+from pipeline.log.results import About, read_abouts
+from stats.paired import clustered_mean, sign_flip
+from stats.sequential import FIRST_LOOK
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+from tests.pipeline.made import scored
+
+BARE = ("game=tic_tac_toe", "~game.size", "~game.win_length", "packages=[tests]")
+TEAMS = (
+    *("seats.0={agent: random, goal: win}", "seats.1={agent: subject, goal: win}"),
+    *("+seats.2={agent: random, goal: win}", "+seats.3={agent: subject, goal: win}"),
+    "seats.measured=[1,3]",
+)
+
+
+def game(name: str) -> tuple[str, ...]:
+    return (*BARE, f"game._target_=tests.pipeline.scored.{name}")
+
+
+def rows(folder: Path, name: str = "summary") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pd.read_csv(folder / f"{name}.csv").to_dict("records")
+    return found
+
+
+def scores(folder: Path, prompt: str) -> np.ndarray:
+    """What the measured seat scored in a cell, by deal, straight from the records."""
+    (key,) = (about.key for about in read_abouts(folder) if about.labels["prompt"] == prompt)
+    found = {
+        record["deal"]: record["measures"]["score"][record["measured"][0]]
+        for record in matches(folder).values()
+        if record["cell"] == key
+    }
+    return np.array([found[deal] for deal in sorted(found)])
+
+
+def test_a_scored_game_is_judged_by_its_score(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep(*game("Harvest"), "deals=30") == 0
+    terminal = capsys.readouterr().out
+    for found in rows(folder):
+        own = scores(folder, found["prompt"])
+        expected = clustered_mean(own, np.arange(30))
+        assert (found["measure"], found["measure_high"]) == ("score", 10)
+        assert found["mean"] == pytest.approx(own.mean())
+        assert (found["mean_low"], found["mean_high"]) == pytest.approx(
+            (expected.low, expected.high)
+        )
+        assert 0 < found["win_rate"] < 1
+        assert found["wins"] == found["win_rate"] * 30
+        assert np.isnan(found["adjusted"])
+    (pair,) = rows(folder, "pairs")
+    first, second = (scores(folder, prompt) for prompt in ("cloze", "counterfactual"))
+    assert pair["difference"] == pytest.approx((first - second).mean())
+    assert pair["p_permutation"] == pytest.approx(sign_flip(first, second, 0).p_value)
+    tables = terminal[: terminal.index("records  ")]
+    assert max(map(len, tables.splitlines())) <= 100
+    assert "what 30 deals can show of score hangs on its spread" in tables
+    assert "score" in (folder / "report.html").read_text()
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        *("means_score.png", "running_means_score.png", "paired_differences_score.png")
+    }
+    assert status.main([str(folder)]) == 0
+    assert "score" in capsys.readouterr().out
+
+
+def test_the_score_is_followed_while_it_plays() -> None:
+    running = Running(rotations=1)
+    for ended in scored("a", [4.0, 6.0, 8.0]).outcomes:
+        running.add(ended)
+    assert (running.mean, running.win_rate) == (6.0, 0.0)
+
+
+def test_a_team_is_judged_by_the_wins_and_the_turns_of_its_players(
+    sweep: Sweep, folder: Path
+) -> None:
+    """Seats 1 and 3 win together; the decisions of both count."""
+    assert sweep(*game("Race"), *TEAMS, "prompt=cloze", "deals=40") == 0
+    (found,) = rows(folder)
+    won = [record["measures"]["win"][1] for record in matches(folder).values()]
+    assert found["wins"] == sum(won)
+    assert found["win_rate"] == np.mean(won)
+    assert found["decisions"] == 2 * 40
+    expected = clustered_mean(won, np.arange(40))
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((expected.low, expected.high))
+    (about,) = read_abouts(folder)
+    assert (about.measured, about.measure) == (2, WIN)
+
+
+def test_a_teams_score_is_the_mean_of_its_players(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*game("Harvest"), *TEAMS, "prompt=cloze", "rotate=true", "deals=10") == 0
+    (found,) = rows(folder)
+    given = [
+        np.mean([record["measures"]["score"][seat] for seat in record["measured"]])
+        for record in matches(folder).values()
+    ]
+    assert len(given) == found["matches"] == 40
+    assert found["mean"] == pytest.approx(np.mean(given))
+
+
+def test_two_games_of_one_class_are_not_paired(
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two titles of one adapter are two games; two prompts in one title meet the same deals."""
+    shelf = (*game("Shelf"), "deals=5")
+    assert sweep(*shelf, "+game.title=one,two", "prompt=cloze") == 0
+    assert {about.deal_key for about in read_abouts(folder)} == {
+        f"tests.pipeline.scored.Shelf, 2 seats, {title}" for title in ("one", "two")
+    }
+    assert rows(folder, "pairs") == []
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for each, title, prompt in zip(
+        folders, ("one", "two", "one"), ("cloze", "cloze", "counterfactual"), strict=True
+    ):
+        words = (f"+game.title={title}", f"prompt={prompt}", f"output_dir={each}")
+        assert sweep(*shelf, *words) == 0
+    assert compare.main([str(folders[0]), str(folders[1])]) == 2
+    assert "no two different cells" in capsys.readouterr().err
+    assert compare.main([str(folders[0]), str(folders[2])]) == 0
+
+
+def older(folder: Path) -> None:
+    """The folder as it was written before there were measures."""
+    for path in (folder / "cells").iterdir():
+        data = json.loads(path.read_text())
+        for name in ("measure", "measured"):
+            del data[name]
+        data["cards"] = data.pop("deal_key")
+        path.write_text(json.dumps(data))
+    for path in (folder / "records").iterdir():
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        for record in records:
+            del record["measures"]
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_a_folder_of_an_older_version_is_read_as_it_was(sweep: Sweep, folder: Path) -> None:
+    assert sweep("deals=20", "prompt=cloze", "baseline=random") == 0
+    before = (folder / "summary.csv").read_text()
+    older(folder)
+    assert report.main([str(folder)]) == 0
+    assert (folder / "summary.csv").read_text() == before
+
+
+def test_a_description_comes_back_as_it_was_written() -> None:
+    for bounds in ((0, 10), (-np.inf, np.inf), (0, np.inf)):
+        about = scored("a", [1]).about
+        measure = type(about.measure)("score", *bounds)
+        kept = About(**{**vars(about), "measure": measure})
+        assert About.read(json.loads(json.dumps(kept.data(), allow_nan=False))) == kept
+
+
+def test_a_log_without_the_measure_is_one_line(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep(*game("Race"), "deals=2", "prompt=cloze") == 0
+    (path,) = (folder / "cells").iterdir()
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
+    capsys.readouterr()
+    assert report.main([str(folder)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "was logged without a 'score': it has win" in line
+
+
+def test_older_records_have_wins_and_returns() -> None:
+    record = {
+        "match": "m", "cell": "c", "deal": 0, "rotation": 0, "subjects": [0], "measured": [0, 1],
+        "returns": [0.5, -1.0], "plies": 0, "seconds": 0.1, "decisions": [],
+    }  # fmt: skip
+    assert (outcome(record).figure, outcome(record).won) == (0.5, 0.5)
+    assert outcome(record, {"c": "return"}).figure == outcome(record).value == -0.25
+
+
+def test_precision_takes_any_measure_in_parts_of_its_range(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("prompt=cloze", "stop=precision", "expect.half_width=0.1", "deals=300")
+    assert sweep(*game("Harvest"), *words) == 0
+    assert rows(folder)[0]["deals"] == FIRST_LOOK
+    assert "score known to +-1.000" in capsys.readouterr().out
+
+
+def test_precision_looks_at_figures_in_parts_of_the_range(folder: Path) -> None:
+    result, cell = scored("a", [4, 6, 10]), SimpleNamespace(game=None, labels={"game": "race"})
+    folder.mkdir()
+    values, null = judged(folder, cell, result, 1)  # type: ignore[arg-type]
+    assert (values, null) == ([0.4, 0.6, 1.0], np.inf)
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "message"),
+    [
+        ("Market", ["stop=precision"], "stop=precision needs a measure with a range, and chips"),
+        ("Harvest", ["stop=sprt"], "stop=sprt tests wins, and tic_tac_toe"),
+        ("Harvest", ["deals=auto"], "deals=auto plans for a win rate, and tic_tac_toe"),
+        ("Harvest", ["simulate=true"], "simulate=true counts wins, and tic_tac_toe"),
+    ],
+)
+def test_what_a_measure_cannot_have_is_refused_in_one_line(
+    sweep: Sweep,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    overrides: list[str],
+    message: str,
+) -> None:
+    assert sweep(*game(name), "prompt=cloze", *overrides) != 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_luck_is_not_taken_out_of_another_measure() -> None:
+    cell: Any = SimpleNamespace(game=Uno(), measure="score")
+    assert refusal(cell) == "its playouts judge by wins, and the cell is judged by score"
+
+
+def test_chips_without_a_bound_fit_the_terminal(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep(*game("Market"), "deals=20") == 0
+    terminal = capsys.readouterr().out
+    assert max(map(len, terminal[: terminal.index("records  ")].splitlines())) <= 100
+    assert all(np.isnan(found["measure_low"]) for found in rows(folder))
