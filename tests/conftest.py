@@ -45,7 +45,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def figures(reporter: pytest.TerminalReporter) -> Iterator[str]:
-    """The lines of all tests, in the tests' order: the last report of each has all of its."""
+    """The lines of all tests by the tests' names, from the last report of each, which has all."""
     reports = [
         report
         for group in reporter.stats.values()

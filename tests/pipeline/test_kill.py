@@ -22,7 +22,7 @@ import pytest
 from tests.pipeline.logs import finished, matches
 
 A_ROUND = 6
-"""Kills of a round, of every kind: half a write; a driver; three workers and their driver."""
+"""Kills of a round, which has every kind: a write, a driver, three workers and their driver."""
 
 COMMAND = ("tracking=none", "model=pocket", "baseline=null", "width=8")
 
@@ -79,7 +79,7 @@ def ancestors(pid: int) -> list[int]:
 
 @dataclass
 class Killer:
-    """Runs a sweep of `deals` deals on `folder`, kills it in `rounds` rounds, counts each kind."""
+    """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts them."""
 
     folder: Path
     deals: int
