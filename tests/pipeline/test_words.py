@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline import replay
 from tests.agents.hints import HINT, Hints
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import matches
 
 HINTS = (
     *("game=rock_paper_scissors", "game._target_=tests.agents.hints.Hints", "~game.rounds"),
     *("+game.forced=true", "packages=[tests]", "seats.0.agent=llm"),
 )
 SKY = r"""+model.texts=['{"text": "sky"}']"""
+
+
+def lines(folder: Path) -> dict[str, dict[str, Any]]:
+    """The lines of the log as they stand there, by match."""
+    files = (folder / "records").glob("*.jsonl")
+    found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return {record["match"]: record for record in found}
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +37,8 @@ def test_a_models_words_are_recorded_and_played_again(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], prompt: str
 ) -> None:
     assert sweep(*HINTS, f"prompt={prompt}", SKY) == 0
-    assert len(matches(folder)) == 6
-    for match, record in matches(folder).items():
+    assert len(lines(folder)) == 6
+    for match, record in lines(folder).items():
         hint, guess = record["decisions"]
         assert (hint["text"], hint["fallback"], hint["attempts"]) == ("sky", False, 1)
         assert "text" not in guess
@@ -39,14 +47,14 @@ def test_a_models_words_are_recorded_and_played_again(
         assert shown.plies[0].turns[0].move == "give a hint: sky"
         assert '[7 "sky"' in shown.plies[1].shown
     capsys.readouterr()
-    assert replay.main([next(iter(matches(folder))), "--in", str(folder)]) == 0
+    assert replay.main([next(iter(lines(folder))), "--in", str(folder)]) == 0
     assert "player 0 plays give a hint: sky" in capsys.readouterr().out
 
 
 def test_words_that_never_do_are_counted_as_a_fallback(sweep: Sweep, folder: Path) -> None:
     assert sweep(*HINTS, "prompt=cloze") == 0
     said = set()
-    for match, record in matches(folder).items():
+    for match, record in lines(folder).items():
         hint = record["decisions"][0]
         assert (hint["status"], hint["fallback"], hint["attempts"]) == ("malformed", True, 3)
         assert len(hint["asked"]) == 3
@@ -58,7 +66,7 @@ def test_words_that_never_do_are_counted_as_a_fallback(sweep: Sweep, folder: Pat
 
 def test_a_player_without_words_of_its_own_says_an_example(sweep: Sweep, folder: Path) -> None:
     assert sweep(*HINTS, "seats.0.agent=random", "agent=random") == 0
-    said = {record["decisions"][0]["text"] for record in matches(folder).values()}
+    said = {record["decisions"][0]["text"] for record in lines(folder).values()}
     assert said <= set(HINT.examples)
     assert len(said) > 1
 
@@ -70,5 +78,6 @@ def test_a_log_with_words_answers_as_the_model_did(
     again = (f"+model.records={tmp_path / 'first' / 'records'}", "~model.seed")
     target = "model._target_=models.replay.Replay"
     assert sweep(*HINTS, "prompt=cloze", target, *again) == 0
-    told = [record["decisions"] for record in matches(folder).values()]
-    assert told == [record["decisions"] for record in matches(tmp_path / "first").values()]
+    told = [record["decisions"] for record in lines(folder).values()]
+    assert told == [record["decisions"] for record in lines(tmp_path / "first").values()]
+    assert {decisions[0]["text"] for decisions in told} == {"sky"}
