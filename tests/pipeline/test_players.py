@@ -1,0 +1,280 @@
+"""Players by name: in a seat, with changed settings, and every two of them in a round robin."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from games.capabilities import Measure
+from games.tic_tac_toe import TicTacToe
+from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.plan.build import build_cells
+from pipeline.plan.cells import Cell
+from tests.nodes import nodes
+from tests.pipeline.conftest import FAST, Sweep
+from tests.pipeline.logs import matches
+
+SEARCH = {"class": "agents.search.Search", "playouts": 30, "policy": "random"}
+ROUND = ("pairing=round_robin", "players=[random,rule,first]")
+
+
+Built = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def built() -> Built:
+    """What a command line asks for, its cells as a folder would tell of them; nothing is played."""
+
+    def go(*overrides: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+
+        def told(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
+            found.extend(json.loads(json.dumps(about(cell))) for cell in build_cells(configs))
+            return 0
+
+        given = {item.partition("=")[0] for item in overrides}
+        base = [item for item in FAST if item.partition("=")[0] not in given]
+        assert compose([*base, *overrides], told) == 0
+        return found
+
+    return go
+
+
+def about(cell: Cell) -> dict[str, Any]:
+    names = [player.name for player in cell.players]
+    return {
+        "key": cell.key,
+        "labels": dict(cell.labels),
+        "players": names,
+        "identity": cell.identity,
+        "measure": cell.measure,
+    }
+
+
+def agents(told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [player["agent"] for player in told["identity"]["players"]]
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    """A folder of configs beside the project's, for players of one's own."""
+    for group in ("player", "seats"):
+        (tmp_path / "conf" / group).mkdir(parents=True)
+    return tmp_path / "conf"
+
+
+def more(conf: Path) -> str:
+    return f"hydra.searchpath=[file://{conf}]"
+
+
+# --- in a seat
+
+
+def test_a_seat_takes_a_player_from_the_command_line(built: Built) -> None:
+    (told,) = built("seats.0.player=quick_search", "agent=random")
+    assert agents(told)[0] == SEARCH
+    assert told["labels"]["seats"] == "solo[0.player=quick_search]"
+    assert told["players"] == ["quick_search", "random"]
+
+
+def test_a_player_stands_for_the_subject_where_it_is_measured(built: Built) -> None:
+    (told,) = built("seats.1.player=quick_search")
+    assert agents(told)[1] == SEARCH
+    assert (told["labels"]["agent"], told["labels"]["model"]) == ("quick_search", "-")
+
+
+def test_an_agent_on_the_command_line_replaces_a_player(built: Built, conf: Path) -> None:
+    (conf / "seats" / "named.yaml").write_text(
+        "'0': {player: rule}\n'1': {agent: subject}\nmeasured: 1\n"
+    )
+    (told,) = built("seats=named", more(conf), "seats.0.agent=random", "agent=rule")
+    assert told["players"] == ["random", "rule"]
+
+
+def test_a_seat_more_can_be_typed(built: Built) -> None:
+    (told,) = built("seats.2.player=rule", "agent=random")
+    assert told["players"] == ["random", "random", "rule"]
+
+
+def test_two_ways_of_saying_it_are_one_cell(built: Built) -> None:
+    (named,) = built("seats.1.player=vanilla")
+    (spelt,) = built("seats.1={agent: llm, prompt: vanilla}")
+    assert named["key"] == spelt["key"]
+
+
+def test_a_players_null_model_is_the_sweeps(built: Built) -> None:
+    told = built("seats.1.player=vanilla", "model.seed=1,2")
+    assert [one["identity"]["players"][1]["model"]["fake"] for one in told] == [1, 2]
+    assert [one["players"][1] for one in told] == [f"vanilla.fake[seed={seed}]" for seed in (1, 2)]
+    assert {(one["labels"]["agent"], one["labels"]["prompt"]) for one in told} == {
+        ("vanilla", "vanilla")
+    }
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "agent: search\nagent.playouts: 30\n",
+        "agent: {_target_: agents.search.Search, playouts: 30}\n",
+        "agent: {_target_: agents.search.Search}\nagent.playouts: 30\n",
+    ],
+)
+def test_a_player_changes_single_settings(built: Built, conf: Path, written: str) -> None:
+    (conf / "player" / "mine.yaml").write_text(written)
+    (told,) = built("seats.0.player=mine", more(conf), "agent=random")
+    assert agents(told)[0] == SEARCH
+
+
+def test_a_player_has_a_model_and_a_prompt_of_its_own(built: Built, conf: Path) -> None:
+    (conf / "player" / "mine.yaml").write_text(
+        "agent: llm\nmodel: fake\nmodel.seed: 7\nprompt: vanilla\nprompt.moves: 3\n"
+    )
+    (told,) = built("seats.1.player=mine", more(conf), "model=pocket", "deals=1")
+    player = told["identity"]["players"][1]
+    assert player["model"]["fake"] == 7
+    assert player["agent"]["method"]["moves"] == 3
+    assert told["players"][1] == "mine"
+    assert told["labels"]["model"] == "fake[seed=7]"
+    assert told["labels"]["prompt"] == "vanilla[moves=3]"
+
+
+def test_a_seat_changes_single_settings_too(built: Built, conf: Path) -> None:
+    (conf / "seats" / "mine.yaml").write_text(
+        "'0': {agent: search, agent.playouts: 30}\n'1': {agent: subject}\nmeasured: 1\n"
+    )
+    (told,) = built("seats=mine", more(conf), "agent=random")
+    assert agents(told)[0] == SEARCH
+    assert told["players"][0] == "search[playouts=30]"
+
+
+@pytest.mark.parametrize("name", nodes("player"))
+def test_every_player_of_the_box_is_built(built: Built, name: str) -> None:
+    game = "tic_tac_toe" if name == "minimax" else "uno"
+    (told,) = built(f"game={game}", f"seats.1.player={name}", "prompt=vanilla")
+    assert told["labels"]["agent"] == name
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        ("model: fake\n", "player=mine must name an agent"),
+        ("agent: serch\n", "agent=serch does not exist; did you mean 'search'?"),
+        ("agent: search\nagent.playout: 3\n", "agent.playout is not a setting; did you mean"),
+        ("agent: search\nagent.playouts: 0\n", "player=mine: agent: playouts is 0"),
+        ("agent: search\nagent.playouts.x: 0\n", "agent.playouts.x is not a setting"),
+        ("agent: search\ngoal: win\n", "player=mine: goal is not a setting"),
+        ("agent: {_target_: os.system}\n", "player=mine: agent._target_ is 'os.system'; it must"),
+    ],
+)
+def test_a_mistake_in_a_player_is_one_line(
+    sweep: Sweep, conf: Path, capsys: pytest.CaptureFixture[str], written: str, line: str
+) -> None:
+    (conf / "player" / "mine.yaml").write_text(written)
+    assert sweep("seats.0.player=mine", more(conf), "agent=random") == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
+
+
+def test_a_seats_file_names_a_player_in_one_way(
+    sweep: Sweep, conf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (conf / "seats" / "both.yaml").write_text(
+        "'0': {player: rule, agent: random}\n'1': {agent: subject}\nmeasured: 1\n"
+    )
+    assert sweep("seats=both", more(conf), "agent=random") == 2
+    said = capsys.readouterr().err
+    assert "seats.0 names a player and its agent; give one of the two" in said
+
+
+# --- every two of them
+
+
+def test_a_round_robin_is_a_cell_a_pair_on_the_same_deals(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*ROUND, "deals=10") == 0
+    first: defaultdict[int, set[str]] = defaultdict(set)
+    for match in matches(folder).values():
+        assert (match["subjects"], match["measured"]) == ([1], [1])
+        first[match["deal"]].add(json.dumps(match["decisions"][0]["options"]))
+    assert {len(options) for options in first.values()} == {1}
+    pairs = pd.read_csv(folder / "pairs.csv")
+    assert len(pairs) == 3
+    assert set(pairs["deals"]) == {10}
+
+
+def test_the_labels_tell_both_players(built: Built) -> None:
+    told = built(*ROUND)
+    assert [one["players"] for one in told] == [
+        *(["rule", "random"], ["first", "random"], ["first", "rule"]),
+    ]
+    assert [(one["labels"]["agent"], one["labels"]["seats"]) for one in told] == [
+        *(("random", "solo against rule"), ("random", "solo against first")),
+        ("rule", "solo against first"),
+    ]
+
+
+def test_rotated_every_player_of_a_pair_takes_every_seat(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*ROUND, "deals=2", "rotate=true") == 0
+    found = list(matches(folder).values())
+    assert len(found) == 3 * 2 * 2
+    assert {(match["rotation"], *match["subjects"]) for match in found} == {(0, 1), (1, 0)}
+
+
+def test_at_a_larger_table_the_first_takes_the_measured_seats(sweep: Sweep, folder: Path) -> None:
+    seats = ("seats=three_random", "seats.measured=[0,2]")
+    assert sweep(*seats, "pairing=round_robin", "players=[rule,random]") == 0
+    assert all(m["subjects"] == m["measured"] == [0, 2] for m in matches(folder).values())
+
+
+def test_goals_belong_to_the_seats(built: Built) -> None:
+    seats = ("seats=coop", "seats.measured=2")
+    (told,) = built(*seats, "pairing=round_robin", "players=[random,rule]")
+    assert [player["helps"] for player in told["identity"]["players"]] == [None, None, 1]
+
+
+def test_a_pair_of_scripted_players_is_one_cell_of_all_models(built: Built) -> None:
+    players = "players=[random,rule,vanilla]"
+    found = built("pairing=round_robin", players, "model.seed=1,2")
+    told = sorted(one["labels"]["seats"] for one in found)
+    assert told == [
+        "solo against rule",
+        *(f"solo against vanilla.fake[seed={seed}]" for seed in (1, 1, 2, 2)),
+    ]
+
+
+# --- what counts
+
+
+def test_the_measure_changes_no_match(built: Built) -> None:
+    (left, named) = (*built("agent=random"), *built("agent=random", "measure=win"))
+    assert left["measure"] == named["measure"] == "win"
+    assert left["key"] == named["key"]
+
+
+@dataclass(frozen=True)
+class Scored(TicTacToe):
+    """Tic-tac-toe that is judged by its marks."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return (Measure("marks"),)
+
+    def measure(self, state: Any) -> dict[str, tuple[float, ...]]:
+        return {"marks": (1.0, 2.0)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "counted"), [("null", "marks"), ("win", "win"), ("marks", "marks")]
+)
+def test_a_game_is_judged_by_its_first_measure(built: Built, asked: str, counted: str) -> None:
+    scored = ("game=tic_tac_toe", f"game._target_={__name__}.Scored", "packages=[tests]")
+    (told,) = built(*scored, "agent=random", f"measure={asked}")
+    assert told["measure"] == counted
