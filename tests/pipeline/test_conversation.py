@@ -27,6 +27,7 @@ def decisions(folder: Path) -> list[dict[str, Any]]:
         for path in sorted((folder / "records").glob("*.jsonl"))
         for line in path.read_bytes().splitlines()
     ]
+    lines.sort(key=lambda record: record["deal"])  # in whatever order the matches ended
     made = [decision for record in lines for decision in record["decisions"]]
     return [decision for decision in made if decision["asked"]]
 
