@@ -17,7 +17,6 @@ from stats import checks
 from stats.checks import Floats
 from stats.proportions import ProportionTest, wilson
 
-
 FEW, BLOCK = 200, 256
 """Of how many different amounts numbers are drawn, and for how many deals at a time bits."""
 
@@ -231,7 +230,7 @@ def _all_totals(differences: Floats) -> Floats:
 def _random_totals(differences: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Totals under n random sign patterns. Of k deals that differ by the same amount, a
     Binomial(k, 1/2) number keeps its sign, which spares drawing every sign of every deal. Where
-    there are more than FEW amounts, a bit is drawn for each deal: a sign costs less than a number."""
+    there are more than FEW amounts, a bit is drawn for each deal, which costs less."""
     sizes, counts = np.unique(np.abs(differences), return_counts=True)
     totals = np.zeros(n)
     if sizes.size <= FEW:
