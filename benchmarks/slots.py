@@ -20,7 +20,7 @@ from agents.base import Agent, Decision, Turn
 from games.base import Game
 from games.tic_tac_toe import TicTacToe
 from models.base import Model, ModelSource, Prompt, Reply, Request, Score, Scores
-from pipeline.launch.cluster import workers
+from pipeline.launch.cluster import started
 from pipeline.plan.cells import Cell, Plan, Player
 from pipeline.play.chains import Answered, Ask, Chain
 from pipeline.play.driver import Driver, lease_size
@@ -143,7 +143,7 @@ def by_the_pipeline(models: int, deals: int) -> float:
     cell, clock = table(models)
     plan = Plan((cell,), deals, seed=1)
     failed: list[str] = []
-    with workers({"kind": "inline"}, plan, WIDTH) as crew:
+    with started({"kind": "inline"}, plan, WIDTH) as crew:
         lease = lease_size(WIDTH, len(list(plan.tasks())), len(crew))
         aside = lambda task, error: failed.append(error)  # noqa: E731
         Driver(crew, lease, lambda result: None, aside, lambda: None).run(plan.tasks())

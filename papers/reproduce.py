@@ -15,7 +15,7 @@ from common.disk import write_atomically
 from common.errors import UserError
 from papers.audit import reproduction as audit_papers
 from papers.llm_uno import reproduction as llm_uno
-from papers.reproductions import Reproduction, Request
+from papers.reproductions import Reproduction, Settings
 from papers.uno_arena import reproduction as uno_arena
 from pipeline.tables import table
 
@@ -25,7 +25,7 @@ DEALS = 2000
 PLAYOUTS = 1000
 """Playouts an option by default, where a paper judges decisions."""
 
-PAPERS: dict[str, Callable[[Request], Reproduction]] = {
+PAPERS: dict[str, Callable[[Settings], Reproduction]] = {
     "llm_uno": llm_uno.reproduce,
     "uno_arena": uno_arena.reproduce,
     "audit": audit_papers.reproduce,
@@ -38,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = table.console()
     models = tuple(dict.fromkeys(given.models.split(",")))
     try:
-        order = Request(models, given.deals, given.playouts, given.out, tuple(given.overrides))
-        found = PAPERS[given.paper](order)
+        settings = Settings(models, given.deals, given.playouts, given.out, tuple(given.overrides))
+        found = PAPERS[given.paper](settings)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -23,7 +23,7 @@ RAY = ("local", "ray")
 
 
 @dataclass(frozen=True)
-class Request:
+class Settings:
     """A paper's module takes one of these in `reproduce` and returns a `Reproduction`.
 
     models: names from conf/model. deals: as `--deals`. playouts: an option, where a paper judges

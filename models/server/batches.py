@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Future
 
+from models.answering import answer_each
 from models.base import Reply, Request
 from models.engine.local import Local
 
@@ -48,15 +49,9 @@ class Batches:
 
 
 def _settle(model: Local, batch: Sequence[Waiting]) -> None:
-    """Answers the batch; where it fails, one at a time, so that one cannot fail others."""
-    try:
-        replies = model.answer([request for _, request, _ in batch])
-    except Exception as error:  # whatever a model raises belongs to the request
-        if len(batch) == 1:
-            batch[0][2].set_exception(error)
-            return
-        for waiting in batch:
-            _settle(model, [waiting])
-        return
+    replies = answer_each(model, [request for _, request, _ in batch])
     for (_, _, future), reply in zip(batch, replies, strict=True):
-        future.set_result(reply)
+        if isinstance(reply, Exception):
+            future.set_exception(reply)
+        else:
+            future.set_result(reply)

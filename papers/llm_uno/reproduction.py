@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from papers.published import Row, exact, frame, not_run, paper, proportion, view
-from papers.reproductions import Reproduction, Request, available, read_csv
+from papers.reproductions import Reproduction, Settings, available, read_csv
 from pipeline.config.compose import CONF
 from pipeline.tables.figures import save_png
 
@@ -28,21 +28,21 @@ PRINT = 0.00005
 """How far a number with four decimals may lie from the one that it was rounded from."""
 
 
-def reproduce(order: Request) -> Reproduction:
+def reproduce(settings: Settings) -> Reproduction:
     """Runs the paper's experiments, `deals` deals a cell. Raises UserError for an unknown model."""
-    here = available(order.models)
-    base = order.run("llm_uno_baselines", "llm_uno_baselines", "quirks=paper")
+    here = available(settings.models)
+    base = settings.run("llm_uno_baselines", "llm_uno_baselines", "quirks=paper")
     columns = ("experiment", "model", "prompt", "matches", "baseline", "ci_low", "ci_high")
     parts = [pd.DataFrame(columns=columns)]
     for experiment in FIGURES if here else ():
         name = f"llm_uno_{experiment}"
-        sizes = (f"model={','.join(here)}", f"deals={order.deals}")
-        folder = order.run(name, name, "quirks=paper", *sizes)
+        sizes = (f"model={','.join(here)}", f"deals={settings.deals}")
+        folder = settings.run(name, name, "quirks=paper", *sizes)
         parts.append(read_csv(folder / "summary.csv").assign(experiment=experiment))
     seats, cells = read_csv(base / "seats.csv"), pd.concat(parts[1:] or parts, ignore_index=True)
-    drawn = order.out / "figures"
-    save_png(figures(seats, cells, order.models), drawn)
-    found = frame(rows(seats, cells, order.models))
+    drawn = settings.out / "figures"
+    save_png(figures(seats, cells, settings.models), drawn)
+    found = frame(rows(seats, cells, settings.models))
     return Reproduction(found, [view(found)], [drawn])
 
 

@@ -99,7 +99,7 @@ def _rows(found: pd.DataFrame, key: str, player: int) -> pd.DataFrame:
 
 
 def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[str]:
-    """The players of a table that an order for these models asks for."""
+    """The players of a table that these models make."""
     if table == "table2":
         return [*scripted, *models]
     if table == "table4":

@@ -19,7 +19,7 @@ from rich.console import RenderableType
 from common.disk import write_atomically
 from common.errors import UserError
 from papers.published import Row, frame, paper, view
-from papers.reproductions import Reproduction, Request, available, read_csv
+from papers.reproductions import Reproduction, Settings, available, read_csv
 from papers.uno_arena import tables as uno_arena_tables
 from papers.uno_arena.blocks import FIVE, TABLES, Fallbacks, our_block, paper_block, traced, wanted
 from papers.uno_arena.lines import Lines
@@ -46,16 +46,16 @@ TITLES = {
 }
 
 
-def reproduce(order: Request) -> Reproduction:
+def reproduce(settings: Settings) -> Reproduction:
     """Plays, judges and writes everything, at most `deals` decks a table.
 
     Raises UserError for an unknown model.
     """
-    here = available(order.models)
-    folders = play(order, here)
+    here = available(settings.models)
+    folders = play(settings, here)
     for folder in dict.fromkeys(folders.values()):
-        judge(order, folder, everybody=folder != folders["table2"])
-    told, tables, drawn = paper("uno_arena"), order.out / "tables", order.out / "figures"
+        judge(settings, folder, everybody=folder != folders["table2"])
+    told, tables, drawn = paper("uno_arena"), settings.out / "tables", settings.out / "figures"
     blocks = {table: our_block(folders, table, THRESHOLDS[table]) for table in TABLES}
     stands = traced(folders["table2"])
     tables.mkdir(exist_ok=True)
@@ -63,20 +63,20 @@ def reproduce(order: Request) -> Reproduction:
         file = tables / f"uno_arena_{table}.csv"
         write_atomically(file, layout(told, table, folders).to_csv(index=False))
     save_png(figures(told, blocks, stands, here), drawn)
-    track(folders, blocks["table5"], told["columns"], order.store)
-    found = frame([*rows(told, blocks, stands, order.models)])
+    track(folders, blocks["table5"], told["columns"], settings.store)
+    found = frame([*rows(told, blocks, stands, settings.models)])
     judged = found[found["verdict"].isin(("agrees", "differs"))]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in found["verdict"].value_counts().items())
     return Reproduction(found, [*views(told, blocks), view(judged), counts], [tables, drawn])
 
 
-def play(order: Request, here: Sequence[str]) -> dict[str, Path]:
+def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:
     """The output_dir of every table that can be played here; `five` is Table 3 of the paper's own
     models, where all of them are here."""
 
     def run(table: str, experiment: str, folder: str, *words: str) -> Path:
-        deals = f"deals={min(DECKS[table], order.deals)}"
-        return order.run(f"uno_arena_{experiment}", f"uno_arena_{folder}", deals, *words)
+        deals = f"deals={min(DECKS[table], settings.deals)}"
+        return settings.run(f"uno_arena_{experiment}", f"uno_arena_{folder}", deals, *words)
 
     models = f"model={','.join(here)}" if here else "model=pocket"
     agents = f"agent={','.join([*SCRIPTED, 'llm'] if here else SCRIPTED)}"
@@ -92,16 +92,16 @@ def play(order: Request, here: Sequence[str]) -> dict[str, Path]:
     return folders
 
 
-def judge(order: Request, folder: Path, everybody: bool) -> None:
+def judge(settings: Settings, folder: Path, everybody: bool) -> None:
     """Judges the decisions of everybody, or of the measured players alone as Table 2 has them,
     unless that was done so since the last match, by as many playouts or more."""
-    if not _judged(order, folder, everybody):
+    if not _judged(settings, folder, everybody):
         thresholds = map(str, sorted(set(THRESHOLDS.values())))
         options = ["--thresholds", *thresholds, "--tie", TIE, "--traces", str(TRACES)]
-        order.judge(folder, *options, *(["--everybody"] if everybody else []))
+        settings.judge(folder, *options, *(["--everybody"] if everybody else []))
 
 
-def _judged(order: Request, folder: Path, everybody: bool) -> bool:
+def _judged(settings: Settings, folder: Path, everybody: bool) -> bool:
     found = folder / "metrics" / "metrics.csv"
     played = max(file.stat().st_mtime for file in Folder(folder).record_files())
     if not found.exists() or found.stat().st_mtime <= played:
@@ -112,7 +112,7 @@ def _judged(order: Request, folder: Path, everybody: bool) -> bool:
     return (
         set(table["tie"]) == {TIE}
         and set(THRESHOLDS.values()) <= set(table["threshold"])
-        and bool((table["playouts"] >= order.playouts).all())
+        and bool((table["playouts"] >= settings.playouts).all())
         and bool((table["traces"] >= TRACES).all())
         and not (everybody and (table.groupby("key")["player"].nunique() == 1).any())
     )

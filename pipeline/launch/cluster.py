@@ -38,7 +38,7 @@ Load = Callable[[ModelSource], Model]
 
 
 @contextmanager
-def workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
+def started(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
     """The workers that the launch config asks for, ready to play; closed on leaving."""
     if launch["kind"] == "inline":
         inline = _Inline(plan, width, _load_whole)

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from common.errors import Stopped
-from models.base import Concurrent, Generation, Model, Reply, Request, Scores
+from models.answering import answer_each
+from models.base import Concurrent, Model, Reply
 from pipeline.play.chains import Ask
 from pipeline.play.cost import shared_out
 
@@ -146,25 +146,3 @@ def answered_all(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
         Delivery(ask, reply, took / len(asks), cost)
         for ask, reply, cost in zip(asks, replies, costs, strict=True)
     ]
-
-
-def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
-    """The model's replies; where the batch fails, each request alone, so one cannot fail others."""
-    try:
-        return _checked(model.answer(requests), len(requests))
-    except Stopped as error:
-        return [error] * len(requests)
-    except BaseException as error:  # whatever a model raises belongs to the matches that asked
-        if len(requests) > 1:
-            return [answer_each(model, [request])[0] for request in requests]
-        return [error if isinstance(error, Exception) else RuntimeError(f"it raised {error!r}")]
-
-
-def _checked(replies: Sequence[Reply], wanted: int) -> Sequence[Reply]:
-    """The replies, if that is what they are: whoever waits for one that never comes waits on."""
-    if len(replies) != wanted:
-        raise TypeError(f"the model gave {len(replies)} replies to {wanted} requests")
-    for reply in replies:
-        if not isinstance(reply, (Scores, Generation)):
-            raise TypeError(f"{type(reply).__name__} is no reply of a model")
-    return replies

@@ -14,7 +14,7 @@ from rich.console import Console
 from common.errors import Halted, UserError
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
-from pipeline.launch.cluster import patience, workers
+from pipeline.launch.cluster import patience, started
 from pipeline.launch.place import asks_a_person, paid, resolve_launch
 from pipeline.log.events import event, logged, redact
 from pipeline.log.folder import Folder
@@ -143,18 +143,18 @@ def play_missing(
     event("start", matches=left, launch=sweep.launch, **live.about())
     try:
         with (
-            workers(sweep.launch, plan, sweep.width) as crew,
+            started(sweep.launch, plan, sweep.width) as workers,
             stop_asked() as stop,
             live_tracking(sweep.tracking, log.folder, plan.cells) as follower,
             Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
         ):
-            live.play(len(crew))
-            lease = lease_size(sweep.width, left, len(crew))
+            live.play(len(workers))
+            lease = lease_size(sweep.width, left, len(workers))
             wanted = (
                 task for task in plan.tasks() if task.cell not in rule.stopped and not log.has(task)
             )
             limit = patience(sweep.launch)
-            Driver(crew, lease, finished, set_aside, tick, patience=limit).run(wanted)
+            Driver(workers, lease, finished, set_aside, tick, patience=limit).run(wanted)
     except KeyboardInterrupt:
         return True
     return False

@@ -261,7 +261,7 @@ def test_a_file_tells_solo_and_shared_wins_and_marks(table2: Block) -> None:
 def test_no_more_decks_than_asked_for_and_than_the_paper_has(tmp_path: Path) -> None:
     asked: list[tuple[str, str]] = []
 
-    class Request:
+    class Settings:
         def __init__(self, deals: int) -> None:
             self.deals = deals
 
@@ -270,8 +270,8 @@ def test_no_more_decks_than_asked_for_and_than_the_paper_has(tmp_path: Path) -> 
             return tmp_path / folder
 
     for deals in (2000, 50):
-        order: Any = Request(deals)
-        uno_arena.play(order, ["pocket"])
+        settings: Any = Settings(deals)
+        uno_arena.play(settings, ["pocket"])
     tables = ("table2", "table3", "table3_rotated", "tutri")
     assert [folder for folder, _ in asked] == 2 * [f"uno_arena_{table}" for table in tables]
     sizes = [deals for _, deals in asked]
@@ -292,10 +292,10 @@ def test_decisions_are_judged_where_the_matches_were_played(
 ) -> None:
     ran: list[tuple[str, ...]] = []
     monkeypatch.setattr(reproductions, "command", lambda *words: ran.append(words))
-    order = reproductions.Request(
+    settings = reproductions.Settings(
         ("pocket",), 5, 77, Path("out"), (*overrides, "tracking.store=there")
     )
-    order.judge(Path("folder"), "--tie", "min")
+    settings.judge(Path("folder"), "--tie", "min")
     (words,) = ran
     assert words[:2] == ("pipeline.metrics", "folder")
     assert [*words[2:]] == ["--playouts", "77", "--store", "there", "--tie", "min", *launch]

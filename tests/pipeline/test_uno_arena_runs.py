@@ -141,13 +141,13 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     pd.DataFrame(rows).to_csv(file, index=False)
     os.utime(tmp_path / "records" / "cell.jsonl", (0, 2000 if late else 1000))
     os.utime(file, (0, 1500))
-    order = reproductions.Request(("pocket",), 5, 1000, tmp_path)
-    uno_arena.judge(order, tmp_path, everybody)
+    settings = reproductions.Settings(("pocket",), 5, 1000, tmp_path)
+    uno_arena.judge(settings, tmp_path, everybody)
     assert bool(ran) == again
     pd.DataFrame(rows).drop(columns=["key", "traces"]).to_csv(file, index=False)
     os.utime(file, (0, 1500))
     ran.clear()
-    uno_arena.judge(order, tmp_path, everybody)
+    uno_arena.judge(settings, tmp_path, everybody)
     assert ran, "a table of an older version"
 
 
