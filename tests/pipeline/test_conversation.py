@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pandas as pd
 import pytest
 
@@ -23,7 +23,7 @@ TEXTS = (
 def decisions(folder: Path) -> list[dict[str, Any]]:
     """Those that a model was asked for."""
     lines = [
-        orjson.loads(line)
+        json.loads(line)
         for path in sorted((folder / "records").glob("*.jsonl"))
         for line in path.read_bytes().splitlines()
     ]

@@ -26,6 +26,7 @@ from games.uno.arena import UnoArena
 from models.base import Generate, Generation, Prompt, Score, Scores
 from pipeline.plan.made_up import made_up
 from pipeline.plan.probe import MOST, Role, probe
+from tests.agents.hints import Hints
 from tests.nodes import ROOT, build, nodes
 from tests.pipeline.mutants import mutated, texts
 from tests.pipeline.wrapped import Wrapped
@@ -41,6 +42,7 @@ CASES: dict[str, list[Case]] = {
     "agents.prompting.answers": [(ARENA, "vanilla")],
     "agents.prompting.priors": [(ARENA, "calibrated")],
     "agents.prompting.samples": [(ARENA, "pride")],
+    "agents.prompting.words": [(Hints(), "cloze")],
     "games.uno.words": [(ARENA, "cloze"), (PAPER, "cloze")],
     "games.uno.arena.words": [(ARENA, "cloze")],
     "games.uno.review": [(ARENA, "tutri"), (Uno(5), "tutri")],
@@ -58,6 +60,7 @@ EXCEPTIONS = {
     "agents.prompting.priors": {"prior"},
     "agents.prompting.tutri": {""},
     "agents.prompting.vanilla": {"answers", "dropped", "malformed", ""},
+    "agents.prompting.words": {"faults", "illegal", "replace"},  # of the record, and of a codec
     "games.uno.review": {"", "did nothing", "no colour", "drew and"},  # met once in many deals
 }
 

@@ -6,6 +6,7 @@ seed settles everything that happens, and a seed that breaks a rule breaks it ag
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -13,7 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import orjson
 from msgspec.json import encode
 
 from common.errors import UserError
@@ -192,7 +192,7 @@ class Schedule:
             raise Violation(f"set aside at the end: {sorted(aside)}, not {sorted(bad)}")
 
 
-PREPARED = orjson.loads(encode(PREPARATION))
+PREPARED = json.loads(encode(PREPARATION))
 """As a line has it."""
 
 
@@ -201,15 +201,15 @@ def _whole(line: bytes) -> dict[str, Any] | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        data = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        data = json.loads(line)
+    except ValueError:
         return None
     return data if isinstance(data, dict) and "match" in data else None
 
 
 def _check_line(cell: str, line: Mapping[str, Any], statics: Mapping[str, str]) -> None:
     played = record(Task(line["cell"], line["deal"], 0, line["match"]))
-    expected = orjson.loads(encode(played))
+    expected = json.loads(encode(played))
     expected.pop("seconds")
     used = expected.pop("statics")
     varies = ("statics", "seconds", "preparation")
