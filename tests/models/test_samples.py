@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.json import encode
 
 from common.errors import ModelError
 from models.base import Dialogue, Generate, Generation, Model, Prompt, Reply
@@ -119,8 +120,8 @@ def logged(tmp_path: Path, *pairs: tuple[Generate, Reply]) -> Model:
     """The model that answers from a log of the exchanges."""
     statics: dict[str, str] = {}
     asked = [exchange(*pair, statics) for pair in pairs]
-    line = json.dumps({"statics": statics, "decisions": [{"asked": asked}]})
-    (tmp_path / "cell.jsonl").write_text(line + "\n")
+    line = encode({"statics": statics, "decisions": [{"asked": asked}]})
+    (tmp_path / "cell.jsonl").write_bytes(line + b"\n")
     return Replay(str(tmp_path)).load()
 
 
@@ -143,6 +144,6 @@ def test_a_log_answers_what_is_asked_of_few_requests(tmp_path: Path) -> None:
 
 def test_what_has_its_usual_value_is_not_in_the_log() -> None:
     asked = exchange(Generate(Prompt("a\n", "b"), 5), Generation("c", 1, 1), {})
-    assert sorted(asked) == [
-        *("cue", "logical_tokens", "settings", "shared", "static", "text", "tokens")
+    assert sorted(json.loads(encode(asked))) == [
+        *("cue", "kind", "logical_tokens", "settings", "shared", "static", "text", "tokens")
     ]

@@ -56,7 +56,7 @@ def test_a_match_comes_out_the_same_in_any_order_of_replies(game: Any, chance: A
     (task,) = tasks_of(cell, 1)
     expected = run(play(cell, task, 5), fakes_reply)
     assert in_order(play(cell, task, 5), chance.randrange) == expected
-    assert sum(len(made["asked"]) for made in expected["decisions"]) > 5
+    assert sum(len(made.asked) for made in expected.decisions) > 5
 
 
 @given(chance=st.randoms(use_true_random=False))
@@ -84,7 +84,7 @@ def test_several_requests_come_back_in_the_order_in_which_they_were_asked(
     with pytest.raises(StopIteration) as ended:
         chain.send(Answered(asks[last], replies[last]))
     assert ended.value.value == tuple(replies)
-    assert [exchange["logprobs"] for exchange in asked] == [reply.logprobs for reply in replies]
+    assert [exchange.logprobs for exchange in asked] == [reply.logprobs for reply in replies]
 
 
 def test_a_single_request_is_sent_a_reply_and_a_tuple_of_one_a_tuple() -> None:

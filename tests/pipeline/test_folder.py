@@ -10,7 +10,7 @@ import pytest
 from common.errors import UserError
 from pipeline import compare, metrics, report, status
 from pipeline.log.folder import Folder
-from pipeline.log.outcomes import outcome
+from pipeline.log.outcomes import WINS, outcome
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
@@ -28,7 +28,7 @@ def test_a_folder_tells_what_a_sweep_left(sweep: Sweep, folder: Path) -> None:
     assert (place.status or {})["state"] == "finished"
     assert {told["event"] for told in place.events} >= {"start", "end"}
     assert {m.match for m in place.matches(about.stem)} == matches(folder).keys()
-    (outcomes,) = place.outcomes().values()
+    (outcomes,) = place.outcomes(WINS).values()
     assert list(outcomes) == [outcome(m) for m in sorted(place.matches(), key=lambda m: m.deal)]
 
 

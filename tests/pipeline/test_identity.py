@@ -38,7 +38,7 @@ Case = tuple[Game[Any], str]
 
 ARENA, PAPER = UnoArena(2), Uno(2, quirks=True)
 CASES: dict[str, list[Case]] = {
-    "agents.prompting.base": [(ARENA, "cloze"), (ARENA, "vanilla")],
+    "agents.prompting.base": [(ARENA, "cloze"), (ARENA, "vanilla"), (Hints(), "cloze")],
     "agents.prompting.answers": [(ARENA, "vanilla")],
     "agents.prompting.priors": [(ARENA, "calibrated")],
     "agents.prompting.samples": [(ARENA, "pride")],
@@ -54,6 +54,7 @@ for _name, _node in PROMPTS.items():
     _cases += [(ARENA, _name)] + [(Wrapped(TicTacToe()), _name)] * (_name == "tutri")
 
 EXCEPTIONS = {
+    "agents.prompting.base": {" and "},  # between two partners; here are teams of two
     "agents.prompting.label_study": {  # what notes are called
         *("chosen", "prior", "prompts", "single", "calibrated", "pride", "cheaper"),
     },

@@ -16,14 +16,16 @@ from games.uno import Uno
 from pipeline import compare, report, status
 from pipeline.judging.luck import refusal
 from pipeline.judging.stopping import judged
+from pipeline.log.folder import Folder
 from pipeline.log.live import Running
 from pipeline.log.outcomes import outcome
-from pipeline.log.results import About, read_abouts
+from pipeline.log.results import About
 from stats.paired import clustered_mean, sign_flip
 from stats.sequential import FIRST_LOOK
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.made import scored
+from tests.pipeline.records import ended
 
 BARE = ("game=tic_tac_toe", "~game.size", "~game.win_length", "packages=[tests]")
 TEAMS = (
@@ -44,11 +46,11 @@ def rows(folder: Path, name: str = "summary") -> list[dict[str, Any]]:
 
 def scores(folder: Path, prompt: str) -> np.ndarray:
     """What the measured seat scored in a cell, by deal, straight from the records."""
-    (key,) = (about.key for about in read_abouts(folder) if about.labels["prompt"] == prompt)
+    (key,) = (about.key for about in Folder(folder).abouts() if about.labels["prompt"] == prompt)
     found = {
-        record["deal"]: record["measures"]["score"][record["measured"][0]]
+        record.deal: record.measures["score"][record.measured[0]]
         for record in matches(folder).values()
-        if record["cell"] == key
+        if record.cell == key
     }
     return np.array([found[deal] for deal in sorted(found)])
 
@@ -86,8 +88,8 @@ def test_a_scored_game_is_judged_by_its_score(
 
 def test_the_score_is_followed_while_it_plays() -> None:
     running = Running(rotations=1)
-    for ended in scored("a", [4.0, 6.0, 8.0]).outcomes:
-        running.add(ended)
+    for one in scored("a", [4.0, 6.0, 8.0]).outcomes:
+        running.add(one)
     assert (running.mean, running.win_rate) == (6.0, 0.0)
 
 
@@ -97,13 +99,13 @@ def test_a_team_is_judged_by_the_wins_and_the_turns_of_its_players(
     """Seats 1 and 3 win together; the decisions of both count."""
     assert sweep(*game("Race"), *TEAMS, "prompt=cloze", "deals=40") == 0
     (found,) = rows(folder)
-    won = [record["measures"]["win"][1] for record in matches(folder).values()]
+    won = [record.measures["win"][1] for record in matches(folder).values()]
     assert found["wins"] == sum(won)
     assert found["win_rate"] == np.mean(won)
     assert found["decisions"] == 2 * 40
     expected = clustered_mean(won, np.arange(40))
     assert (found["ci_low"], found["ci_high"]) == pytest.approx((expected.low, expected.high))
-    (about,) = read_abouts(folder)
+    (about,) = Folder(folder).abouts()
     assert (about.measured, about.measure) == (2, WIN)
 
 
@@ -111,7 +113,7 @@ def test_a_teams_score_is_the_mean_of_its_players(sweep: Sweep, folder: Path) ->
     assert sweep(*game("Harvest"), *TEAMS, "prompt=cloze", "rotate=true", "deals=10") == 0
     (found,) = rows(folder)
     given = [
-        np.mean([record["measures"]["score"][seat] for seat in record["measured"]])
+        np.mean([record.measures["score"][seat] for seat in record.measured])
         for record in matches(folder).values()
     ]
     assert len(given) == found["matches"] == 40
@@ -124,7 +126,7 @@ def test_two_games_of_one_class_are_not_paired(
     """Two titles of one adapter are two games; two prompts in one title meet the same deals."""
     shelf = (*game("Shelf"), "deals=5")
     assert sweep(*shelf, "+game.title=one,two", "prompt=cloze") == 0
-    assert {about.deal_key for about in read_abouts(folder)} == {
+    assert {about.deal_key for about in Folder(folder).abouts()} == {
         f"tests.pipeline.scored.Shelf, 2 seats, {title}" for title in ("one", "two")
     }
     assert rows(folder, "pairs") == []
@@ -150,7 +152,8 @@ def older(folder: Path) -> None:
     for path in (folder / "records").iterdir():
         records = [json.loads(line) for line in path.read_text().splitlines()]
         for record in records:
-            del record["measures"]
+            del record["measures"], record["kind"]
+            record["subject"], record["measured"] = record.pop("subjects")[0], record["measured"][0]
         path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
@@ -183,11 +186,13 @@ def test_a_log_without_the_measure_is_one_line(
     assert "was logged without a 'score': it has win" in line
 
 
-def test_older_records_have_wins_and_returns() -> None:
-    record = {
-        "match": "m", "cell": "c", "deal": 0, "rotation": 0, "subjects": [0], "measured": [0, 1],
-        "returns": [0.5, -1.0], "plies": 0, "seconds": 0.1, "decisions": [],
-    }  # fmt: skip
+def test_a_match_of_a_team_is_worth_what_its_seats_have_in_the_mean() -> None:
+    record = ended(
+        returns=(0.5, -1.0),
+        measures={"win": (1.0, 0.0), "return": (0.5, -1.0)},
+        subjects=(0,),
+        measured=(0, 1),
+    )
     assert (outcome(record).figure, outcome(record).won) == (0.5, 0.5)
     assert outcome(record, {"c": "return"}).figure == outcome(record).value == -0.25
 

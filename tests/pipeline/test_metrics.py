@@ -143,8 +143,8 @@ def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path, rotat
     assert players.loc[0, "name"] == "llm.fake.counterfactual"
     assert players.loc[4, "name"] == "llm.fake.cloze"
     for player, row in players.iterrows():
-        own = [r["returns"][(player + r["rotation"]) % 5] > 0 for r in records]
-        alone = [sum(worth > 0 for worth in r["returns"]) == 1 for r in records]
+        own = [r.returns[(player + r.rotation) % 5] > 0 for r in records]
+        alone = [sum(worth > 0 for worth in r.returns) == 1 for r in records]
         assert row["games"] == len(records)
         assert row["solo_wins"] == sum(map(all, zip(own, alone, strict=True)))
         assert row["shared_wins"] == sum(own) - row["solo_wins"]
@@ -156,7 +156,10 @@ def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path, rotat
     decided = {line["player"] for line in lines(folder)}
     assert decided == {0, 1, 2, 3, 4}
     trace = pd.read_csv(folder / "metrics" / "traces.csv")
-    turns = trace.merge(pd.DataFrame(records)[["match", "rotation"]], on="match")
+    rotations = pd.DataFrame(
+        [(r.match, r.rotation) for r in records], columns=["match", "rotation"]
+    )
+    turns = trace.merge(rotations, on="match")
     assert (turns["player"] == (turns["seat"] - turns["rotation"]) % 5).all()
     drawn = {path.name for path in (folder / "metrics").glob("*.png")}
     assert drawn == {"heat_map.png", "traces.png"}

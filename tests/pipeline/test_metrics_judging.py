@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from common.errors import UserError
 from games.base import Said
@@ -22,6 +23,8 @@ from pipeline.plan.chance import DEAL, stream
 from tests.games.bare import Hints
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.records import decided as decision
+from tests.pipeline.records import ended
 
 PLAYOUTS = 30
 
@@ -98,24 +101,20 @@ def test_the_same_words_are_judged_that_were_said() -> None:
     options = (["keep silent", "say a word"], ["0", "1", "2", "3", "4"])
     said, guess = Said(1, "high"), sum(start[0])
     last = Hints().play(Hints().play(start, (said,)), (guess,))
-    common = {"fallback": False}
-    record: dict[str, Any] = {
-        **dict.fromkeys(("match", "deal", "rotation"), 0),
-        "returns": Hints().returns(last),
-        "decisions": [
-            {"seat": 0, "options": options[0], "chosen": 1, "text": "high", **common},
-            {"seat": 1, "options": options[1], "chosen": guess, **common},
-        ],
-    }
-    (word, _), (stand, after) = judge(Hints(), Work(1, 500, frozenset((0, 1)), 1), record)
+    told = ended(
+        decision(0, options=options[0], chosen=1, text="high"),
+        decision(1, options=options[1], chosen=guess),
+        returns=Hints().returns(last),
+    )
+    (word, _), (stand, after) = judge(Hints(), Work(1, 500, frozenset((0, 1)), 1), told)
     near = sum(abs(guess - other) <= 1 for other in range(5)) / 5
     assert word.true[0, 0] / 500 == pytest.approx(1 / 5, abs=0.08)
     assert word.true[1, 1] / 500 == pytest.approx(near, abs=0.08)
     assert stand.true[0] == word.true[1, 1] / 500
     assert after.true == (1.0, 1.0)
-    record["decisions"][0]["text"] = "low"
+    low = (replace(told.decisions[0], text="low"), told.decisions[1])
     with pytest.raises(UserError, match="another version of Hints"):
-        judge(Hints(), Work(1, 5, frozenset((0, 1)), 1), record)
+        judge(Hints(), Work(1, 5, frozenset((0, 1)), 1), replace(told, decisions=low))
 
 
 def test_decisions_of_seats_that_move_at_once_are_judged_in_one_state(
@@ -137,9 +136,9 @@ def test_decisions_of_seats_that_move_at_once_are_judged_in_one_state(
 def test_a_record_that_breaks_off_does_not_fit(sweep: Sweep, folder: Path) -> None:
     assert sweep("game=tic_tac_toe", "agent=random", "deals=1") == 0
     (record,) = matches(folder).values()
-    for kept in (record["decisions"][:-1], [*record["decisions"], record["decisions"][-1]]):
+    for kept in (record.decisions[:-1], (*record.decisions, record.decisions[-1])):
         with pytest.raises(UserError, match="another version of TicTacToe"):
-            list(choices(TicTacToe(), 1, {**record, "decisions": kept}))
+            list(choices(TicTacToe(), 1, replace(record, decisions=kept)))
 
 
 READING = Reading(PLAYOUTS, (0.0,), "min", 0)

@@ -188,5 +188,5 @@ def test_an_agent_of_several_asks_the_seats_model(
     assert told["labels"]["agent"] == "team"
     actors = told["identity"]["players"][1]["agent"]["actors"]
     assert [actor.get("method", {}).get("moves") for actor in actors] == [None, 3, 20]
-    asked = [made["asked"] for m in matches(folder).values() for made in m["decisions"]]
+    asked = [made.asked for m in matches(folder).values() for made in m.decisions]
     assert any(asked)

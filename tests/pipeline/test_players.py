@@ -202,8 +202,8 @@ def test_a_round_robin_is_a_cell_a_pair_on_the_same_deals(sweep: Sweep, folder: 
     assert sweep(*ROUND, "deals=10") == 0
     first: defaultdict[int, set[str]] = defaultdict(set)
     for match in matches(folder).values():
-        assert (match["subjects"], match["measured"]) == ([1], [1])
-        first[match["deal"]].add(json.dumps(match["decisions"][0]["options"]))
+        assert (match.subjects, match.measured) == ((1,), (1,))
+        first[match.deal].add(json.dumps(match.decisions[0].options))
     assert {len(options) for options in first.values()} == {1}
     pairs = pd.read_csv(folder / "pairs.csv")
     assert len(pairs) == 3
@@ -225,13 +225,13 @@ def test_rotated_every_player_of_a_pair_takes_every_seat(sweep: Sweep, folder: P
     assert sweep(*ROUND, "deals=2", "rotate=true") == 0
     found = list(matches(folder).values())
     assert len(found) == 3 * 2 * 2
-    assert {(match["rotation"], *match["subjects"]) for match in found} == {(0, 1), (1, 0)}
+    assert {(match.rotation, *match.subjects) for match in found} == {(0, 1), (1, 0)}
 
 
 def test_at_a_larger_table_the_first_takes_the_measured_seats(sweep: Sweep, folder: Path) -> None:
     seats = ("seats=three_random", "seats.measured=[0,2]")
     assert sweep(*seats, "pairing=round_robin", "players=[rule,random]") == 0
-    assert all(m["subjects"] == m["measured"] == [0, 2] for m in matches(folder).values())
+    assert all(m.subjects == m.measured == (0, 2) for m in matches(folder).values())
 
 
 def test_goals_belong_to_the_seats(built: Built) -> None:

@@ -181,7 +181,7 @@ def evil_match() -> ReplayedMatch:
         scores=(0.1, None),
         chosen=0,
     )
-    turn = ReplayedTurn(0, EVIL, trace, forced=False, status=EVIL, fallback=True)
+    turn = ReplayedTurn(0, EVIL, trace, forced=False, status=EVIL, fallback=True, text=EVIL)
     return ReplayedMatch(
         EVIL, EVIL, 0, 0, (EVIL, EVIL), (0,), (Ply(0, EVIL, (turn,)),), EVIL, (1.0, -1.0)
     )

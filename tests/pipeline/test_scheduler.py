@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from agents.base import Agent, Decision, Goal, Thinking, Turn
 from common.errors import ModelError, Stopped
@@ -21,6 +22,7 @@ from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from models.base import Model, ModelSource, Reply, Request
 from models.fake import Fake
+from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Task
 from pipeline.play.chains import run
 from pipeline.play.match import play
@@ -60,7 +62,7 @@ def finished(futures: Sequence[Future[Finished]]) -> list[Finished]:
 
 def played(
     cell: Cell, models: Mapping[ModelSource, Model], width: int = 64, deals: int = 20
-) -> list[dict[str, Any]]:
+) -> list[MatchRecord]:
     """The records of the cell's matches, without what they took."""
     with scheduler(cell, models, width) as playing:
         results = finished(playing.submit(tasks_of(cell, deals)))
@@ -68,11 +70,11 @@ def played(
     return [untimed(result.record) for result in results if result.record is not None]
 
 
-def untimed(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if "seconds" not in name}
+def untimed(record: MatchRecord) -> MatchRecord:
+    return replace(record, seconds=0.0, device_seconds=0.0)
 
 
-def one_by_one(cell: Cell, deals: int = 20) -> list[dict[str, Any]]:
+def one_by_one(cell: Cell, deals: int = 20) -> list[MatchRecord]:
     return [run(play(cell, task, SEED), fakes_reply) for task in tasks_of(cell, deals)]
 
 
@@ -326,9 +328,9 @@ def test_players_prepare_side_by_side_and_are_told_in_their_order() -> None:
     agents: list[Agent] = [Preparing(number) for number in range(2)]  # type: ignore[misc]
     cell = cell_of(ROCK, *((agent, Fake()) for agent in agents))
     (record,) = played(cell, {Fake(): Meeting(2)}, width=1, deals=1)
-    told = record["preparation"]
-    assert [entry["player"] for entry in told] == [0, 1]
-    assert [entry["asked"][0]["shared"][-1] for entry in told] == ["0", "1"]
+    told = record.preparation
+    assert [entry.player for entry in told] == [0, 1]
+    assert [entry.asked[0].shared[-1] for entry in told] == ["0", "1"]
 
 
 class Notes(dict[str, Any]):

@@ -14,6 +14,7 @@ from models.replay import Replay
 from pipeline import replay, report, status
 from pipeline.log.folder import Folder
 from pipeline.log.lines import line
+from pipeline.log.outcomes import WINS
 from tests.pipeline.conftest import Sweep
 
 SCHEMA_1 = Path(__file__).parent / "data" / "schema1"
@@ -69,7 +70,7 @@ def test_a_folder_of_schema_1_is_reported_replayed_and_watched(
         if record.cell == "4d07f0079a9d1832":
             shown = replay.replay(record.match, [old])
             assert shown.returns == record.returns
-    found = {key: len(outcomes) for key, outcomes in Folder(old).outcomes().items()}
+    found = {key: len(outcomes) for key, outcomes in Folder(old).outcomes(WINS).items()}
     assert found == {"4d07f0079a9d1832": 2, "0b863c434d392244": 1}
     assert "Traceback" not in capsys.readouterr().err
 

@@ -187,7 +187,9 @@ def test_rates_wait_for_the_gap() -> None:
 
     def outcome(deal: int, rotation: int, won: bool) -> Outcome:
         value = 1.0 if won else -1.0
-        return Outcome(f"{deal}/{rotation}", "cell", deal, rotation, value, 9, 5, 4, 0, 99, 0.1)
+        return Outcome(
+            f"{deal}/{rotation}", "cell", deal, rotation, value, won, won, 9, 5, 4, 0, 99, 0.1
+        )
 
     running = Running(rotations=2)
     for deal in (1, 2):
