@@ -8,7 +8,7 @@ PAPER ?= llm_uno
 DEALS ?= 2000
 PLAYOUTS ?= 1000
 # A worker a core; one that has none left takes over from the others.
-TESTS := $(PY) -m pytest -n auto --dist worksteal
+TESTS := $(PY) -m pytest -n auto --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help run reproduce test test-all test-cluster check ui clean

@@ -14,6 +14,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+pytestmark = pytest.mark.xdist_group("docs")  # its fixtures are made once
+
 ROOT = Path(__file__).parent.parent
 PARTS = (
     *("agents", "common", "conf", "games", "hydra_plugins"),

@@ -6,6 +6,7 @@ It listens on the loopback interface and knows no keys: whoever reaches it may u
 from __future__ import annotations
 
 import argparse
+import contextlib
 import socket
 import sys
 from collections.abc import Sequence
@@ -64,12 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"serve: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     print(f"model {options.name!r} at {server.url}", flush=True)
-    try:
-        server.run()
-    except KeyboardInterrupt:
-        print("\nserve: closed", file=sys.stderr)
-    finally:
-        model.close()
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(model):
+        server.run()  # raises it again or returns: that depends on when it came
+    print("\nserve: closed", file=sys.stderr)
     return 0
 
 

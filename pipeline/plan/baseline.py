@@ -120,7 +120,11 @@ def _counted(policy: str, game: Any, tables: Sequence[Table], seed: int) -> Base
     games = GAMES // len(tables)
     counts = [_simulated(game, policies, games, seed) for policies, _ in tables]
     wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
-    return Baseline(policy, wins, games * sum(len(seats) for _, seats in tables))
+    results = games * sum(len(seats) for _, seats in tables)
+    if results == games * len(tables):
+        return Baseline(policy, wins, results)
+    rate = wins / results  # partners may win together: a game then tells no more than one of them
+    return Baseline(policy, wins, results, rate, math.sqrt(rate * (1 - rate) / games / len(tables)))
 
 
 @lru_cache

@@ -123,7 +123,17 @@ def lockstep(engine: Any, seats: int, seed: int, tally: Tally) -> None:
     tally.reshuffles += int(array[rules.SHUFFLES]) - 1
 
 
-@pytest.mark.parametrize(("seats", "games"), [(2, 9000), (3, 7000), (4, 4000), (10, 300)])
+WHOLE = [(2, 9000), (3, 7000), (4, 4000)]
+"""Games by number of seats, of `make test-all`; of `make test` half as many."""
+
+MORE = [pytest.param(*one, marks=pytest.mark.slow) for one in WHOLE]
+
+FEWER = [(seats, games // 2) for seats, games in WHOLE] + [(10, 300)]
+
+
+@pytest.mark.parametrize(
+    ("seats", "games"), FEWER + [pytest.param(*one, marks=pytest.mark.slow) for one in WHOLE]
+)
 def test_every_state_equals_that_of_rlcard(
     seats: int, games: int, figure: Callable[[str], None]
 ) -> None:
