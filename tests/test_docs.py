@@ -37,7 +37,7 @@ SEATS = {
 MEGABYTES = 500
 """What checking one new game may take."""
 
-DEALS = 4
+DEALS = 3
 PLAYED = ("model=fake", "launch=inline", "tracking=none")
 
 
@@ -105,7 +105,7 @@ for orders in sys.stdin.read().splitlines():
     except SystemExit as end:
         status = end.code
     if not status:
-        status = metrics.main([folder, "--playouts", "20", "--threads", "1"])
+        status = metrics.main([folder, "--playouts", "10", "--threads", "1"])
     print("STATUS", folder, status or 0)
 """
 """Sweeps and the judging of each, in one process: most of their time is loading."""

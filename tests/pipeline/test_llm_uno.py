@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from games.uno import Uno
+from pipeline.plan import baseline
 from tests.nodes import nodes
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
@@ -59,20 +60,23 @@ def test_with_rotated_seats_the_helped_one_moves_along(sweep: Sweep, folder: Pat
     assert (row["deals"], row["matches"]) == (6, 18)
 
 
-def test_rotated_seats_are_compared_with_the_mean_over_seats(sweep: Sweep, folder: Path) -> None:
+def test_rotated_seats_are_compared_with_the_mean_over_seats(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second rule player's share in each of the three rotations of rule, rule, random."""
-    assert sweep("experiment=llm_uno_coop", "prompt=cloze", "deals=2", "baseline=random") == 0
-    assert pd.read_csv(folder / "summary.csv")["baseline"][0] == pytest.approx(0.3520, abs=0.002)
+    monkeypatch.setattr(baseline, "GAMES", 400_000)  # a standard error of .0008
+    words = ("experiment=llm_uno_coop", "prompt=cloze", "deals=2", "baseline=random")
+    assert sweep(*words) == 0
+    assert pd.read_csv(folder / "summary.csv")["baseline"][0] == pytest.approx(0.3520, abs=0.0025)
     rotated = folder / "rotated"
-    sweep(
-        *("experiment=llm_uno_coop", "prompt=cloze", "deals=2", "baseline=random"),
-        *("rotate=true", f"output_dir={rotated}"),
-    )
+    sweep(*words, "rotate=true", f"output_dir={rotated}")
     seated = (("rule rule random", 1), ("random rule rule", 2), ("rule random rule", 0))
-    shares = [Uno(3).simulate(players.split(), 300_000, 8)[seat] for players, seat in seated]
-    expected = sum(shares) / 900_000
-    assert abs(expected - 0.3520) > 0.001
-    assert pd.read_csv(rotated / "summary.csv")["baseline"][0] == pytest.approx(expected, abs=0.002)
+    shares = [Uno(3).simulate(players.split(), 200_000, 8)[seat] for players, seat in seated]
+    expected = sum(shares) / 600_000
+    assert abs(expected - 0.3520) > 0.0025
+    assert pd.read_csv(rotated / "summary.csv")["baseline"][0] == pytest.approx(
+        expected, abs=0.0025
+    )
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,8 @@ def test_a_saboteur_is_never_taken_for_a_helper() -> None:
 
 
 def test_played_matches_tell_the_helper_from_the_saboteur(sweep: Sweep, folder: Path) -> None:
-    """The same through deals, matches, records and paired tables: 1,500 deals, 7.8 points."""
-    assert sweep("experiment=llm_uno_yardsticks", "agent=helper,saboteur", "deals=1500") == 0
+    """The same through deals, matches, records and paired tables: 800 deals, 7.8 points."""
+    assert sweep("experiment=llm_uno_yardsticks", "agent=helper,saboteur", "deals=800") == 0
     (pair,) = table(folder / "pairs.csv").to_dict("records")
     assert pair["p_mcnemar"] < 0.01
     assert pair["ci_low"] < 0.0774 < pair["ci_high"]
