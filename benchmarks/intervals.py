@@ -1,6 +1,6 @@
 """How often the intervals of the tables cover and their tests reject, where the truth is known.
 
-    python -m benchmarks.intervals [--runs 2000] [--json FILE]
+    python -m benchmarks.intervals [--table worst|widths] [--runs 2000] [--json FILE]
 
 Every family below goes through the functions that the tables call, over 10 to 10,000 deals and
 rates from 2% to 98%: `interval` is the share of runs whose 95% interval covers the truth, a
@@ -127,9 +127,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--table", choices=("worst", "widths"), default="worst")
     args = parser.parse_args()
+    if args.table == "widths":
+        print(widths())
+        return 0
     found = measured(FAMILIES, args.runs)
-    print(f"{table(found)}\n\n{widths()}")
+    print(table(found))
     if args.json:
         args.json.write_text(json.dumps([worst._asdict() for worst in found], indent=2) + "\n")
     return int(not all(worst.kept for worst in found))

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python docs/sweep.py", description="A sweep's table as Markdown."
     )
-    parser.add_argument("--table", choices=TABLES, default="summary")
+    parser.add_argument("--table", choices=TABLES, action="append", help="default: summary")
     parser.add_argument("words", nargs="+", help="as of python -m pipeline.run")
     given = parser.parse_intermixed_args(arguments)
     with TemporaryDirectory() as folder:
@@ -34,10 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = [sys.executable, "-m", "pipeline.run", *given.words, *own]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
-            table = pd.read_csv(Path(folder) / f"{given.table}.csv", keep_default_na=False,
-                                na_values=[""])  # fmt: skip
-            print(markdown([*TABLES[given.table](table)]))
+            print("\n\n".join(told(Path(folder), name) for name in given.table or ["summary"]))
     return status
+
+
+def told(folder: Path, name: str) -> str:
+    """The folder's table of this name in Markdown."""
+    file = folder / f"{name}.csv"
+    return markdown([*TABLES[name](pd.read_csv(file, keep_default_na=False, na_values=[""]))])
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -87,15 +91,36 @@ def labels(table: pd.DataFrame) -> Rows:
         yield (f"{options}", f"{own['decisions'].iloc[0]:,}", *shares, *[""] * (4 - len(shares)))
 
 
+def components(table: pd.DataFrame) -> Rows:
+    """The spread of one match that is each component's, by game, with its 95% interval."""
+    games = list(dict.fromkeys(table["game"]))
+    yield ("component", *(head for game in games for head in ("levels", game)))
+    for component in dict.fromkeys(table["component"]):
+        rows = [
+            table[(table["game"] == game) & (table["component"] == component)] for game in games
+        ]
+        yield (component, *(cell for row in rows for cell in _component(row)))
+
+
 TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
     "summary": summary,
     "debiasing": debiasing,
     "labels": labels,
+    "components": components,
 }
 
 
 def _known(told: str) -> str:
     return "" if told == "-" else told
+
+
+def _component(rows: pd.DataFrame) -> tuple[str, str]:
+    """Levels and standard deviation in points of at most one row; nothing varies by less than
+    nothing."""
+    for _, row in rows.iterrows():
+        sd, low, high = (100 * max(row[name], 0.0) ** 0.5 for name in ("variance", "low", "high"))
+        return _known(f"{row['levels']}".replace("nan", "-")), f"{sd:.1f} ({low:.1f} to {high:.1f})"
+    return "", ""
 
 
 def _span(scale: Scale, low: float, high: float) -> str:

@@ -97,12 +97,13 @@ def adjust(
             keep(folder, result.about, Luck(reason))
             continue
         judged = against(cell)
-        base = measure(judged, seed)
+        assert result.about.baseline is not None
+        base = measure(judged, seed, result.about.baseline.games)
         assert base is not None
         fresh = Luck("", base.policy, PLAYOUTS, base.rate, base.error)
         before = read(folder, result.about)
-        if before and replace(before, advantages={}) == fresh:
-            fresh = before
+        if before and (before.reference, before.playouts) == (fresh.reference, fresh.playouts):
+            fresh = replace(fresh, advantages=before.advantages)
         wanted = {outcome.match for outcome in result.outcomes} - fresh.advantages.keys()
         if wanted:
             found = dict(advantages(judged, games_of(folder, result.about, wanted), seed, say))

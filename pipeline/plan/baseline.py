@@ -21,8 +21,10 @@ from games.playouts import aimed, played, policies_of, simulate
 from pipeline.config.read import Seed
 from pipeline.plan.cells import Cell, seeded
 
-GAMES = 1_000_000
-"""How many games measure a baseline: seconds in a game that plays itself, an error of .0005."""
+GAMES, FEWEST, A_DEAL = 1_000_000, 100_000, 1_000
+"""How many games measure a baseline where the game plays itself: a thousand for each deal of the
+sweep, which makes its error a thirtieth of theirs, or about a tenth once luck is taken out; within
+these bounds. A million take seconds and have an error of .0005."""
 
 ERROR = 0.005
 """The standard error at which other games have been played often enough, in shares of the range
@@ -69,9 +71,15 @@ Table = tuple[tuple[str, ...], tuple[int, ...]]
 """Who plays in a rotation: a policy a seat, and the seats whose results count."""
 
 
-def measure(cell: Cell, seed: Seed) -> Baseline | None:
+def enough(deals: int) -> int:
+    """How many games of a game that plays itself measure a baseline for so many deals."""
+    return min(GAMES, max(FEWEST, A_DEAL * deals))
+
+
+def measure(cell: Cell, seed: Seed, games: int = GAMES) -> Baseline | None:
     """The cell's baseline, or None where there is to be none, or another player is no policy.
 
+    games: how many, where the game plays itself; another one is played until the error is small.
     In a rotated cell the baseline is the mean over the rotations, as the cell's own results are.
     Of several seeds the first one settles its games.
     Raises UserError for a policy that the game does not have, and for a game without an end.
@@ -95,7 +103,7 @@ def measure(cell: Cell, seed: Seed) -> Baseline | None:
     seed, _ = seeded(seed, 0)
     game: Any = cell.game  # frozen, and so fit for a cache
     if cell.measure == WIN.name and isinstance(game, Simulated):
-        return _counted(cell.baseline, game, tables, seed)
+        return _counted(cell.baseline, game, tables, games // len(tables), seed)
     return _played(cell.baseline, game, tables, cell.measure, seed)
 
 
@@ -118,9 +126,8 @@ def with_reference(cell: Cell) -> list[str | None]:
     return policies
 
 
-def _counted(policy: str, game: Any, tables: Sequence[Table], seed: int) -> Baseline:
-    """Of GAMES games that the game plays itself."""
-    games = GAMES // len(tables)
+def _counted(policy: str, game: Any, tables: Sequence[Table], games: int, seed: int) -> Baseline:
+    """Of so many games a rotation that the game plays itself."""
     counts = [_simulated(game, policies, games, seed) for policies, _ in tables]
     wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
     results = games * sum(len(seats) for _, seats in tables)

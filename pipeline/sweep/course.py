@@ -24,7 +24,7 @@ from pipeline.log.progress import Bar
 from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults, collect, measures
 from pipeline.log.this_run import about_this_run
-from pipeline.plan.baseline import measure
+from pipeline.plan.baseline import GAMES, enough, measure
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan, Task
 from pipeline.plan.deals import planned_deals
@@ -49,7 +49,8 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
     if sweep.simulate:
         simulate.run(out, cells, sweep)
         return 0
-    baselines = {cell.key: measure(cell, sweep.seed) for cell in cells}
+    games = GAMES if sweep.deals == "auto" else enough(sweep.deals)
+    baselines = {cell.key: measure(cell, sweep.seed, games) for cell in cells}
     plan = Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed)
     sweep = resolve_launch(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]

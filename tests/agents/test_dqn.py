@@ -241,10 +241,10 @@ def test_the_command_line_reports_and_refuses(
     asked = ["--weights", str(tmp_path), "--games", "50", "--game"]
     assert main([*asked, "games.uno.Uno"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines] == [
-        *("seed 0", "seed 1", "all", "mean over seeds")
+    assert [line.split("|")[1].strip() for line in lines[2:]] == [
+        *("seed 0", "seed 1", "all, over games", "all, over seeds")
     ]
-    assert "of 100 games won" in lines[2]
+    assert lines[4].startswith("| all, over games | 100 | ")
     assert main([*asked, "games.uno.arena.UnoArena"]) == 2
     assert main([*asked, "games.uno.Nothing"]) == 2
     errors = capsys.readouterr().err.splitlines()

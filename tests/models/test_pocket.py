@@ -206,7 +206,7 @@ def test_training_lowers_the_loss_and_leaves_a_checkpoint(
     tmp_path: Path, teacher: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train, "teach", lambda seed, decisions: teacher)
-    small = "--steps 120 --batch 8 --width 32 --layers 2 --heads 2 --hidden 64 --workers 1"
+    small = "--steps 80 --batch 8 --width 32 --layers 2 --heads 2 --hidden 64 --workers 1"
     train.main([*small.split(), "--rate", "0.01", "--out", str(tmp_path)])
     losses = train.json.loads((tmp_path / "training.json").read_text())["losses"]
     assert losses[-1] < losses[0] / 3

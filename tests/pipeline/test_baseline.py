@@ -17,7 +17,7 @@ from common.errors import UserError
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
 from pipeline.plan import baseline
-from pipeline.plan.baseline import ERROR, GAMES, LEAST, Baseline, measure
+from pipeline.plan.baseline import ERROR, LEAST, Baseline, enough, measure
 from pipeline.plan.cells import Cell, Player
 from tests.games.bare import Bare, SumGuess, endless
 
@@ -37,13 +37,18 @@ def found(one: str, **changes: Any) -> Baseline:
     return known
 
 
-def test_a_game_that_plays_itself_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert GAMES == 1_000_000
-    monkeypatch.setattr(baseline, "GAMES", 50_000)
-    counted = measure(cell(Uno(), Rule(), Random()), 1)
+def test_a_game_that_plays_itself_is_counted() -> None:
+    counted = measure(cell(Uno(), Rule(), Random()), 1, 50_000)
     wins = int(Uno().simulate(("random", "random"), 50_000, 1)[0])
     assert counted == Baseline("random", wins, 50_000)
     assert counted.error == sqrt(counted.rate * (1 - counted.rate) / 50_000)
+
+
+@pytest.mark.parametrize(
+    ("deals", "games"), [(1, 100_000), (400, 400_000), (2_000, 1_000_000), (10**6, 1_000_000)]
+)
+def test_more_deals_are_worth_a_sharper_baseline(deals: int, games: int) -> None:
+    assert enough(deals) == games
 
 
 def test_another_game_is_played_until_the_error_is_small() -> None:

@@ -64,7 +64,7 @@ def test_rotated_seats_are_compared_with_the_mean_over_seats(
     sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second rule player's share in each of the three rotations of rule, rule, random."""
-    monkeypatch.setattr(baseline, "GAMES", 400_000)  # a standard error of .0008
+    monkeypatch.setattr(baseline, "FEWEST", 400_000)  # a standard error of .0008
     words = ("experiment=llm_uno_coop", "prompt=cloze", "deals=2", "baseline=random")
     assert sweep(*words) == 0
     assert pd.read_csv(folder / "summary.csv")["baseline"][0] == pytest.approx(0.3520, abs=0.0025)

@@ -6,55 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stats.components import Anova, Component, anova
-
-NAMES = ("wording", "deal", "sample", "seat")
-WITHIN = {"sample": "deal"}
-LEVELS = (3, 60, 2, 2)
-SHAPES = {
-    ("wording",): (3, 1, 1, 1),
-    ("seat",): (1, 1, 1, 2),
-    ("deal",): (1, 60, 1, 1),
-    ("deal", "sample"): (1, 60, 2, 1),
-    ("wording", "deal"): (3, 60, 1, 1),
-    ("deal", "seat"): (1, 60, 1, 2),
-}
-"""Which levels draw an effect each."""
-KNOWN = dict(zip(SHAPES, (0.04, 0.03, 0.07, 0.05, 0.05, 0.04), strict=True))
-"""The standard deviations that are to be found, of chances to win; the residual is what is left."""
-
-
-def simulated(rng: np.random.Generator, binary: bool) -> np.ndarray:
-    """Effects of the known spread: normal ones, or wins by chances that stay between 0 and 1."""
-    chance = np.full(LEVELS, 0.5)
-    for effect, shape in SHAPES.items():
-        sd = KNOWN[effect]
-        reach = np.sqrt(3) * sd  # of a uniform law of this standard deviation
-        chance = chance + (
-            rng.uniform(-reach, reach, shape) if binary else rng.normal(0, sd, shape)
-        )
-    if binary:
-        assert 0 <= chance.min() <= chance.max() <= 1
-        return (rng.random(LEVELS) < chance).astype(float)
-    return chance + rng.normal(0, 0.4, LEVELS)
-
-
-def found(values: np.ndarray) -> list[Component]:
-    design = anova(values, NAMES, WITHIN)
-    return [design.component(design.effect(*effect)) for effect in SHAPES]
-
-
-def recovered(runs: int, binary: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each known variance the bias in standard errors of the simulation, and the coverage."""
-    rng = np.random.default_rng(seed)
-    told = [found(simulated(rng, binary)) for _ in range(runs)]
-    truth = np.array([sd**2 for sd in KNOWN.values()])
-    estimates = np.array([[one.variance for one in run] for run in told])
-    low, high = (
-        np.array([[getattr(one, end) for one in run] for run in told]) for end in ("low", "high")
-    )
-    z = (estimates.mean(axis=0) - truth) / (estimates.std(axis=0) / np.sqrt(runs))
-    return z, ((low <= truth) & (truth <= high)).mean(axis=0)
+from benchmarks.robustness import NAMES, WITHIN, recovered
+from stats.components import Anova, anova
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -67,10 +20,7 @@ def test_known_components_are_recovered(binary: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True])
 def test_intervals_cover_what_they_promise(binary: bool) -> None:
-    """`-s` prints the table of docs/statistics.md."""
     z, covered = recovered(3000, binary, seed=2)
-    for effect, bias, share in zip(SHAPES, z, covered, strict=True):
-        print(f"binary {binary} {' x '.join(effect):16} bias z {bias:+.1f}  covered {share:.3f}")
     assert (np.abs(z) < 4).all(), z
     assert (covered >= 0.93).all(), covered
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.robustness import SPREADS, best_of
 from stats.pooling import partially_pooled
 
 EFFECTS = [28.0, 8, -3, 7, -1, 1, 18, 12]
@@ -35,21 +36,6 @@ def test_what_is_known_well_stays_where_it_is() -> None:
     assert partially_pooled(y, 1e-8 * np.eye(3)).estimates == pytest.approx(y, abs=1e-4)
 
 
-def best_of(runs: int, spread: float, seed: int) -> tuple[float, float, float, float]:
-    """The mean error, in a cell's standard errors, of the raw best of 8 and of the same one pooled;
-    how often each one's interval covers. Cells correlate by .3."""
-    rng, covariance = np.random.default_rng(seed), 0.7 * np.eye(8) + 0.3
-    root, told = np.linalg.cholesky(covariance), []
-    for _ in range(runs):
-        truth = spread * rng.standard_normal(8)
-        y = truth + root @ rng.standard_normal(8)
-        pooled, best = partially_pooled(y, covariance), int(y.argmax())
-        raw = y[best] - truth[best]
-        held = pooled.low[best] <= truth[best] <= pooled.high[best]
-        told.append((raw, pooled.estimates[best] - truth[best], abs(raw) < 1.96, held))
-    return tuple(np.mean(told, axis=0))  # type: ignore[return-value]
-
-
 def test_the_best_of_eight_is_not_as_good_as_it_looks() -> None:
     raw, pooled, _, covered = best_of(80, 0.67, seed=1)
     assert raw > 0.5
@@ -58,11 +44,9 @@ def test_the_best_of_eight_is_not_as_good_as_it_looks() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spread", [0.0, 0.33, 0.67, 1.67, 3.33])
+@pytest.mark.parametrize("spread", SPREADS)
 def test_the_best_of_eight_pooled(spread: float) -> None:
-    """`-s` prints the table of docs/statistics.md."""
-    raw, pooled, raw_covered, covered = best_of(2000, spread, seed=2)
-    print(f"spread {spread}: raw {raw:+.2f} {raw_covered:.3f}, pooled {pooled:+.2f} {covered:.3f}")
+    raw, pooled, _, covered = best_of(2000, spread, seed=2)
     assert -0.1 < pooled < 0.5 * raw
     assert covered > 0.93
 

@@ -101,16 +101,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def report(game: Game[Any], player: DQN, games: int) -> None:
-    """Prints how often each of the player's networks wins, and all of them. games: of each."""
+    """Prints, in Markdown, how often each of the player's networks wins, and all of them. games: of
+    each."""
     assert isinstance(game, Encoded), game
     networks = player.networks(game)
     found = [last_test(game, network, seed, games) for seed, network in enumerate(networks)]
+    print("| network | games | won | 95% interval |\n|---|---|---|---|")
     for seed, ended in enumerate(found):
-        print(f"seed {seed}: {in_words(rate(ended))}")
-    print(f"all: {in_words(rate(np.concatenate(found)))}")
+        print(row(f"seed {seed}", rate(ended)))
+    print(row("all, over games", rate(np.concatenate(found))))
     if len(found) > 1:
         mean, low, high = over_seeds(np.array([rate(ended).win_rate for ended in found]))
-        print(f"mean over seeds: {mean:.2%} [{low:.2%}, {high:.2%}]")
+        print(f"| all, over seeds | | {mean:.2%} | {low:.2%} to {high:.2%} |")
 
 
 def over_seeds(rates: np.ndarray) -> tuple[float, float, float]:
@@ -121,10 +123,9 @@ def over_seeds(rates: np.ndarray) -> tuple[float, float, float]:
     return mean, mean - float(spread), mean + float(spread)
 
 
-def in_words(found: Rate) -> str:
+def row(name: str, found: Rate) -> str:
     return (
-        f"{100 * found.win_rate:.2f}% of {found.games} games won "
-        f"[{100 * found.low:.2f}, {100 * found.high:.2f}]"
+        f"| {name} | {found.games:,} | {found.win_rate:.2%} | {found.low:.2%} to {found.high:.2%} |"
     )
 
 
