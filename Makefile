@@ -40,7 +40,7 @@ figures: $(READY) ## write the figures in the docs anew: SLOW=1 for those of min
 	$(PY) docs/figures.py $(if $(SLOW),--slow) --only "$(ONLY)"
 
 ui: $(READY) ## open the MLflow UI on this project's runs (http://127.0.0.1:5000)
-	$(VENV)/bin/mlflow ui --host 127.0.0.1 --backend-store-uri sqlite:///$(CURDIR)/outputs/mlflow/mlflow.db
+	$(PY) -m pipeline.ui
 
 clean: ## remove the environment and all caches; outputs stay
 	rm -rf $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

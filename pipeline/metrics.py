@@ -240,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out.print(f"tables   {folder / 'metrics'}", soft_wrap=True)
     try:
         if add_metrics(folder, store):
-            out.print(f"MLflow   {tracking_uri(store)} (make ui)", soft_wrap=True)
+            out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
     except UserError as error:
         out.print(f"warning: {error}", soft_wrap=True)
     return 0

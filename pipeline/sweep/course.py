@@ -182,7 +182,7 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> No
         store = str(sweep.tracking["store"])
         try:
             track(folder, store, results, summary)
-            out.print(f"MLflow   {tracking_uri(store)} (make ui)", soft_wrap=True)
+            out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)
     out.print(f"records  {Folder(folder).records_folder}", soft_wrap=True)

@@ -1,0 +1,93 @@
+"""The command `gauntlet`: one door to all commands. `gauntlet run ...` is
+`python -m pipeline.run ...`, from any folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from common.errors import nearest
+from gauntlet import __version__
+from pipeline import ROOMS
+
+COMMANDS = {
+    "run": ("pipeline.run", "play a sweep, or what is missing of it"),
+    "plan": ("pipeline.plan.__main__", "what a sweep needs: memory, replicas, hours"),
+    "status": ("pipeline.status", "how a sweep is going, wherever it runs"),
+    "report": ("pipeline.report", "tables and report of all that a folder holds"),
+    "replay": ("pipeline.replay", "one match of a log, move by move"),
+    "compare": ("pipeline.compare", "the cells of two sweeps, paired on their deals"),
+    "metrics": ("pipeline.metrics", "how good each decision was, by playouts"),
+    "track": ("pipeline.track", "MLflow runs from the records of a sweep"),
+    "ui": ("pipeline.ui", "the MLflow UI on the runs of this folder"),
+    "reproduce": ("papers.reproduce", "a paper's numbers beside our own"),
+    "serve": ("models.server.serve", "a checkpoint behind OpenAI's protocol"),
+}
+COMPLETION = "completion"
+
+BASH = """\
+_gauntlet() {
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "@COMMANDS@" -- "${COMP_WORDS[1]}"))
+    elif [ "${COMP_WORDS[1]}" = run ]; then
+        local line="gauntlet ${COMP_LINE#*gauntlet*run}"
+        COMPREPLY=($(COMP_LINE="$line" COMP_POINT=${#line} gauntlet run -sc query=bash))
+    else
+        COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
+    fi
+}
+COMP_WORDBREAKS=${COMP_WORDBREAKS//=}
+complete -o nospace -o default -F _gauntlet gauntlet
+"""
+ZSH = f"autoload -U +X bashcompinit && bashcompinit\n{BASH}"
+SHELLS = {"bash": BASH, "zsh": ZSH}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command of the first word with the others. Returns its exit status; 2 for a word
+    that is none."""
+    name, *words = [*(sys.argv[1:] if arguments is None else arguments), ""][:-1] or ["--help"]
+    if name in ("-h", "--help"):
+        print(usage())
+        return 0
+    if name == "--version":
+        print(f"gauntlet {__version__}")
+        return 0
+    if name == COMPLETION:
+        return completion(words)
+    if name not in COMMANDS:
+        print(f"gauntlet: there is no command {name!r}{nearest(name, COMMANDS)}", file=sys.stderr)
+        return 2
+    for room in ROOMS:
+        import_module(room)  # before the folder's own files, which `packages=` may name, are seen
+    sys.path.append(os.getcwd())
+    sys.argv = [f"gauntlet {name}", *words]
+    status = import_module(COMMANDS[name][0]).main()
+    return int(status)
+
+
+def usage() -> str:
+    told = "\n".join(f"  {name:<11}{what}" for name, (_, what) in COMMANDS.items())
+    return (
+        "usage: gauntlet COMMAND ...\n\n"
+        "Experiments with language models that play games.\n\n"
+        f"{told}\n  {COMPLETION:<11}a script that completes commands and settings in a shell:\n"
+        f'{"":13}eval "$(gauntlet completion bash)", or zsh\n\n'
+        "gauntlet COMMAND --help tells more; --version tells the version."
+    )
+
+
+def completion(words: Sequence[str]) -> int:
+    """Prints the script of a shell."""
+    if len(words) != 1 or words[0] not in SHELLS:
+        print(f"gauntlet: completion of which shell: {' or '.join(SHELLS)}?", file=sys.stderr)
+        return 2
+    print(SHELLS[words[0]].replace("@COMMANDS@", " ".join([*COMMANDS, COMPLETION])), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The MLflow UI: `python -m pipeline.ui`, on the runs of outputs/mlflow or of another store."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.tracking.track import tracking_uri
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serves until it is interrupted. Returns the exit status: 2 where there are no runs."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.ui", description="The MLflow UI, on this machine alone."
+    )
+    parser.add_argument("store", nargs="?", default="outputs/mlflow", help="default: %(default)s")
+    parser.add_argument("--port", type=int, default=5000, help="default: %(default)s")
+    given = parser.parse_args(arguments)
+    if not (Path(given.store) / "mlflow.db").exists():
+        print(f"gauntlet: {given.store} has no mlflow.db: no sweep was tracked", file=sys.stderr)
+        return 2
+    words = ("ui", "--host", "127.0.0.1", "--port", str(given.port))
+    command = [sys.executable, "-m", "mlflow", *words, "--backend-store-uri"]
+    try:
+        return subprocess.call([*command, tracking_uri(given.store)])
+    except KeyboardInterrupt:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
