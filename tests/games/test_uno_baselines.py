@@ -19,9 +19,8 @@ from games.uno.policies import RANDOM
 from games.uno.words import MOVE_NAMES
 from tests.games.test_uno_rules import position
 
-GAMES = 1_000_000
-FEWER = 250_000
-"""Enough against a figure of 100,000 games or fewer, whose own half-width is the larger one."""
+GAMES = [250_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
+"""The fewer ones are enough against a figure of 100,000 games, whose own half-width is larger."""
 
 MEASURED = [
     # RLCard's own engine, random over distinct actions, 800,000 games
@@ -49,12 +48,12 @@ def half_width(share: float, n: int) -> float:
     return 1.96 * sqrt(share * (1 - share) / n)
 
 
+@pytest.mark.parametrize("games", GAMES)
 @pytest.mark.parametrize(("players", "quirks", "percent", "width"), MEASURED)
 def test_seats_win_as_often_as_measured(
-    players: str, quirks: bool, percent: Sequence[float], width: float
+    players: str, quirks: bool, percent: Sequence[float], width: float, games: int
 ) -> None:
     policies = players.split()
-    games = GAMES if width < 0.2 else FEWER
     wins = Uno(len(policies), quirks).simulate(policies, games, seed=5)
     assert wins.sum() == games
     assert wins[-1] == 0

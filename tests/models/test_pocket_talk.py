@@ -50,7 +50,7 @@ def test_fewer_than_one_reply_in_a_hundred_names_no_option(model: Local, method:
     tables = [data.arena_lessons(seats, rng) for seats in (2, 5)]
     tables += [uno_lessons(rng), data.tic_tac_toe_lessons(rng)]
     read: Counter[str] = Counter()
-    for lesson in (lesson for table in tables for lesson in islice(table, 40)):
+    for lesson in (lesson for table in tables for lesson in islice(table, 30)):
         options = lesson.turn.observation.options
 
         def answer(request: Request, options: tuple[str, ...] = options) -> Reply:
@@ -62,7 +62,7 @@ def test_fewer_than_one_reply_in_a_hundred_names_no_option(model: Local, method:
 
         drive(LLM(method), lesson.turn, answer)
     assert read["read"] > 0.99 * read.total()
-    assert read.total() >= 160
+    assert read.total() >= 120
 
 
 def test_its_answers_are_worth_more_than_random_ones(
