@@ -132,7 +132,7 @@ class Plan:
         for deal in range(self.deals):
             for cell in self.cells:
                 for rotation in cell.rotations:
-                    match = digest([cell.key, *seeded(self.seed, deal), rotation])
+                    match = match_id(cell.key, self.seed, deal, rotation)
                     yield Task(cell.key, deal, rotation, match)
 
     @property
@@ -151,6 +151,11 @@ def seeded(seed: Seed, deal: int) -> tuple[int, int]:
     """The seed that a deal of a sweep is dealt by, and its number among that seed's deals."""
     seeds = seed if isinstance(seed, tuple) else (seed,)
     return seeds[deal % len(seeds)], deal // len(seeds)
+
+
+def match_id(cell: str, seed: Seed, deal: int, rotation: int) -> str:
+    """What the match of this number is called, of a deal of the cell with this key."""
+    return digest([cell, *seeded(seed, deal), rotation])
 
 
 def digest(data: Any) -> str:
