@@ -63,15 +63,13 @@ class Log:
             disk.make(records)
             disk.make(self._place.cells_folder)
             self._lock = _locked(folder, disk)
-            claim = _claim(self._place, seed, disk)
-            self._files = {
-                path.stem: _File(path, disk)
-                for path in self._own({about.stem for about in abouts}, seed)
-            }
-            for stem, file in self._files.items():
-                self._read(file, Reader(kinds, key_of(stem), seed, claim.get("checksums", False)))
-            for named in (folder, records):  # a killed run may not have come to that
-                disk.sync_folder(named)
+            try:
+                self._open(seed, kinds, {about.stem for about in abouts})
+                for named in (folder, records):  # a killed run may not have come to that
+                    disk.sync_folder(named)
+            except BaseException:
+                disk.close(self._lock)
+                raise
         self._synced = clock()
 
     def describe_cell(self, cell: Cell, about: Mapping[str, Any]) -> None:
@@ -135,11 +133,19 @@ class Log:
                 "the last sync is safe, run the same command again to go on"
             ) from error
 
-    def _own(self, planned: Collection[str], seed: Seed) -> Iterator[Path]:
-        """The log's records files, once the small logs are mended; notes all others.
+    def _open(self, seed: Seed, kinds: Lines, planned: Collection[str]) -> None:
+        """Reads all that is the log's. planned: what the files of the cells to be played are
+        called."""
+        sealed = _claim(self._place, seed, self._disk).get("checksums", False)
+        self._files = {path.stem: _File(path, self._disk) for path in self._own(planned, seed)}
+        for stem, file in self._files.items():
+            reader = Reader(kinds, key_of(stem), seed, sealed)
+            for record in file.read(reader, self.notes):
+                if isinstance(record, MatchRecord):
+                    self.outcomes_of(record.cell).add(outcome(record, self._measures))
 
-        planned: what the files of the cells to be played are called.
-        """
+    def _own(self, planned: Collection[str], seed: Seed) -> Iterator[Path]:
+        """The log's records files, once the small logs are mended; notes all others."""
         place, disk, foreign = self._place, self._disk, list[str]()
         for path in disk.logs(self.folder):
             if path.stem in LOGS:
@@ -155,11 +161,6 @@ class Log:
         if foreign:
             names = ", ".join(foreign)
             self.notes.append(f"{self.folder}: no part of the log, and left as it is: {names}")
-
-    def _read(self, file: _File, reader: Reader) -> None:
-        for record in file.read(reader, self.notes):
-            if isinstance(record, MatchRecord):
-                self.outcomes_of(record.cell).add(outcome(record, self._measures))
 
 
 class _File:
@@ -229,7 +230,7 @@ def _claim(place: Folder, seed: Seed, disk: Disk) -> Mapping[str, Any]:
                 f"seed, write into it: {json.dumps(mine)}"
             )
         mine["checksums"] = True
-        write_atomically(path, json.dumps(mine), disk)
+        write_atomically(path, written(mine), disk)
         return mine
     try:
         theirs = parsed(disk.read(path), Claim)

@@ -15,6 +15,7 @@ from common.errors import UserError
 from pipeline.log import records
 from pipeline.log.folder import Folder
 from pipeline.log.records import Log
+from pipeline.log.small import parsed
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches, untimed
 
@@ -76,7 +77,7 @@ def test_an_output_dir_belongs_to_one_schema(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep()
-    claim = json.loads((folder / "sweep.json").read_text())
+    claim = parsed((folder / "sweep.json").read_bytes())
     (folder / "sweep.json").write_text(json.dumps({**claim, "schema": 1}))
     assert sweep() == 2
     said = capsys.readouterr().err
