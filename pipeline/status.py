@@ -47,7 +47,7 @@ class Tail:
 
     folder: Folder
     seen: set[str] = field(default_factory=set)
-    _read: dict[Path, int] = field(default_factory=dict)
+    _read: dict[Path, tuple[int, int]] = field(default_factory=dict)
     _readers: dict[Path, Reader] = field(default_factory=dict)
 
     @property
@@ -58,8 +58,9 @@ class Tail:
     def new(self, measures: Measures) -> Iterator[Outcome]:
         """The matches that came into the log since the last look; a line in the making waits."""
         for path in self.folder.record_files():
-            start = self._read.get(path, 0)
-            if path.stat().st_size < start:
+            now = path.stat()
+            inode, start = self._read.get(path, (now.st_ino, 0))
+            if now.st_ino != inode or now.st_size < start:
                 start = 0  # mended by a run that started since
             if not start:
                 self._readers[path] = self.folder.reader(path.stem)
@@ -73,7 +74,7 @@ class Tail:
                         if isinstance(record, MatchRecord) and record.match not in self.seen:
                             self.seen.add(record.match)
                             yield outcome(record, measures)
-            self._read[path] = start
+            self._read[path] = (now.st_ino, start)
 
 
 @dataclass(frozen=True)

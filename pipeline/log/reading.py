@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr
 from common.sealed import unsealed
 from pipeline.config.read import Seed
 from pipeline.log.lines import Lines
-from pipeline.log.schema import ROTATIONS, MatchRecord, Record, check_closely
+from pipeline.log.schema import MatchRecord, Record, check_closely
 from pipeline.plan.cells import digest, match_id
 
 
@@ -33,7 +33,7 @@ class Reader:
     sealed: bool
     unverified: int = 0
     left_out: int = 0
-    _places: set[int] = field(default_factory=set)
+    _places: dict[int, bytearray] = field(default_factory=dict)
 
     def record(self, line: bytes) -> Record:
         """The line's record. Raises ValueError, in words, for a line that is none of this file."""
@@ -46,13 +46,17 @@ class Reader:
         self._check(record)
         if not verified:
             check_closely(record)
-        if isinstance(record, MatchRecord):
-            place = record.deal * ROTATIONS + record.rotation
-            if place in self._places:
-                raise ValueError("its match is there twice")
-            self._places.add(place)
+        if isinstance(record, MatchRecord) and not self._first(record.deal, record.rotation):
+            raise ValueError("its match is there twice")
         self.unverified += not verified
         return record
+
+    def _first(self, deal: int, rotation: int) -> bool:
+        """Whether the place had no match yet; a byte a place, as there may be millions."""
+        places = self._places.setdefault(rotation, bytearray())
+        places.extend(bytes(max(0, deal + 1 - len(places))))
+        first, places[deal] = not places[deal], 1
+        return first
 
     def _check(self, record: Record) -> None:
         if record.cell != self.cell:
