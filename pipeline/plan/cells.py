@@ -19,6 +19,7 @@ from games.capabilities import seatings_of
 from models.base import ModelSource
 from pipeline.config.read import TWO_SIDED, Declared, Seed
 
+CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 SCHEMA = 2
 """Version of the record format and of what a match id covers."""
 
@@ -160,5 +161,4 @@ def match_id(cell: str, seed: Seed, deal: int, rotation: int) -> str:
 
 def digest(data: Any) -> str:
     """16 hex digits of the SHA-256 of `data` as canonical JSON."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(CANONICAL.encode(data).encode()).hexdigest()[:16]

@@ -4,6 +4,7 @@ not touch, and nobody ends with a traceback."""
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import sys
@@ -23,7 +24,9 @@ from common.errors import UserError
 from models.replay import Replay
 from pipeline import report, status
 from pipeline.config.compose import compose
+from pipeline.log import folder, mending, reading, records, small
 from pipeline.log.folder import Folder
+from pipeline.log.reading import Reader
 from pipeline.log.schema import MatchRecord, Preparation
 from pipeline.sweep import course
 from pipeline.tables.views import results_of
@@ -165,6 +168,12 @@ def read(folder: Path, whole: bool) -> str:
     return out.getvalue() + wrong.getvalue()
 
 
+def unread(file: Path) -> dict[str, Any]:
+    """What a description tells, of whatever types."""
+    found: dict[str, Any] = json.loads(file.read_bytes())
+    return found
+
+
 def one_line(do: Callable[[], object]) -> str:
     """What it is refused with, in one line; "" where it is not."""
     try:
@@ -208,3 +217,58 @@ def test_every_kind_of_damage_to_every_file(sound: Sound, kind: str) -> None:
     count = len(sound.files)
     for number in range(count):
         check(sound, [Damage(kind, (number + 0.5) / count, 0.45, 0.6, b"\x07%", "seven")])
+
+
+def unchecked(line: bytes) -> tuple[bytes, bool]:
+    """As `unsealed`, for whom every checksum is right."""
+    return line.partition(b',"crc32"')[0].rstrip(b"}\n") + b"}", True
+
+
+def reader(**weak: Any) -> Callable[..., Reader]:
+    return lambda *given: replace(Reader(*given), **weak)
+
+
+BUGS: dict[str, tuple[str, Any, str, Any]] = {
+    "wrong checksums pass": ("edited", reading, "unsealed", unchecked),
+    "missing checksums pass": ("edited_unsealed", records, "Reader", reader(sealed=False)),
+    "ids are not reckoned again": (BORROWED, records, "Reader", reader(seed=None)),
+    "doubles pass": ("doubled", Reader, "_first", lambda *_: True),
+    "foreign files are mended": (
+        *(FOREIGN, records.Log, "_own"),
+        lambda log, *_: log._disk.logs(log._place.records_folder),
+    ),
+    "damaged lines are dropped": ("flipped", mending, "append", lambda *_: None),
+    "texts further on are not found": (
+        *("lost", folder, "records"),
+        lambda reader, lines, again: reading.records(reader, lines, ()),
+    ),
+    "small logs have no types": ("edited_unsealed", small, "LOGS", {}),
+    "the status has no types": ("edited_unsealed", folder, "Told", dict),
+    "descriptions have no types": ("edited_unsealed", folder, "_description", unread),
+}
+"""What the log could do worse: the damage that shows it, and what is exchanged for what."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(sound: Sound, bug: str) -> None:
+    kind, *planted = BUGS[bug]
+    count = len(sound.files)
+    tries = [
+        Damage(kind, (number + 0.5) / count, place, other, b"\x07%", "seven")
+        for place in (0.02, 0.3, 0.5, 0.8)
+        for other in (0.05, 0.6)
+        for number in range(count)
+    ]
+
+    def breaks(one: Damage) -> bool:
+        try:
+            check(sound, [one])
+        except Exception:
+            return True
+        return False
+
+    with patch.object(*planted):
+        found = next(filter(breaks, tries), None)
+    assert found is not None
+    check(sound, [found])
