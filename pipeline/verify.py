@@ -170,10 +170,10 @@ def report(found: Findings) -> Iterator[str]:
     yield from found.told
     if found.unverified:
         yield f"{found.unverified:,} line(s) have no checksum: an older version wrote them"
-    wrong = sum(map(len, found.wrong.values()))
-    state = "all is well" if not wrong else f"{wrong:,} thing(s) are wrong"
+    count = sum(map(len, found.wrong.values()))
+    state = f"{count:,} thing(s) are wrong" if count else "all is well"
     yield f"{found.folder.path}: {found.lines:,} line(s) read, {state}"
-    if wrong:
+    if count:
         yield "the same sweep again moves damaged lines aside and plays their matches anew"
 
 

@@ -82,8 +82,8 @@ class Ran(TypedDict):
 
     started: str
     host: str
-    matches: Number
-    commit: str | None
+    matches: NotRequired[Number]
+    commit: NotRequired[str | None]
     versions: dict[str, str]
 
 
