@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import ModelError
+from common.sealed import unsealed
 from models.base import Reply, Request, Score
-from models.exchanges import asked_in
+from models.exchanges import Asked, Exchange, asked_in
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,32 @@ def key(request: Request) -> bytes:
 
 def exchanges(file: Path) -> Iterator[tuple[Request, Reply]]:
     """Every request and its reply in a file of records. A torn last line is left out. Raises
-    ModelError for a line that is no record."""
+    ModelError for a line that is damaged, and for one whose prompts have lost a text."""
     statics: dict[str, str] = {}
+    late: list[tuple[int, Exchange]] = []
+    for number, record in _records(file):
+        statics.update(record.statics)
+        for asker in (*record.preparation, *record.decisions):
+            for asked in asker.asked:
+                if statics.keys() >= {*asked.named}:
+                    yield asked.restored(statics)
+                else:
+                    late.append((number, asked))
+    for number, asked in late:  # a match that was played again brings its texts further on
+        if not statics.keys() >= {*asked.named}:
+            raise ModelError(
+                f"line {number} of {file} has lost a text of its prompts: the sweep that wrote it, "
+                "run again, brings it back"
+            )
+        yield asked.restored(statics)
+
+
+def _records(file: Path) -> Iterator[tuple[int, Asked]]:
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.endswith(b"\n"):
                 return
             try:
-                record = asked_in(line)
+                yield number, asked_in(unsealed(line)[0])
             except (ValueError, RecursionError) as error:
                 raise ModelError(f"line {number} of {file} is no record: {error}") from error
-            statics.update(record.statics)
-            for asker in (*record.preparation, *record.decisions):
-                yield from (asked.restored(statics) for asked in asker.asked)

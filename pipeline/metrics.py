@@ -31,6 +31,7 @@ from typing import Any, get_args
 import pandas as pd
 from matplotlib.figure import Figure
 from msgspec import structs
+from msgspec.json import encode
 from rich.console import Console
 
 from common.disk import write_atomically
@@ -52,7 +53,6 @@ from pipeline.judging.metric_rows import (
 )
 from pipeline.launch.fan_out import Map, executor, read_launch
 from pipeline.log.folder import Folder
-from pipeline.log.lines import line
 from pipeline.log.progress import Bar
 from pipeline.log.recorded import player_name, recorded_game
 from pipeline.log.results import CellResults
@@ -131,7 +131,7 @@ def write(out: Path, cells: Sequence[JudgedCell], asked: Options) -> pd.DataFram
     table = pd.DataFrame(rows, columns=list(METRIC_COLUMNS))
     plies = [row for cell in cells for row in trace_rows(cell)]
     stands = pd.DataFrame(plies, columns=list(TRACE_COLUMNS))
-    lines = (line(one) for cell in cells for one in decision_lines(cell, asked.reading))
+    lines = (encode(one) + b"\n" for cell in cells for one in decision_lines(cell, asked.reading))
     out.mkdir(exist_ok=True)
     write_atomically(out / "decisions.jsonl", b"".join(lines))
     write_atomically(out / "traces.csv", stands.to_csv(index=False))

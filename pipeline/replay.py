@@ -92,7 +92,8 @@ def replay(match: str, folders: Sequence[Path]) -> ReplayedMatch:
     some = [one.match for folder in folders for one in islice(Folder(folder).matches(), 2)]
     raise UserError(
         f"no match {match} in {', '.join(map(str, folders)) or 'outputs/'}; "
-        f"there is, for instance, {' or '.join(some[:2]) or 'none at all'}"
+        f"there is, for instance, {' or '.join(some[:2]) or 'none at all'}; damaged lines are left "
+        "out, `python -m pipeline.verify DIR` names them"
     )
 
 

@@ -23,9 +23,10 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
-from pipeline.log.folder import Folder
+from pipeline.log.folder import Folder, damaged
 from pipeline.log.live import Running
 from pipeline.log.outcomes import Measures, Outcome, outcome
+from pipeline.log.reading import Reader, whole
 from pipeline.log.results import About, measures
 from pipeline.log.schema import MatchRecord
 from pipeline.tables.numbers import number, percent, short
@@ -46,28 +47,34 @@ class Tail:
 
     folder: Folder
     seen: set[str] = field(default_factory=set)
-    _read: dict[Path, int] = field(default_factory=dict)
+    _read: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    _readers: dict[Path, Reader] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> int:
+        """How many damaged lines were met."""
+        return sum(reader.left_out for reader in self._readers.values())
 
     def new(self, measures: Measures) -> Iterator[Outcome]:
         """The matches that came into the log since the last look; a line in the making waits."""
         for path in self.folder.record_files():
-            start = self._read.get(path, 0)
-            if path.stat().st_size < start:
+            now = path.stat()
+            inode, start = self._read.get(path, (now.st_ino, 0))
+            if now.st_ino != inode or now.st_size < start:
                 start = 0  # mended by a run that started since
+            if not start:
+                self._readers[path] = self.folder.reader(path.stem)
             with path.open("rb") as file:
                 file.seek(start)
                 for line in file:
                     if not line.endswith(b"\n"):
                         break
                     start += len(line)
-                    yield from self._unseen(line, measures)
-            self._read[path] = start
-
-    def _unseen(self, line: bytes, measures: Measures) -> Iterator[Outcome]:
-        record = self.folder.kinds.record(line)
-        if isinstance(record, MatchRecord) and record.match not in self.seen:
-            self.seen.add(record.match)
-            yield outcome(record, measures)
+                    for record in whole(self._readers[path], [line]):
+                        if isinstance(record, MatchRecord) and record.match not in self.seen:
+                            self.seen.add(record.match)
+                            yield outcome(record, measures)
+            self._read[path] = (now.st_ino, start)
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,7 @@ class Status:
     now: float = 0.0
     run: Mapping[str, Any] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
+    left_out: int = 0
     _tail: Tail = field(init=False)
     _running: dict[str, Running] = field(default_factory=dict)
 
@@ -109,6 +117,7 @@ class Status:
         for ended in self._tail.new(measures(abouts)):
             if ended.cell in self._running:
                 self._running[ended.cell].add(ended)
+        self.left_out = self._tail.left_out
         self.now, self.run = time.time(), self.folder.status or {}
         aside = {entry["match"]: entry["cell"] for entry in self.folder.set_aside}
         failed = [cell for match, cell in aside.items() if match not in self._tail.seen]
@@ -164,6 +173,8 @@ def view(status: Status) -> RenderableType:
     """The status for a terminal 100 columns wide."""
     parts: list[RenderableType] = [Text(headline(status), style="bold"), *_bar(status)]
     parts += [Text(pace(status)), Text(""), _cells(status)]
+    if status.left_out:
+        parts.append(Text(damaged(status.left_out, status.folder.path), style="yellow"))
     for told in _notable(status):
         parts.append(Text(told, style="yellow", overflow="ellipsis", no_wrap=True))
     return Group(*parts)
@@ -250,7 +261,7 @@ def _notable(status: Status) -> list[str]:
         f"{entry['time'][11:19]} {entry['event']}: "
         + ", ".join(str(v) for k, v in entry.items() if k not in ("time", "level", "event"))
         for entry in status.folder.events
-        if entry.get("level") != "info" and entry["time"] >= since
+        if entry["level"] != "info" and entry["time"] >= since
     ]
     return told[-NOTABLE:]
 

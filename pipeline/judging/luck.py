@@ -17,7 +17,7 @@ the log: without the file they are found again.
 
 from __future__ import annotations
 
-import json
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import convert
 
 from common.disk import write_atomically
 from games.capabilities import WIN, Adjustable
@@ -33,9 +34,12 @@ from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.results import About, Adjusted, CellResults
 from pipeline.log.schema import MatchRecord
+from pipeline.log.small import parsed, written
 from pipeline.plan.baseline import measure, scripted, with_reference
 from pipeline.plan.cells import Cell
 from pipeline.plan.chance import DEAL, LUCK, stream
+
+WARNINGS = logging.getLogger("gauntlet")
 
 PLAYOUTS = 150
 """Playouts an option: some ten milliseconds a game of UNO. Twice as many would make one match worth
@@ -173,15 +177,18 @@ def advantage(cell: Cell, played: Played, seed: Seed) -> float:
 
 def keep(folder: Path, about: About, luck: Luck) -> None:
     (folder / "luck").mkdir(exist_ok=True)
-    write_atomically(folder / "luck" / f"{about.stem}.json", json.dumps(asdict(luck)))
+    write_atomically(folder / "luck" / f"{about.stem}.json", written(asdict(luck)))
 
 
 def read(folder: Path, about: About) -> Luck | None:
-    """What is kept of a cell; None where nothing is."""
+    """What is kept of a cell; None where nothing is, or it is damaged."""
     path = folder / "luck" / f"{about.stem}.json"
     try:
-        kept = Luck(**json.loads(path.read_text()))
+        kept = convert(parsed(path.read_bytes()), Luck)
     except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        WARNINGS.warning("%s is damaged; the same sweep again finds it anew", path)
         return None
     base = about.baseline
     if math.isnan(kept.rate) and base and base.policy == kept.reference:

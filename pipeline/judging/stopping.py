@@ -11,7 +11,6 @@ verdicts are kept in <output_dir>/stop.json.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +26,7 @@ from pipeline.judging import luck
 from pipeline.log.folder import Folder
 from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults, collect
+from pipeline.log.small import written
 from pipeline.plan.cells import Cell, Plan
 from stats.sequential import Stop, precision, sprt
 
@@ -148,7 +148,7 @@ def settle(
     }
     kept = {key: stop and asdict(stop) for key, stop in stops.items()}
     about = {"rule": sweep.stop, **asdict(sweep.expect)}
-    write_atomically(path, json.dumps({**about, "cells": kept}))
+    write_atomically(path, written({**about, "cells": kept}))
     return cut(folder, results)
 
 

@@ -16,8 +16,8 @@ All else is a view of these. Only `records.Log` writes records, cells and sweep.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,8 +27,12 @@ from common.errors import UserError
 from pipeline.config.read import Seed
 from pipeline.log.lines import LINES, Lines
 from pipeline.log.outcomes import Measures, Outcomes, outcome
+from pipeline.log.reading import Reader, records
 from pipeline.log.results import About
 from pipeline.log.schema import MatchRecord, Record
+from pipeline.log.small import LOGS, Claim, Described, Event, Stops, Told, line_reader, parsed
+
+WARNINGS = logging.getLogger("gauntlet")
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,7 @@ class Folder:
     @property
     def seed(self) -> Seed:
         """The sweep's seed, or the several ones that take turns. Raises UserError."""
-        seed = self._claimed["seed"]
-        return tuple(map(int, seed)) if isinstance(seed, list) else int(seed)
+        return seed_of(self._claimed)
 
     @property
     def id(self) -> str:
@@ -89,21 +92,21 @@ class Folder:
     @cached_property
     def _claimed(self) -> dict[str, Any]:
         """What sweep.json says; it never changes. Raises UserError."""
-        found = _object(self.claim)
-        if found is None or not found.keys() >= {"seed", "id"}:
+        found = _object(self.claim, Claim)
+        if found is None:
             raise UserError(f"{self.claim} is missing or damaged: {self.path} holds no sweep")
         return found
 
     def abouts(self) -> list[About]:
         """Every cell that the folder holds, oldest first. Raises UserError where there is none."""
         found = [
-            (data.get("described", file.stat().st_mtime_ns), file.name, data)
+            (data.get("described", file.stat().st_mtime_ns), file.name, About.read(data))
             for file in self.cells_folder.glob("*.json")
             for data in [_description(file)]
         ]
         if not found:
             raise UserError(f"{self.path} holds no finished or begun sweep")
-        return [About.read(data) for _, _, data in sorted(found, key=lambda one: one[:2])]
+        return [data for _, _, data in sorted(found, key=lambda one: one[:2])]
 
     def cell(self, key: str) -> dict[str, Any]:
         """The description of the cell with this key. Raises UserError."""
@@ -112,29 +115,58 @@ class Folder:
         raise UserError(f"{self.cells_folder} has lost the description of cell {key}")
 
     def record_files(self, stem: str = "*") -> list[Path]:
-        return sorted(self.records_folder.glob(f"{stem}.jsonl"))
+        """The files of the cells that the folder describes; all others are somebody else's."""
+        files = sorted(self.records_folder.glob(f"{stem}.jsonl"))
+        return [file for file in files if self.cell_file(file.stem).exists()]
+
+    def foreign_files(self) -> list[Path]:
+        """Files of JSON lines that are no part of the log."""
+        own = {*self.record_files(), *map(self.lines_file, LOGS)}
+        files = [*self.path.glob("*.jsonl"), *self.records_folder.glob("*.jsonl")]
+        return sorted(file for file in files if file not in own)
+
+    def reader(self, stem: str) -> Reader:
+        """What reads the records of one cell's file."""
+        claimed = _object(self.claim, Claim)
+        seed = seed_of(claimed) if claimed else None
+        return Reader(self.kinds, key_of(stem), seed, bool(claimed and claimed.get("checksums")))
 
     def records(self, stem: str = "*") -> Iterator[Record]:
         """Every whole record, or those of one cell's file; each file's statics are put back into
-        its records."""
+        its records. What is damaged is left out."""
         for path in self.record_files(stem):
-            with path.open("rb") as lines:
-                yield from self.kinds.records(lines)
+            yield from self._records(path, self.reader(path.stem))
+
+    def _records(self, path: Path, reader: Reader) -> Iterator[Record]:
+        with path.open("rb") as lines, path.open("rb") as again:
+            yield from records(reader, lines, again)
 
     def matches(self, stem: str = "*") -> Iterator[MatchRecord]:
         """The finished matches among the records."""
         return (one for one in self.records(stem) if isinstance(one, MatchRecord))
 
     def outcomes(self, measures: Measures) -> dict[str, Outcomes]:
-        """What tables need of every match, by the cell's key. Raises UserError."""
+        """What tables need of every match, by the cell's key. Warns of what is left out. Raises
+        UserError."""
         found: dict[str, Outcomes] = {}
-        for record in self.matches():
-            found.setdefault(record.cell, Outcomes(record.cell)).add(outcome(record, measures))
+        left_out = 0
+        for path in self.record_files():
+            reader = self.reader(path.stem)
+            for record in self._records(path, reader):
+                if isinstance(record, MatchRecord):
+                    kept = found.setdefault(record.cell, Outcomes(record.cell))
+                    kept.add(outcome(record, measures))
+            left_out += reader.left_out
+        if left_out:
+            WARNINGS.warning(damaged(left_out, self.path))
         return found
 
     def lines(self, name: str) -> list[dict[str, Any]]:
-        """The lines of one of the small logs; none where there is no such log."""
-        return _objects(self.lines_file(name))
+        """The lines of one of the small logs, but for damaged ones; none where there is no such
+        log."""
+        claimed = _object(self.claim, Claim)
+        read = line_reader(name, seed_of(claimed) if claimed else None)
+        return _objects(self.lines_file(name), read)
 
     @property
     def set_aside(self) -> list[dict[str, Any]]:
@@ -146,7 +178,7 @@ class Folder:
         Raises UserError where the file is damaged."""
         if not self.stop_file.exists():
             return {}
-        found = _object(self.stop_file)
+        found = _object(self.stop_file, Stops)
         if found is None:
             raise UserError(f"{self.stop_file} is damaged; the same sweep again writes it anew")
         return found
@@ -154,37 +186,59 @@ class Folder:
     @property
     def status(self) -> dict[str, Any] | None:
         """What the latest run told; None where no run did, or the file is damaged."""
-        return _object(self.status_file)
+        return _object(self.status_file, Told)
 
     @property
     def events(self) -> list[dict[str, Any]]:
         """What run.log tells, oldest first."""
-        return _objects(self.events_file)
+        return _objects(self.events_file, lambda line: parsed(line, Event))
+
+
+def seed_of(claimed: Mapping[str, Any]) -> Seed:
+    """What sweep.json says of it."""
+    seed = claimed["seed"]
+    return tuple(seed) if isinstance(seed, list) else int(seed)
+
+
+def key_of(stem: str) -> str:
+    """The key of the cell whose files are called so."""
+    return stem.rpartition("-")[2]
+
+
+def damaged(lines: int, folder: Path) -> str:
+    """What a reader says of the lines that it left out."""
+    return (
+        f"{lines:,} damaged line(s) of {folder} left out: `python -m pipeline.verify` names them, "
+        "and the same sweep again plays them"
+    )
 
 
 def _description(file: Path) -> dict[str, Any]:
-    found = _object(file)
-    if found is None:
-        raise UserError(f"{file} is damaged: it should hold the description of a cell")
+    """What a cell is. Raises UserError."""
+    try:
+        data = parsed(file.read_bytes(), Described)
+        About.read(data)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{file} is damaged: it should hold the description of a cell; the same sweep again "
+            "writes it anew"
+        ) from error
+    return data
+
+
+def _objects(file: Path, read: Callable[[bytes], dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines of a file; a torn or damaged one is left out."""
+    found = []
+    for line in file.read_bytes().splitlines(keepends=True) if file.exists() else ():
+        try:
+            found.append(read(line))
+        except ValueError:
+            continue
     return found
 
 
-def _objects(file: Path) -> list[dict[str, Any]]:
-    """The lines of a file; a torn or damaged one is left out."""
-    lines = file.read_bytes().splitlines() if file.exists() else []
-    return [data for line in lines if (data := _parsed(line)) is not None]
-
-
-def _object(file: Path) -> dict[str, Any] | None:
+def _object(file: Path, kind: type) -> dict[str, Any] | None:
     try:
-        return _parsed(file.read_bytes())
-    except OSError:
+        return parsed(file.read_bytes(), kind)
+    except (OSError, ValueError):
         return None
-
-
-def _parsed(text: bytes) -> dict[str, Any] | None:
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None

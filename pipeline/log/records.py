@@ -11,21 +11,25 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from common.disk import DISK, Disk, append, mend, write_atomically
+from common.disk import DISK, Disk, append, write_atomically
 from common.errors import UserError
 from pipeline.config.read import Seed
 from pipeline.log.events import event
-from pipeline.log.folder import Folder
+from pipeline.log.folder import Folder, key_of
 from pipeline.log.lines import LINES, Lines, line
-from pipeline.log.outcomes import WINS, Measures, Outcome, Outcomes, outcome
+from pipeline.log.mending import mended
+from pipeline.log.outcomes import Outcome, Outcomes, outcome
+from pipeline.log.reading import Reader
+from pipeline.log.results import About, measures
 from pipeline.log.schema import MatchRecord, Record
+from pipeline.log.small import LOGS, Claim, line_reader, parsed, written
 from pipeline.plan.cells import SCHEMA, Cell, Task
 
 SYNC_SECONDS = 0.25
@@ -42,10 +46,14 @@ class Log:
         disk: Disk = DISK,
         clock: Callable[[], float] = time.monotonic,
         kinds: Lines = LINES,
-        measures: Measures = WINS,
+        abouts: Sequence[About] = (),
     ) -> None:
-        """Takes the lock, mends a torn end, reads what is there. Raises UserError."""
-        self.folder, self._measures = folder, measures
+        """Takes the lock, moves aside what is damaged, reads what is there. Files of no cell that
+        is described, or in `abouts`, are left as they are. Raises UserError.
+
+        abouts: the cells that are to be played.
+        """
+        self.folder, self._measures = folder, measures(abouts)
         self.notes: list[str] = []
         self.outcomes: dict[str, Outcomes] = {}
         self._place = Folder(folder, kinds)
@@ -55,16 +63,13 @@ class Log:
             disk.make(records)
             disk.make(self._place.cells_folder)
             self._lock = _locked(folder, disk)
-            _claim(self._place, seed, disk)
-            for path in disk.logs(folder):
-                for _ in mend(disk, path):
-                    pass
-            paths = disk.logs(records)
-            self._files = {path.stem: _File(path, disk, kinds) for path in paths}
-            for file in self._files.values():
-                self._read(file)
-            for named in (folder, records):  # a killed run may not have come to that
-                disk.sync_folder(named)
+            try:
+                self._open(seed, kinds, {about.stem for about in abouts})
+                for named in (folder, records):  # a killed run may not have come to that
+                    disk.sync_folder(named)
+            except BaseException:
+                disk.close(self._lock)
+                raise
         self._synced = clock()
 
     def describe_cell(self, cell: Cell, about: Mapping[str, Any]) -> None:
@@ -72,7 +77,7 @@ class Log:
         they are described. Raises UserError."""
         data = {**about, "players": [player.name for player in cell.players]}
         data["described"] = time.time_ns()
-        text = json.dumps({**data, "identity": cell.identity}, indent=1, default=str)
+        text = written({**data, "identity": cell.identity}, indent=1, default=str)
         with self._writing():
             write_atomically(self._place.cell_file(cell.stem), text, self._disk)
 
@@ -88,7 +93,7 @@ class Log:
         stem = cell.stem
         if stem not in self._files:
             path = self._place.records_file(stem)
-            self._files[stem] = _File(path, self._disk, self._place.kinds)
+            self._files[stem] = _File(path, self._disk)
         self._files[stem].add(record)
         ended = outcome(record, self._measures)
         self.outcomes_of(ended.cell).add(ended)
@@ -128,18 +133,42 @@ class Log:
                 "the last sync is safe, run the same command again to go on"
             ) from error
 
-    def _read(self, file: _File) -> None:
-        for record in file.read(self.notes):
-            if isinstance(record, MatchRecord):
-                self.outcomes_of(record.cell).add(outcome(record, self._measures))
+    def _open(self, seed: Seed, kinds: Lines, planned: Collection[str]) -> None:
+        """Reads all that is the log's. planned: what the files of the cells to be played are
+        called."""
+        sealed = _claim(self._place, seed, self._disk).get("checksums", False)
+        self._files = {path.stem: _File(path, self._disk) for path in self._own(planned, seed)}
+        for stem, file in self._files.items():
+            reader = Reader(kinds, key_of(stem), seed, sealed)
+            for record in file.read(reader, self.notes):
+                if isinstance(record, MatchRecord):
+                    self.outcomes_of(record.cell).add(outcome(record, self._measures))
+
+    def _own(self, planned: Collection[str], seed: Seed) -> Iterator[Path]:
+        """The log's records files, once the small logs are mended; notes all others."""
+        place, disk, foreign = self._place, self._disk, list[str]()
+        for path in disk.logs(self.folder):
+            if path.stem in LOGS:
+                for _ in mended(disk, path, line_reader(path.stem, seed), self.notes):
+                    pass
+            else:
+                foreign.append(path.name)
+        for path in disk.logs(place.records_folder):
+            if path.stem in planned or disk.exists(place.cell_file(path.stem)):
+                yield path
+            else:
+                foreign.append(f"{place.records_folder.name}/{path.name}")
+        if foreign:
+            names = ", ".join(foreign)
+            self.notes.append(f"{self.folder}: no part of the log, and left as it is: {names}")
 
 
 class _File:
     """One cell's records: the lines not yet written, and what is there and need not come again:
     the statics, and what the players asked in preparation."""
 
-    def __init__(self, path: Path, disk: Disk, kinds: Lines) -> None:
-        self.path, self._disk, self._kinds = path, disk, kinds
+    def __init__(self, path: Path, disk: Disk) -> None:
+        self.path, self._disk = path, disk
         self.statics: set[str] = set()
         self.prepared = False
         self._lines: list[bytes] = []
@@ -155,23 +184,18 @@ class _File:
             append(self._disk, self.path, b"".join(self._lines))
             self._lines.clear()
 
-    def read(self, notes: list[str]) -> Iterator[Record]:
-        """The records. Cuts off a torn last line; moves damaged lines aside, to be played again."""
-        damaged = []
-        for each in mend(self._disk, self.path):
-            record = self._kinds.record(each)
-            if record is None:
-                damaged.append(each)
-            else:
-                self._note(record)
-                yield record
-        if damaged:
-            append(self._disk, self.path.with_suffix(".damaged"), b"".join(damaged))
-            good = (each for each in self._disk.lines(self.path) if self._kinds.record(each))
-            write_atomically(self.path, b"".join(good), self._disk)
+    def read(self, reader: Reader, notes: list[str]) -> Iterator[Record]:
+        """The records; notes what is moved aside, to be played again, and texts that are lost."""
+        needed: set[str] = set()
+        then = "; those matches are played again"
+        for record in mended(self._disk, self.path, reader.record, notes, then):
+            self._note(record)
+            needed |= record.named
+            yield record
+        if needed - self.statics:
             notes.append(
-                f"{self.path}: {len(damaged)} damaged line(s) moved to "
-                f"{self.path.with_suffix('.damaged').name}; those matches are played again"
+                f"{self.path}: texts of its prompts are lost; they come again with the match that "
+                "had them, and until then tables leave out whoever shares them"
             )
 
     def _note(self, record: Record) -> None:
@@ -195,26 +219,34 @@ def _locked(folder: Path, disk: Disk) -> int:
     return descriptor
 
 
-def _claim(place: Folder, seed: Seed, disk: Disk) -> None:
+def _claim(place: Folder, seed: Seed, disk: Disk) -> Mapping[str, Any]:
+    """What sweep.json says; it is written where there is no log yet. Raises UserError."""
     claimed = list(seed) if isinstance(seed, tuple) else seed  # as JSON reads it back
-    path, mine = place.claim, {"seed": claimed, "schema": SCHEMA}
+    path, mine = place.claim, {"seed": claimed, "schema": SCHEMA, "id": uuid.uuid4().hex}
     if not disk.exists(path):
-        write_atomically(path, json.dumps({**mine, "id": uuid.uuid4().hex}), disk)
-        return
+        if any(disk.exists(place.cell_file(file.stem)) for file in disk.logs(place.records_folder)):
+            raise UserError(
+                f"{path} is missing, and {place.records_folder} holds matches; if they are of this "
+                f"seed, write into it: {json.dumps(mine)}"
+            )
+        mine["checksums"] = True
+        write_atomically(path, written(mine), disk)
+        return mine
     try:
-        theirs = dict(json.loads(disk.read(path)))
-    except (TypeError, ValueError) as error:
+        theirs = parsed(disk.read(path), Claim)
+    except ValueError as error:
         raise UserError(f"{path} is damaged: {error}; it should read {json.dumps(mine)}") from error
-    if theirs.get("schema") != SCHEMA:
+    if theirs["schema"] != SCHEMA:
         raise UserError(
-            f"{place.path} holds matches of schema {theirs.get('schema')}, not {SCHEMA}: they can "
+            f"{place.path} holds matches of schema {theirs['schema']}, not {SCHEMA}: they can "
             "be read, but none can be added; choose another output_dir"
         )
-    if theirs.get("seed") != claimed:
+    if theirs["seed"] != claimed:
         raise UserError(
-            f"{place.path} holds matches of seed {_listed(theirs.get('seed'))}, not "
-            f"{_listed(claimed)}; choose another output_dir or seed={_listed(theirs.get('seed'))}"
+            f"{place.path} holds matches of seed {_listed(theirs['seed'])}, not "
+            f"{_listed(claimed)}; choose another output_dir or seed={_listed(theirs['seed'])}"
         )
+    return theirs
 
 
 def _listed(seed: Any) -> str:

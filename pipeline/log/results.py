@@ -13,10 +13,12 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
+from msgspec import convert
 
 from games.capabilities import WIN, Measure, measures_of
 from pipeline.config.read import TWO_SIDED, Declared
 from pipeline.log.outcomes import Measures, Outcomes
+from pipeline.log.schema import ROTATIONS, SEATS
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Cell, stem
 from pipeline.plan.chance import deal_key
@@ -103,16 +105,17 @@ class About:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> About:
         """From what `data` gave, or an older version: it called the deal's key `cards`, and knew
-        wins of one player alone."""
+        wins of one player alone. Raises ValueError where it is neither."""
         known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
-        baseline, measure = data["baseline"], data.get("measure", asdict(WIN))
-        bounded = {name: value for name, value in measure.items() if value is not None}
-        known["baseline"] = Baseline(**baseline) if baseline else None
-        known["measure"] = Measure(**bounded)
+        if isinstance(measure := known.get("measure", asdict(WIN)), dict):
+            known["measure"] = {side: x for side, x in measure.items() if x is not None}
         known.setdefault("deal_key", data.get("cards"))
-        known["seats"] = tuple(map(tuple, data.get("seats", ())))
-        known["test"] = Declared(**data.get("test", {}))
-        return cls(**known)
+        about = convert(known, cls)
+        if min(about.rotations, about.step, about.measured) < 1:
+            raise ValueError("a cell without matches")
+        if max(about.rotations, about.step) >= ROTATIONS or about.measured >= SEATS:
+            raise ValueError("more matches or seats than a deal has")
+        return about
 
 
 def _words(module: str | int, name: str | int, seats: str | int, *own: str | int) -> str:

@@ -13,16 +13,21 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from agents.base import Status
-from models.exchanges import Exchange
+from games.capabilities import WIN
+from models.exchanges import Exchange, ScoreExchange
 
 MOST = 2**32
 """Counts are smaller: tables hold them in 32 bits."""
+ROTATIONS = 10**4
+"""A deal's matches have smaller numbers."""
+SEATS = 256
+"""Tables hold how many seats won in 8 bits."""
 
 Count = Annotated[int, Meta(ge=0, lt=MOST)]
 Deal = Annotated[int, Meta(ge=0, lt=10**8)]
 Seat = Annotated[int, Meta(ge=0, lt=1000)]
 Seats = Annotated[tuple[Seat, ...], Meta(min_length=1)]
-Rotation = Annotated[int, Meta(ge=0, lt=10**4)]
+Rotation = Annotated[int, Meta(ge=0, lt=ROTATIONS)]
 MatchId = Annotated[str, Meta(pattern="^[!-~]{1,16}$")]
 
 
@@ -35,6 +40,11 @@ class Record(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=
     deal: Deal
     rotation: Rotation
     statics: dict[str, str]
+
+    @property
+    def named(self) -> set[str]:
+        """The hashes of all texts that its prompts share with others."""
+        return set()
 
 
 class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -105,3 +115,36 @@ class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
                 raise ValueError("answers are a list")
         if tokens >= MOST:
             raise ValueError("more tokens than can be counted")
+
+    @property
+    def named(self) -> set[str]:
+        asked = [one for decision in self.decisions for one in decision.asked]
+        asked += [one for prepared in self.preparation for one in prepared.asked]
+        return {name for one in asked for name in one.named}
+
+
+def check_closely(record: Record) -> None:
+    """What no writer gets wrong, and an edit of a line without a checksum may. Raises ValueError
+    where the record does not hold together."""
+    if not isinstance(record, MatchRecord):
+        return
+    if WIN.name not in record.measures:
+        raise ValueError("it does not say who won")
+    if len(record.returns) >= SEATS or len({*record.measured}) < len(record.measured):
+        raise ValueError("more seats than can be counted")
+    for decision in record.decisions:
+        if len(decision.scores) not in (0, len(decision.options)):
+            raise ValueError("scores that are not one an option")
+        for asked in decision.asked:
+            if isinstance(asked, ScoreExchange):
+                _check_scores(asked)
+
+
+def _check_scores(asked: ScoreExchange) -> None:
+    prompts, words = len(asked.branches), len(asked.choices)
+    if (len(asked.logprobs), len(asked.tokens)) != (prompts, prompts):
+        raise ValueError("log-probabilities or lengths that are not one a prompt")
+    if any(len(row) != words for row in asked.logprobs):
+        raise ValueError("log-probabilities that are not one a choice")
+    if not 0 <= asked.unreported < MOST:
+        raise ValueError("more unreported choices than can be counted")

@@ -19,6 +19,7 @@ from games.capabilities import seatings_of
 from models.base import ModelSource
 from pipeline.config.read import TWO_SIDED, Declared, Seed
 
+CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 SCHEMA = 2
 """Version of the record format and of what a match id covers."""
 
@@ -132,7 +133,7 @@ class Plan:
         for deal in range(self.deals):
             for cell in self.cells:
                 for rotation in cell.rotations:
-                    match = digest([cell.key, *seeded(self.seed, deal), rotation])
+                    match = match_id(cell.key, self.seed, deal, rotation)
                     yield Task(cell.key, deal, rotation, match)
 
     @property
@@ -153,7 +154,11 @@ def seeded(seed: Seed, deal: int) -> tuple[int, int]:
     return seeds[deal % len(seeds)], deal // len(seeds)
 
 
+def match_id(cell: str, seed: Seed, deal: int, rotation: int) -> str:
+    """What the match of this number is called, of a deal of the cell with this key."""
+    return digest([cell, *seeded(seed, deal), rotation])
+
+
 def digest(data: Any) -> str:
     """16 hex digits of the SHA-256 of `data` as canonical JSON."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(CANONICAL.encode(data).encode()).hexdigest()[:16]

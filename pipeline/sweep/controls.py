@@ -20,7 +20,7 @@ from pipeline.launch.place import HERE
 from pipeline.log.events import redact
 from pipeline.log.progress import Bar
 from pipeline.log.records import Log
-from pipeline.log.results import About, CellResults, measures
+from pipeline.log.results import About, CellResults
 from pipeline.plan.cells import Cell, Plan, Player, Task
 from pipeline.plan.identity import cell_identity
 from pipeline.play.driver import Driver, lease_size
@@ -43,7 +43,7 @@ def play(
     place = place_of(sweep.output_dir)
     plan = Plan(tuple(plays.values()), deals, sweep.seed)
     abouts = [About.of(control, None) for control in plan.cells]
-    with Log(place, sweep.seed, measures=measures(abouts)) as log:
+    with Log(place, sweep.seed, abouts=abouts) as log:
         for control, about in zip(plan.cells, abouts, strict=True):
             log.describe_cell(control, about.data())
         _play_missing(out, plan, sweep, log)

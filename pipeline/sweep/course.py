@@ -22,7 +22,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar
 from pipeline.log.records import Log
-from pipeline.log.results import About, CellResults, collect, measures
+from pipeline.log.results import About, CellResults, collect
 from pipeline.log.this_run import about_this_run
 from pipeline.plan.baseline import GAMES, enough, measure
 from pipeline.plan.build import build_cells
@@ -58,7 +58,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
     patience(sweep.launch)
     halted: Halted | None = None
     with (
-        Log(sweep.output_dir, sweep.seed, measures=measures(abouts)) as log,
+        Log(sweep.output_dir, sweep.seed, abouts=abouts) as log,
         logged(log.folder),
         Live(log.folder, plan, chain.from_iterable(log.outcomes.values())) as live,
     ):

@@ -7,20 +7,24 @@ DIR/controls.csv      a row for each cell and control
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from msgspec import convert
 
 from common.disk import write_atomically
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults, collect, measures
+from pipeline.log.small import parsed, written
 from pipeline.tables.numbers import p_value
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import paired
 from pipeline.tables.table import Sheet
+
+WARNINGS = logging.getLogger("gauntlet")
 
 ENDS = {1: "first", -1: "last"}
 """The places that have a name of their own."""
@@ -43,14 +47,20 @@ def place_of(folder: Path) -> Path:
 
 def keep_links(folder: Path, links: Links) -> None:
     """Adds which controls the cells have to what is known of others."""
-    text = json.dumps({**read_links(folder), **links}, indent=1)
+    text = written({**read_links(folder), **links}, indent=1)
     write_atomically(folder / "controls.json", text)
 
 
 def read_links(folder: Path) -> Links:
+    """None where the file is damaged; the same sweep again writes it anew."""
     path = folder / "controls.json"
-    links: Links = json.loads(path.read_text()) if path.exists() else {}
-    return links
+    try:
+        return convert(parsed(path.read_bytes()), dict[str, dict[str, str]])
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        WARNINGS.warning("%s is damaged; the same sweep again writes it anew", path)
+        return {}
 
 
 def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:

@@ -232,7 +232,13 @@ def _log_judged(client: MlflowClient, runs: Mapping[str | None, str], folder: Pa
     judged = folder / "metrics"
     if not (judged / "metrics.csv").exists():
         return
-    cells = by_cell(pd.read_csv(judged / "metrics.csv", dtype={"key": str}))
+    try:
+        cells = by_cell(pd.read_csv(judged / "metrics.csv", dtype={"key": str}))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{judged / 'metrics.csv'} is damaged: `python -m pipeline.metrics {folder}` again "
+            "writes it anew"
+        ) from error
     if None in runs:
         for path in sorted([*judged.glob("*.csv"), *judged.glob("*.png")]):
             client.log_artifact(runs[None], str(path), judged.name)

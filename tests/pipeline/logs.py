@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from pipeline.log.folder import Folder
+from pipeline.log.lines import line
 from pipeline.log.schema import MatchRecord, Preparation
 
 
@@ -19,6 +23,15 @@ def matches(folder: Path) -> dict[str, MatchRecord]:
         statics = {name: record.statics[name] for one in asked for name in one.named}
         found[record.match] = replace(untimed(record), statics=statics, preparation=())
     return found
+
+
+def edited(path: Path, edit: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+    """Lets a records file hold what `edit` makes of each of its records, with checksums that fit;
+    None for one that goes."""
+    told = [json.loads(one) for one in path.read_bytes().splitlines()]
+    for one in told:
+        del one["crc32"]
+    path.write_bytes(b"".join(line(new) for one in told if (new := edit(one)) is not None))
 
 
 def untimed(record: MatchRecord) -> MatchRecord:

@@ -6,15 +6,22 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from models.exchanges import ScoreExchange
 from pipeline.log.lines import line
 from pipeline.log.schema import DecisionRecord, MatchRecord, Record
+from pipeline.log.small import written
+from pipeline.plan.cells import digest, match_id
+from tests.pipeline.made import about
+
+STATIC = digest("Rules.\n")
 
 
 def scored(**more: Any) -> ScoreExchange:
     """A prompt of three tokens, asked for one of two letters."""
     plain: dict[str, Any] = {
-        "static": "0" * 16,
+        "static": STATIC,
         "cue": "Answer:",
         "shared": "Which?\n",
         "branches": ("",),
@@ -55,10 +62,23 @@ def ended(*decisions: DecisionRecord, **more: Any) -> MatchRecord:
         "measures": {"win": (1.0, 0.0)},
         "plies": len(decisions),
         "decisions": decisions,
-        "statics": {"0" * 16: "Rules.\n"},
+        "statics": {STATIC: "Rules.\n"},
         "seconds": 0.1,
     }
     return MatchRecord(**{**plain, **more})
+
+
+def placed(record: MatchRecord, seed: int = 1) -> MatchRecord:
+    """The record with the match id that its cell, deal and rotation have in a sweep."""
+    return replace(record, match=match_id(record.cell, seed, record.deal, record.rotation))
+
+
+def described(folder: Path, cell: str) -> Path:
+    """Where the records of a cell go whose key is its name, once the folder knows it."""
+    path = folder / "cells" / f"{cell}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(written(about(cell).data()))
+    return folder / "records" / f"{cell}.jsonl"
 
 
 def write(path: Path, records: Iterable[Record]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,6 +12,10 @@ from common.errors import UserError
 from pipeline import compare, metrics, report, status
 from pipeline.log.folder import Folder
 from pipeline.log.outcomes import WINS, outcome
+from pipeline.log.small import LOGS, written
+from pipeline.plan.cells import match_id
+from pipeline.tracking.track import _log_judged
+from pipeline.verify import verify
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
@@ -46,6 +51,102 @@ def test_damage_to_the_small_files_is_one_line(sweep: Sweep, folder: Path) -> No
         with pytest.raises(UserError, match="damaged") as told:
             read()
         assert "\n" not in str(told.value)
+
+
+ODD = {
+    "status": ("state", [1]),
+    "status ": ("process", 2**70),
+    "status  ": ("cells", {"x": "seven"}),
+    "stop": ("cells", {"x": {"deals": -1, "above": True}}),
+    "stop ": ("rule", None),
+    "sweep": ("seed", "one"),
+    "sweep ": ("seed", []),
+    "runs": ("versions", "3.11"),
+    "runs ": ("matches", 2**70),
+    "set_aside": ("deal", 10**9),
+    "set_aside ": ("match", "0" * 16),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_types_in_the_small_files_are_damage(tmp_path: Path, name: str) -> None:
+    """Whether or not a checksum says so."""
+    place, kind = Folder(tmp_path), name.strip()
+    good = SMALL[kind]
+    key, value = ODD[name]
+    path = place.lines_file(kind) if kind in LOGS else tmp_path / f"{kind}.json"
+    place.claim.write_bytes(written(SMALL["sweep"]))
+    for told in (good, {**good, key: value}):
+        for text in (json.dumps(told).encode(), written(told)):
+            path.write_bytes(text + b"\n")
+            assert (read(kind, Folder(tmp_path)) == good) == (told is good)
+    path.write_bytes(written(good).replace(b'"', b"'", 1) + b"\n")
+    assert read(kind, Folder(tmp_path)) != good
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "sweep": {"seed": [1, 2], "schema": 2, "id": "x"},
+    "status": {
+        "state": "finished",
+        "started": 1.5,
+        "updated": 2.5,
+        "host": "h",
+        "process": 1,
+        "cells": {"x": 3},
+        "stopped": [],
+        "workers": 1,
+        "rate": None,
+        "error": None,
+    },
+    "stop": {
+        "rule": "sprt",
+        "win_rate": 0.5,
+        "half_width": 0.1,
+        "cells": {"x": {"deals": 3, "above": True}, "y": None},
+    },
+    "runs": {"started": "s", "host": "h", "matches": 3, "commit": None, "versions": {"a": "1"}},
+    "set_aside": {
+        "match": match_id("x", (1, 2), 3, 0),
+        "cell": "x",
+        "deal": 3,
+        "rotation": 0,
+        "error": "bad card",
+    },
+}
+
+
+def read(kind: str, place: Folder) -> dict[str, Any] | None:
+    """What the folder tells of it, without the checksum; None where it is damaged."""
+    try:
+        if kind == "sweep":
+            told = {"seed": list(place.seed), "schema": 2, "id": place.id}
+        else:
+            told = (place.lines(kind) or [None])[0] if kind in LOGS else getattr(place, kind)
+    except UserError:
+        return None
+    return told
+
+
+def test_views_that_are_garbled_are_made_again(
+    sweep: Sweep, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = ("game=tic_tac_toe", "prompt=cloze", "deals=2", "controls=auto")
+    assert sweep(*words) == 0
+    before = (folder / "summary.csv").read_bytes()
+    views = [folder / "controls.json", *(folder / "luck").iterdir()]
+    for path in views:
+        path.write_text('{"advantages": {"x": "seven"}, "reason": 5}')
+    (folder / "run.log").write_bytes(b'{"event": "end"}\n[[[\n\xff\n')
+    (folder / "metrics").mkdir()
+    (folder / "metrics" / "metrics.csv").write_bytes(b'key,fallbacks\n"\xff')
+    assert report.main([str(folder)]) == 0
+    assert status.main([str(folder)]) == 0
+    assert all(f"{path} is damaged" in caplog.text for path in views)
+    with pytest.raises(UserError, match=r"metrics\.csv is damaged"):
+        _log_judged(cast(Any, None), {}, folder)
+    assert sweep(*words) == 0
+    assert (folder / "summary.csv").read_bytes() == before
+    assert verify(folder).wrong == {}
 
 
 @pytest.mark.parametrize("command", [compare, metrics, report, status])

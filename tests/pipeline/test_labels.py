@@ -143,7 +143,8 @@ def only_deal(folder: Path, *decisions: DecisionRecord) -> None:
     """Leaves the first deal alone in the log, with these decisions."""
     (path,) = Folder(folder).record_files()
     record = next(record for record in Folder(folder).matches() if record.deal == 0)
-    write(path, [replace(record, decisions=decisions)])
+    statics = {asked.static: "Rules.\n" for made in decisions for asked in made.asked}
+    write(path, [replace(record, decisions=decisions, statics={**record.statics, **statics})])
 
 
 def test_impossible_letters_share_nothing(studied: Path) -> None:

@@ -24,6 +24,7 @@ def summary(folder: Path) -> pd.DataFrame:
 def kept(folder: Path) -> dict[str, Any]:
     (path,) = (folder / "luck").iterdir()
     found: dict[str, Any] = json.loads(path.read_text())
+    del found["crc32"]
     return found
 
 

@@ -142,17 +142,21 @@ def test_two_games_of_one_class_are_not_paired(
 
 
 def older(folder: Path) -> None:
-    """The folder as it was written before there were measures."""
+    """The folder as it was written before there were measures, and checksums."""
+    claim = json.loads((folder / "sweep.json").read_text())
+    del claim["checksums"], claim["crc32"]
+    (folder / "sweep.json").write_text(json.dumps(claim))
     for path in (folder / "cells").iterdir():
         data = json.loads(path.read_text())
         for name in ("measure", "measured"):
             del data[name]
+        del data["crc32"]
         data["cards"] = data.pop("deal_key")
         path.write_text(json.dumps(data))
     for path in (folder / "records").iterdir():
         records = [json.loads(line) for line in path.read_text().splitlines()]
         for record in records:
-            del record["measures"], record["kind"]
+            del record["measures"], record["kind"], record["crc32"]
             record["subject"], record["measured"] = record.pop("subjects")[0], record["measured"][0]
         path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
@@ -179,6 +183,7 @@ def test_a_log_without_the_measure_is_one_line(
     assert sweep(*game("Race"), "deals=2", "prompt=cloze") == 0
     (path,) = (folder / "cells").iterdir()
     data = json.loads(path.read_text())
+    del data["crc32"]
     path.write_text(json.dumps({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
     capsys.readouterr()
     assert report.main([str(folder)]) == 2

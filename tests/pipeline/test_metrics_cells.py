@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 from common.errors import UserError
 from pipeline import metrics, track
 from pipeline.judging.metric_rows import by_cell
+from pipeline.log.folder import Folder
 from pipeline.tables.metric_figures import by_player, traces
 from tests.pipeline.conftest import Sweep
+from tests.pipeline.records import placed, write
 
 OTHER = "0123456789e12345"
 """A key that a careless reader takes for a number."""
@@ -25,15 +28,15 @@ def twins(sweep: Sweep, folder: Path) -> Path:
     (cell,) = (folder / "cells").glob("*.json")
     about = json.loads(cell.read_text())
     stem = cell.stem.replace(about["key"], OTHER)
+    del about["crc32"]
     (cell.parent / f"{stem}.json").write_text(json.dumps({**about, "key": OTHER}))
     (log,) = (folder / "records").glob("*.jsonl")
-    records = [json.loads(line) for line in log.read_text().splitlines()]
     again = [
-        {**record, "cell": OTHER, "match": f"{int(record['match'], 16) ^ 1:016x}"}
-        for record in records
-        if record["deal"] < 2
+        placed(replace(record, cell=OTHER))
+        for record in Folder(folder).matches()
+        if record.deal < 2
     ]
-    (log.parent / f"{stem}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in again))
+    write(log.parent / f"{stem}.jsonl", again)
     judging = [str(folder), "--playouts", "20", "--threads", "1", "--everybody"]
     assert metrics.main([*judging, "--store", str(folder / "none")]) == 0
     return folder

@@ -9,14 +9,21 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.json import encode
 from msgspec.structs import replace
 
-from common.errors import UserError
+from common.errors import ModelError, UserError
+from common.sealed import sealed, unsealed
+from models.replay import Replay
 from pipeline.log import records
 from pipeline.log.folder import Folder
+from pipeline.log.lines import line
+from pipeline.log.outcomes import WINS
 from pipeline.log.records import Log
+from pipeline.log.small import parsed
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches, untimed
+from tests.pipeline.records import STATIC, decided, described, ended, placed
 
 
 def only_file(folder: Path) -> Path:
@@ -62,6 +69,121 @@ def test_the_first_line_damaged_takes_no_prompt_text_with_it(sweep: Sweep, folde
     assert any(text.startswith("You are player 1") for text in texts)
 
 
+def test_texts_that_are_lost_are_lacked_by_their_readers_and_come_again(
+    sweep: Sweep, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first line is gone, and with it the texts that all others share."""
+    sweep("game=tic_tac_toe", "prompt=cloze", "deals=3")
+    before, path = matches(folder), only_file(folder)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+    assert not list(Folder(folder).matches())
+    assert Folder(folder).outcomes(WINS) == {}
+    assert "2 damaged line(s)" in caplog.text
+    with pytest.raises(ModelError, match=r"line 1 of .* has lost a text of its prompts"):
+        Replay(str(path)).load()
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=3") == 0
+    assert matches(folder) == before
+    assert Replay(str(path)).load().replies
+
+
+def older(folder: Path) -> None:
+    """The folder as it was written before there were checksums."""
+    for path in (*folder.glob("*.json*"), *folder.glob("cells/*"), *folder.glob("records/*")):
+        lines = path.read_bytes().splitlines(keepends=True)
+        whole = [b"".join(lines)] if path.suffix == ".json" else lines
+        path.write_bytes(b"".join(unsealed(one)[0] + b"\n" for one in whole))
+    claim = parsed((folder / "sweep.json").read_bytes())
+    del claim["checksums"]
+    (folder / "sweep.json").write_text(json.dumps(claim))
+
+
+def test_a_log_without_checksums_goes_on(sweep: Sweep, folder: Path) -> None:
+    words = ("game=tic_tac_toe", "prompt=cloze")
+    sweep(*words, "deals=3")
+    before = matches(folder)
+    older(folder)
+    assert sweep(*words, "deals=5") == 0
+    after = matches(folder)
+    assert {match: after[match] for match in before} == before
+    assert len(after) == 5
+    reader, path = Folder(folder).reader(only_file(folder).stem), only_file(folder)
+    assert len([reader.record(one) for one in path.read_bytes().splitlines(keepends=True)]) == 5
+    assert reader.unverified == 3
+
+
+TWO = (placed(ended(decided(1), deal=0)), placed(ended(decided(0), deal=1)))
+STRANGERS = {
+    "its checksum is wrong": line(TWO[1]).replace(b"-1.0", b"-1.5"),
+    "it has no checksum": encode(TWO[1]) + b"\n",
+    "its checksum is not where it belongs": line(TWO[1])[:-2] + b',"more":1}\n',
+    "its match is there twice": line(TWO[0]),
+    "it is of cell 'd'": line(placed(replace(TWO[1], cell="d"))),
+    "its match id is not that of its cell, seed, deal and rotation": line(replace(TWO[1], deal=2)),
+    "seed, deal and rotation": line(placed(TWO[1], seed=2)),
+    "a text of its prompts is not the one": line(replace(TWO[1], statics={STATIC: "Rules!\n"})),
+    "Expected `int`, got `float`": line(json.loads(encode(TWO[1])) | {"deal": 0.5}),
+    "it is nested too deeply": sealed(b'{"kind":"match","x":' + b"[" * 9_999 + b"}") + b"\n",
+}
+
+
+@pytest.mark.parametrize("why", STRANGERS)
+def test_what_does_not_fit_is_moved_aside_and_named(tmp_path: Path, why: str) -> None:
+    with Log(tmp_path, 1):
+        """Makes the folder."""
+    path, good = described(tmp_path, "c"), line(TWO[0])
+    aside = path.with_suffix(".damaged")
+    aside.write_bytes(b"of an earlier time\n")
+    path.write_bytes(good + STRANGERS[why])
+    assert [one.match for one in Folder(tmp_path).matches()] == [TWO[0].match]
+    with Log(tmp_path, 1) as log:
+        assert [one.deal for one in log.outcomes["c"]] == [0]
+    (note,) = log.notes
+    assert "1 damaged line(s) moved to c.damaged; those matches are played again (line 2: " in note
+    assert why in note
+    assert path.read_bytes() == good
+    assert aside.read_bytes() == b"of an earlier time\n" + STRANGERS[why]
+
+
+def test_files_of_nobodys_cell_are_left_as_they_are(tmp_path: Path) -> None:
+    with Log(tmp_path, 1):
+        """Makes the folder."""
+    notes = {"records/notes.jsonl": b"what I saw", "mine.jsonl": b'{"half', "records/a.txt": b"x"}
+    for name, text in notes.items():
+        (tmp_path / name).write_bytes(text)
+    with Log(tmp_path, 1) as log:
+        (note,) = log.notes
+    assert note.endswith("no part of the log, and left as it is: mine.jsonl, records/notes.jsonl")
+    assert {name: (tmp_path / name).read_bytes() for name in notes} == notes
+    assert not list(Folder(tmp_path).matches())
+
+
+def test_a_garbled_small_log_is_mended_too(tmp_path: Path) -> None:
+    with Log(tmp_path, 1) as log:
+        entry = {"match": TWO[0].match, "cell": "c", "deal": 0, "rotation": 0, "error": "bad card"}
+        log.append_line("set_aside", entry)
+    path = tmp_path / "set_aside.jsonl"
+    good = path.read_bytes()
+    spoilt = [line({**entry, "deal": 2**70}), line({**entry, "deal": 9}), b"\xff\n", b"[]\n"]
+    path.write_bytes(b"".join([*spoilt[:2], good, *spoilt[2:]]))
+    assert Folder(tmp_path).set_aside == [entry]
+    with Log(tmp_path, 1) as log:
+        assert "4 damaged line(s) moved to set_aside.damaged (line 1: " in log.notes[0]
+    assert path.read_bytes() == good
+    assert path.with_suffix(".damaged").read_bytes() == b"".join(spoilt)
+
+
+def test_a_lost_claim_is_one_line(tmp_path: Path) -> None:
+    with Log(tmp_path, 1):
+        """Makes the folder."""
+    described(tmp_path, "c").write_bytes(line(TWO[0]))
+    (tmp_path / "sweep.json").unlink()
+    with pytest.raises(UserError, match=r"sweep\.json is missing, .* write into it") as told:
+        Log(tmp_path, 1)
+    (tmp_path / "sweep.json").write_text(str(told.value).partition("write into it: ")[2])
+    with Log(tmp_path, 1) as log:
+        assert [one.deal for one in log.outcomes["c"]] == [0]
+
+
 def test_an_output_dir_belongs_to_one_seed(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +198,7 @@ def test_an_output_dir_belongs_to_one_schema(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep()
-    claim = json.loads((folder / "sweep.json").read_text())
+    claim = parsed((folder / "sweep.json").read_bytes())
     (folder / "sweep.json").write_text(json.dumps({**claim, "schema": 1}))
     assert sweep() == 2
     said = capsys.readouterr().err

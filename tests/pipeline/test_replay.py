@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from common.errors import UserError
 from games.uno import Uno
 from pipeline import replay
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import matches
+from tests.pipeline.logs import edited, matches
 
 
 @pytest.mark.parametrize("extra", [(), ("quirks=paper",), ("rotate=true",), ("game=tic_tac_toe",)])
@@ -73,13 +74,19 @@ class Tags(HTMLParser):
         assert not {name for name, _ in attrs} & {"src", "href", "onload", "onclick"}
 
 
+def with_script(told: dict[str, Any]) -> dict[str, Any]:
+    for asked in (one for made in told["decisions"] for one in made["asked"]):
+        asked["shared"] = "<script>alert(1)</script>" + asked["shared"]
+    return told
+
+
 def test_the_page_is_whole_and_what_a_model_wrote_cannot_become_markup(
     sweep: Sweep, folder: Path
 ) -> None:
     sweep("deals=1", "prompt=cloze")
     (match,) = matches(folder)
     (file,) = (folder / "records").iterdir()
-    file.write_text(file.read_text().replace("Goal: win", "<script>alert(1)</script> Goal: win"))
+    edited(file, with_script)
     text = replay.page(replay.replay(match, [folder]))
     tags = Tags()
     tags.feed(text)
@@ -107,6 +114,7 @@ def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
     about = json.loads(cell.read_text())
     assert about["identity"]["game"]["quirks"]
     about["identity"]["game"]["quirks"] = Uno().quirks
+    del about["crc32"]
     cell.write_text(json.dumps(about))
     with pytest.raises(UserError, match="another version of Uno"):
         replay.replay(match, [folder])

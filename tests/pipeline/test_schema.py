@@ -10,13 +10,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.json import encode
 from msgspec.structs import replace
 
+from common.sealed import unsealed
 from pipeline.log.folder import Folder
 from pipeline.log.lines import LINES, Lines, line
 from pipeline.log.records import Log
 from pipeline.log.schema import MatchRecord, Record
-from tests.pipeline.records import decided, ended, scored, write
+from pipeline.plan.cells import digest
+from tests.pipeline.records import decided, described, ended, placed, scored, write
 
 
 class Watched(Record, frozen=True, kw_only=True, tag="watched"):
@@ -28,7 +31,7 @@ class Watched(Record, frozen=True, kw_only=True, tag="watched"):
 
 def test_a_record_comes_back_as_it_was() -> None:
     record = ended(decided(1, notes={"why": [1, "x"]}, text="hello"), decided(0, asked=()))
-    assert LINES.record(line(record)) == record
+    assert LINES.record(unsealed(line(record))[0]) == record
 
 
 def test_a_line_tells_its_kind_and_leaves_out_what_goes_without_saying() -> None:
@@ -47,7 +50,7 @@ def test_minus_infinity_is_null_and_comes_back() -> None:
     asked = scored(logprobs=((-1.0, -math.inf),))
     text = line(ended(decided(1, asked=(asked,))))
     assert b'"logprobs":[[-1.0,null]]' in text
-    read = LINES.record(text)
+    read = LINES.record(unsealed(text)[0])
     assert isinstance(read, MatchRecord)
     (found,) = read.decisions[0].asked
     assert found.restored(read.statics) == asked.restored(read.statics)
@@ -57,22 +60,24 @@ def test_a_second_kind_stands_beside_matches_in_one_log(tmp_path: Path) -> None:
     """It is one Struct more in the union: the log keeps it, tables see matches alone, and its texts
     are no less at hand."""
     both = Lines(MatchRecord | Watched)
+    w, (m, n) = digest("Watch."), (placed(ended(deal=deal)) for deal in (0, 1))
     seen = Watched(
-        match="m", cell="c", deal=0, rotation=0, statics={"w": "Watch."}, ply=3, said="!"
+        match=m.match, cell="c", deal=0, rotation=0, statics={w: "Watch."}, ply=3, said="!"
     )
     with Log(tmp_path, 1, kinds=both):
         """Makes the folder."""
-    write(tmp_path / "records" / "c.jsonl", [seen, ended(), replace(seen, statics={}, ply=4)])
+    write(described(tmp_path, "c"), [seen, m, replace(seen, statics={}, ply=4)])
     with Log(tmp_path, 1, kinds=both) as log:
         cell: Any = SimpleNamespace(stem="c")
-        log.append(cell, ended(match="n", deal=1))
+        log.append(cell, n)
         assert (log.notes, len(log.outcomes["c"])) == ([], 2)
     log.sync()
     folder = Folder(tmp_path, both)
     assert [type(one) for one in folder.records()] == [Watched, MatchRecord, Watched, MatchRecord]
-    assert [one.match for one in folder.matches()] == ["m", "n"]
-    assert all(one.statics["w"] == "Watch." for one in folder.records())
-    assert [one.match for one in Folder(tmp_path).records()] == ["m", "n"], "unknown to others"
+    assert [one.match for one in folder.matches()] == [m.match, n.match]
+    assert all(one.statics[w] == "Watch." for one in folder.records())
+    found = [one.match for one in Folder(tmp_path).records()]
+    assert found == [m.match, n.match], "unknown to others"
 
 
 def with_(**more: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -113,8 +118,8 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_what_is_no_whole_record_is_moved_aside(tmp_path: Path, damage: str) -> None:
     """Wrong types and values that no match can have, as much as text that is no JSON."""
-    spoilt = json.dumps(DAMAGE[damage](json.loads(line(ended(decided(1)))))).encode() + b"\n"
-    check_moved_aside(tmp_path, spoilt)
+    told = json.loads(encode(placed(ended(decided(1)))))
+    check_moved_aside(tmp_path, line(DAMAGE[damage](told)))
 
 
 @pytest.mark.parametrize(
@@ -127,9 +132,10 @@ def test_what_is_no_object_is_moved_aside(tmp_path: Path, spoilt: bytes) -> None
 def check_moved_aside(folder: Path, spoilt: bytes) -> None:
     with Log(folder, 1):
         """Makes the folder."""
-    good, path = line(ended(decided(1), match="good", deal=1)), folder / "records" / "c.jsonl"
+    record, path = placed(ended(decided(1), deal=1)), described(folder, "c")
+    good = line(record)
     path.write_bytes(spoilt + good)
-    assert [one.match for one in Folder(folder).matches()] == ["good"]
+    assert [one.match for one in Folder(folder).matches()] == [record.match]
     with Log(folder, 1) as log:
         assert len(log.outcomes["c"]) == 1
     assert "1 damaged line(s)" in log.notes[0]

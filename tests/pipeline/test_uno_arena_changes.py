@@ -20,7 +20,7 @@ from papers.uno_arena.rows import change_rows
 from papers.uno_arena.tables import Block
 from stats.proportions import wilson
 from tests.pipeline.judgements import by_id, describe
-from tests.pipeline.records import ended, write
+from tests.pipeline.records import ended, placed, write
 
 TOLD = paper("uno_arena")
 COLUMNS = TOLD["columns"]
@@ -115,7 +115,7 @@ def tutri(tmp_path: Path) -> Path:
         rows += [row, {**row, "options": 3}, {**row, "options": 4}]
     for deal in range(4):
         returns = (-1.0, 1.0) if deal < 3 else (1.0, -1.0)
-        records.append(ended(match=f"{deal:016x}", cell="7e1", deal=deal, returns=returns))
+        records.append(placed(ended(cell="7e1", deal=deal, returns=returns)))
     pd.DataFrame(rows).to_csv(tmp_path / "metrics" / "metrics.csv", index=False)
     write(tmp_path / "records" / "tutri-7e1.jsonl", records)
     told = "".join(json.dumps(one) + "\n" for one in lines)

@@ -17,10 +17,12 @@ from typing import Any
 from msgspec.json import encode
 
 from common.errors import UserError
+from pipeline.log.folder import key_of
 from pipeline.log.records import Log
-from pipeline.plan.cells import Task
+from pipeline.plan.cells import Task, match_id
 from pipeline.play.driver import Driver
 from pipeline.play.scheduler import Finished
+from tests.pipeline.made import about
 from tests.simulation.disk import Killed, SimulatedDisk
 from tests.simulation.world import (
     PREPARATION,
@@ -32,7 +34,7 @@ from tests.simulation.world import (
     record,
 )
 
-FOLDER = Path("/simulated")
+FOLDER, SEED = Path("/simulated"), 1
 CALM = Nature()
 PATIENCE = 20.0
 EXPECTED_ENDS = ("cannot be written", "every worker was lost")
@@ -47,8 +49,11 @@ class Schedule:
         self.disk = SimulatedDisk(self.rng, self.world.say)
         deals, cells = self.rng.randint(3, 9), [f"cell{n}" for n in range(self.rng.randint(1, 3))]
         self.tasks = [
-            Task(cell, deal, 0, f"{cell}-{deal}") for deal in range(deals) for cell in cells
+            Task(cell, deal, 0, match_id(cell, SEED, deal, 0))
+            for deal in range(deals)
+            for cell in cells
         ]
+        self.abouts = {cell: about(cell) for cell in cells}
         names = [task.match for task in self.tasks]
         self.rng.shuffle(names)
         bad = self.rng.choice((0, 0, 1, 2))
@@ -124,19 +129,20 @@ class Schedule:
         ]
         done: set[str] = set()
         aside: set[str] = set()
-        with Log(FOLDER, 1, self.disk, self.world.clock) as log:
+        abouts = [*self.abouts.values()]
+        with Log(FOLDER, SEED, self.disk, self.world.clock, abouts=abouts) as log:
             missing = [task for task in self.tasks if not log.has(task)]
 
             def finished(result: Finished) -> None:
                 self._once(result.task, done, aside)
                 done.add(result.task.match)
                 assert result.record is not None
-                cell: Any = SimpleNamespace(stem=result.task.cell)
+                cell: Any = SimpleNamespace(stem=self.abouts[result.task.cell].stem)
                 log.append(cell, result.record)
 
             def set_aside(task: Task, error: str) -> None:
                 self._once(task, done, aside)
-                log.append_line("set_aside", {"match": task.match, "error": error})
+                log.append_line("set_aside", {**vars(task), "error": error})
                 aside.add(task.match)
                 self.told_aside.add(task.match)
                 self.world.say(f"set aside: {task.match}")
@@ -160,7 +166,8 @@ class Schedule:
     def _check_log(self) -> None:
         """What any reader may count on, now: nothing safe is lost, nothing doubled or changed."""
         found, prepared = Counter[str](), Counter[str]()
-        for cell, content in self.disk.content(FOLDER / "records", ".jsonl").items():
+        for stem, content in self.disk.content(FOLDER / "records", ".jsonl").items():
+            cell = key_of(stem)
             lines = [line for line in map(_whole, content.splitlines(keepends=True)) if line]
             statics = {name: text for line in lines for name, text in line["statics"].items()}
             for line in lines:
@@ -212,7 +219,7 @@ def _check_line(cell: str, line: Mapping[str, Any], statics: Mapping[str, str]) 
     expected = json.loads(encode(played))
     expected.pop("seconds")
     used = expected.pop("statics")
-    varies = ("statics", "seconds", "preparation")
+    varies = ("statics", "seconds", "preparation", "crc32")
     got = {key: value for key, value in line.items() if key not in varies}
     if line.get("preparation", PREPARED) != PREPARED:
         raise Violation(f"the preparation of {cell} has changed")

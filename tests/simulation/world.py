@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from common.errors import WorkerLost
 from pipeline.log.schema import MatchRecord, Preparation
-from pipeline.plan.cells import Task
+from pipeline.plan.cells import Task, digest
 from pipeline.play.driver import Arrivals
 from pipeline.play.prepare import Ready
 from pipeline.play.scheduler import Finished
@@ -106,7 +106,8 @@ class Nature:
 def record(task: Task) -> MatchRecord:
     """What playing the task comes to: a function of nothing but the match."""
     number = int(hashlib.sha256(task.match.encode()).hexdigest()[:8], 16)
-    name = f"static{number % 3}"
+    text = f"The rules, number {number % 3}.\n"
+    name = digest(text)
     asked = (scored(static=name, shared="x" * (number % 40)),)
     won = 1.0 if number % 2 else -1.0
     return ended(
@@ -119,17 +120,18 @@ def record(task: Task) -> MatchRecord:
         measured=(0,),
         returns=(won, 0.0),
         plies=number % 90,
-        statics={name: f"The rules, number {number % 3}.\n"},
+        statics={name: text},
     )
 
 
-PREPARATION = [Preparation(0, (scored(static="prepared"),))]
+BEFORE = "Before the first match."
+PREPARATION = [Preparation(0, (scored(static=digest(BEFORE)),))]
 
 
 def ready(cell: str) -> Ready:
     """What preparing the cell comes to; nothing in it is looked at but what was asked."""
     any_cell: Any = cell
-    return Ready(any_cell, PREPARATION, {"prepared": "Before the first match."})
+    return Ready(any_cell, PREPARATION, {digest(BEFORE): BEFORE})
 
 
 @dataclass

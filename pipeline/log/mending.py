@@ -1,0 +1,42 @@
+"""Opening a file of lines to go on with it: what is whole stays, what is damaged is moved aside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from common.disk import Disk, append, mend, write_atomically
+
+SHOWN = 3
+"""How many damaged lines a note tells apart."""
+
+T = TypeVar("T")
+
+
+def mended(
+    disk: Disk, path: Path, read: Callable[[bytes], T], notes: list[str], then: str = ""
+) -> Iterator[T]:
+    """What `read` makes of the file's lines. A torn last line is cut off. Those that `read` refuses
+    with a ValueError are appended to the .damaged file beside it, and a note tells of them.
+
+    then: what becomes of them, in words.
+    """
+    damaged: dict[int, tuple[bytes, str]] = {}
+    for number, line in enumerate(mend(disk, path), start=1):
+        try:
+            one = read(line)
+        except ValueError as why:
+            damaged[number] = line, str(why)
+        else:
+            yield one
+    if damaged:
+        aside = path.with_suffix(".damaged")
+        append(disk, aside, b"".join(line for line, _ in damaged.values()))
+        lines = enumerate(disk.lines(path), start=1)
+        good = (line for number, line in lines if number not in damaged)
+        write_atomically(path, b"".join(good), disk)
+        reasons = [f"line {number}: {why}" for number, (_, why) in damaged.items()]
+        more = [f"and {len(reasons) - SHOWN:,} more"] if len(reasons) > SHOWN else []
+        told = "; ".join([*reasons[:SHOWN], *more])
+        notes.append(f"{path}: {len(damaged)} damaged line(s) moved to {aside.name}{then} ({told})")

@@ -1,0 +1,101 @@
+"""The lines of one cell's file, each a record that is whole and stands where it belongs, or not.
+
+Whoever reads a log reads it so: a run that goes on moves every other line aside, tables leave it
+out, and `python -m pipeline.verify` tells why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from msgspec.structs import force_setattr
+
+from common.sealed import unsealed
+from pipeline.config.read import Seed
+from pipeline.log.lines import Lines
+from pipeline.log.schema import MatchRecord, Record, check_closely
+from pipeline.plan.cells import digest, match_id
+
+
+@dataclass
+class Reader:
+    """Reads the lines of a file, each once.
+
+    cell: its key. seed: of the sweep; None: match ids are not checked. sealed: whether a line
+    without a checksum is damaged; else it is counted in `unverified`: older versions wrote none.
+    left_out: how many damaged lines `records` left out.
+    """
+
+    kinds: Lines
+    cell: str
+    seed: Seed | None
+    sealed: bool
+    unverified: int = 0
+    left_out: int = 0
+    _places: dict[int, bytearray] = field(default_factory=dict)
+
+    def record(self, line: bytes) -> Record:
+        """The line's record. Raises ValueError, in words, for a line that is none of this file."""
+        if not line.endswith(b"\n"):
+            raise ValueError("it is cut off")
+        text, verified = unsealed(line)
+        if self.sealed and not verified:
+            raise ValueError("it has no checksum")
+        record = self.kinds.record(text)
+        self._check(record)
+        if not verified:
+            check_closely(record)
+        if isinstance(record, MatchRecord) and not self._first(record.deal, record.rotation):
+            raise ValueError("its match is there twice")
+        self.unverified += not verified
+        return record
+
+    def _first(self, deal: int, rotation: int) -> bool:
+        """Whether the place had no match yet; a byte a place, as there may be millions."""
+        places = self._places.setdefault(rotation, bytearray())
+        places.extend(bytes(max(0, deal + 1 - len(places))))
+        first, places[deal] = not places[deal], 1
+        return first
+
+    def _check(self, record: Record) -> None:
+        if record.cell != self.cell:
+            raise ValueError(f"it is of cell {record.cell!r}")
+        if self.seed is not None and record.match != match_id(
+            record.cell, self.seed, record.deal, record.rotation
+        ):
+            raise ValueError("its match id is not that of its cell, seed, deal and rotation")
+        for name, text in record.statics.items():
+            if digest(text) != name:
+                raise ValueError("a text of its prompts is not the one that its name says")
+
+
+def records(reader: Reader, lines: Iterable[bytes], again: Iterable[bytes]) -> Iterator[Record]:
+    """The records of a file, each with all texts that its prompts share, wherever in the file they
+    stand. What is damaged, or has lost its texts, is left out.
+
+    again: the same lines, which are read once more where a text stands only further on.
+    """
+    statics: dict[str, str] = {}
+    looked = False
+    for record in whole(reader, lines):
+        statics.update(record.statics)
+        if not looked and not statics.keys() >= record.named:
+            looked = True
+            other = Reader(reader.kinds, reader.cell, reader.seed, reader.sealed)
+            for one in whole(other, again):
+                statics.update(one.statics)
+        if statics.keys() >= record.named:
+            force_setattr(record, "statics", statics)  # nobody else holds the record yet
+            yield record
+        else:
+            reader.left_out += 1
+
+
+def whole(reader: Reader, lines: Iterable[bytes]) -> Iterator[Record]:
+    """The records among the lines. A last one without an end may be in the making."""
+    for line in lines:
+        try:
+            yield reader.record(line)
+        except ValueError:
+            reader.left_out += line.endswith(b"\n")

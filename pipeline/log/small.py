@@ -1,0 +1,137 @@
+"""The small files beside the records: what each must hold, for whoever reads it.
+
+A file or line that does not hold it is damaged. Further keys are welcome. Those that `sealed` wrote
+notice any other change too; older versions wrote none so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from msgspec import Meta, convert
+
+from common.sealed import sealed, unsealed
+from pipeline.config.read import Seed
+from pipeline.log.schema import Deal, MatchId, Rotation
+from pipeline.plan.cells import match_id
+
+Time = Annotated[float, Meta(ge=0, lt=10**11)]
+"""Seconds since 1970."""
+Number = Annotated[int, Meta(ge=0, lt=2**53)]
+
+
+class Claim(TypedDict):
+    """sweep.json. checksums: whether every line of the records has one."""
+
+    seed: int | Annotated[list[int], Meta(min_length=1)]
+    schema: int
+    id: str
+    checksums: NotRequired[bool]
+
+
+class Told(TypedDict):
+    """status.json."""
+
+    state: str
+    started: Time
+    updated: Time
+    host: str
+    process: Annotated[int, Meta(ge=0, lt=2**31)]
+    cells: dict[str, Number]
+    stopped: list[str]
+    workers: Number
+    rate: Annotated[float, Meta(ge=0)] | None
+    error: str | None
+
+
+class Described(TypedDict):
+    """cells/<cell>.json, beside what `About.read` takes."""
+
+    key: str
+    described: NotRequired[int]
+    identity: NotRequired[dict[str, Any]]
+    players: NotRequired[list[str]]
+
+
+class StoppedAt(TypedDict):
+    deals: Deal
+    above: bool
+
+
+class Stops(TypedDict):
+    """stop.json."""
+
+    rule: str
+    win_rate: float
+    half_width: float
+    cells: dict[str, StoppedAt | None]
+
+
+class Event(TypedDict):
+    """A line of run.log."""
+
+    time: str
+    level: str
+    event: str
+
+
+class Ran(TypedDict):
+    """A line of runs.jsonl."""
+
+    started: str
+    host: str
+    matches: NotRequired[Number]
+    commit: NotRequired[str | None]
+    versions: dict[str, str]
+
+
+class SetAside(TypedDict):
+    """A line of set_aside.jsonl."""
+
+    match: MatchId
+    cell: str
+    deal: Deal
+    rotation: Rotation
+    error: str
+
+
+LOGS: Mapping[str, type] = {"runs": Ran, "set_aside": SetAside}
+"""The small logs, by name."""
+
+
+def parsed(text: bytes, kind: type | None = None) -> dict[str, Any]:
+    """The object of a file or line, without its checksum. Raises ValueError, in words, where it is
+    damaged, or not of this kind."""
+    try:
+        data = json.loads(unsealed(text)[0])
+        if not isinstance(data, dict):
+            raise ValueError("it is no object")
+        if kind is not None:
+            convert(data, kind)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return data
+
+
+def written(data: Mapping[str, Any], **how: Any) -> bytes:
+    """The content of a small file that `parsed` reads."""
+    return sealed(json.dumps(data, **how).encode())
+
+
+def line_reader(name: str, seed: Seed | None) -> Callable[[bytes], dict[str, Any]]:
+    """What reads the lines of the small log of this name, which must be of the sweep with this
+    seed. It raises ValueError, in words, for a line that is damaged."""
+
+    def read(line: bytes) -> dict[str, Any]:
+        if not line.endswith(b"\n"):
+            raise ValueError("it is cut off")
+        data = parsed(line, LOGS.get(name))
+        if name == "set_aside" and seed is not None:
+            place = data["deal"], data["rotation"]
+            if data["match"] != match_id(data["cell"], seed, *place):
+                raise ValueError("its match id is not that of its cell, seed, deal and rotation")
+        return data
+
+    return read

@@ -1,0 +1,274 @@
+"""A log damaged anywhere: what goes on with it ends as if nothing had been, or says what it will
+not touch, and nobody ends with a traceback."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.errors import UserError
+from models.replay import Replay
+from pipeline import report, status
+from pipeline.config.compose import compose
+from pipeline.log import folder, mending, reading, records, small
+from pipeline.log.folder import Folder
+from pipeline.log.reading import Reader
+from pipeline.log.schema import MatchRecord, Preparation
+from pipeline.sweep import course
+from pipeline.tables.views import results_of
+from pipeline.verify import verify
+from tests.pipeline.conftest import FAST
+from tests.pipeline.damage import CHANGES, Damage, at, damages
+from tests.pipeline.logs import matches, preparations
+
+FEW, MANY = 60, 2_000
+REPORTED = 0.1
+"""In how many examples the whole report is written too."""
+FOREIGN, GONE, BORROWED = "foreign", "gone", "borrowed"
+KINDS = [*CHANGES, FOREIGN, GONE, BORROWED]
+NOTES = ("records/notes.jsonl", "notes.jsonl")
+LOGS = ("cells", "luck", "records")
+SMALL = ("run.log", "runs.jsonl", "status.json", "sweep.json")
+
+
+@dataclass
+class Sound:
+    """An undisturbed sweep: its files, its records, and how to go on with a folder of it.
+
+    others: lines of the same cells of another seed.
+    """
+
+    files: dict[str, bytes]
+    records: dict[str, MatchRecord]
+    prepared: dict[str, tuple[Preparation, ...]]
+    others: dict[str, list[bytes]]
+    resume: Callable[[Path], int]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
+    """Four deals of Tic-Tac-Toe by two prompts, one of which prepares. Going on with it leaves the
+    tables out, and syncs nothing."""
+    base = tmp_path_factory.mktemp("damage")
+    fast = [word for word in FAST if not word.startswith("deals")]
+    words = [*fast, "game=tic_tac_toe", "prompt=cloze,calibrated", "deals=4", "output_dir=x"]
+    told: list[Any] = []
+    with patch.object(sys, "argv", ["pipeline.run"]):
+        compose(words, lambda *both: told.append(both) or 0)  # type: ignore[func-returns-value]
+    ((configs, sweep),) = told
+    cells = course.build_cells(configs)
+
+    def resume(folder: Path, seed: int = 1) -> int:
+        return course.run(configs, replace(sweep, output_dir=folder, seed=seed))
+
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(io.StringIO()):
+        patched.setattr(course, "build_cells", lambda _: cells)
+        patched.setattr(course, "show", lambda *_: None)
+        patched.setattr(os, "fsync", lambda _: None)
+        assert resume(base / "sound") == resume(base / "other", 2) == 0
+        (run,) = Folder(base / "sound").lines("runs")
+        patched.setattr(course, "about_this_run", lambda plan, left: {**run, "matches": left})
+        folder, others = base / "sound", Folder(base / "other").record_files()
+        files = [path for part in LOGS for path in (folder / part).iterdir()]
+        files += [folder / name for name in SMALL]
+        yield Sound(
+            {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)},
+            matches(folder),
+            preparations(folder),
+            {path.name: path.read_bytes().splitlines(keepends=True) for path in others},
+            resume,
+            base / "out",
+        )
+
+
+def check(sound: Sound, done: Sequence[Damage]) -> None:
+    """Damages a fresh copy, lets everybody read it, and goes on with it."""
+    touched = damage(sound, done)
+    folder = sound.folder
+    before = {path: path.read_bytes() for path in folder.rglob("*.jsonl")}
+    said = read(folder, whole=done[0].other < REPORTED)
+    with redirect_stdout(io.StringIO()) as told:
+        refused = one_line(lambda: sound.resume(folder))
+    if refused:
+        assert "sweep.json" in touched, refused
+        assert {path: path.read_bytes() for path in before} == before
+        return
+    assert "Traceback" not in said + told.getvalue()
+    assert matches(folder) == sound.records
+    assert preparations(folder) == sound.prepared
+    for path, content in before.items():
+        if str(path.relative_to(folder)) in NOTES:
+            assert path.read_bytes() == content
+            assert path.name in told.getvalue()
+        else:
+            kept = {*path.read_bytes().splitlines(keepends=True)}
+            if (aside := path.with_suffix(".damaged")).exists():
+                kept |= {*aside.read_bytes().splitlines(keepends=True)}
+            whole = {line for line in content.splitlines(keepends=True) if line.endswith(b"\n")}
+            assert whole <= kept, "a line was thrown away"
+    assert verify(folder).wrong == {}
+
+
+def damage(sound: Sound, done: Sequence[Damage]) -> set[str]:
+    """Lays the sound files out and damages them; which ones."""
+    shutil.rmtree(sound.folder, ignore_errors=True)
+    names = list(sound.files)
+    for name, content in sound.files.items():
+        path = sound.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    touched = set()
+    for one in done:
+        name = names[at(one.file, len(names))]
+        if one.kind == FOREIGN:
+            name = NOTES[at(one.other, len(NOTES))]
+            (sound.folder / name).write_bytes(one.junk)
+        elif one.kind == GONE:
+            (sound.folder / name).unlink(missing_ok=True)
+        elif one.kind == BORROWED:
+            own = list(sound.others)
+            name = f"records/{own[at(one.file, len(own))]}"
+            add(sound.folder / name, sound.others[own[at(one.file, len(own))]], one)
+        elif (path := sound.folder / name).exists():
+            path.write_bytes(CHANGES[one.kind](path.read_bytes(), one))
+        touched.add(name)
+    return touched
+
+
+def add(path: Path, others: list[bytes], one: Damage) -> None:
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    lines.insert(at(one.place, len(lines) + 1), others[at(one.other, len(others))])
+    path.write_bytes(b"".join(lines))
+
+
+def read(folder: Path, whole: bool) -> str:
+    """Looks at the folder as every command does. Returns what they said."""
+    verify(folder)
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as wrong:
+        assert status.main([str(folder)]) in (0, 2)
+        if whole:
+            assert report.main([str(folder)]) in (0, 2)
+        one_line(lambda: results_of(folder))
+        one_line(lambda: Replay(str(folder / "records")).load())
+    return out.getvalue() + wrong.getvalue()
+
+
+def unread(file: Path) -> dict[str, Any]:
+    """What a description tells, of whatever types."""
+    found: dict[str, Any] = json.loads(file.read_bytes())
+    return found
+
+
+def one_line(do: Callable[[], object]) -> str:
+    """What it is refused with, in one line; "" where it is not."""
+    try:
+        do()
+    except UserError as error:
+        said = str(error)
+    else:
+        return ""
+    assert "\n" not in said
+    return said
+
+
+AnyDamage = st.lists(damages(KINDS), min_size=1, max_size=3)
+
+
+@settings(max_examples=FEW, derandomize=True)
+@given(done=AnyDamage)
+def test_a_damaged_log_goes_on_as_if_nothing_had_been(sound: Sound, done: list[Damage]) -> None:
+    check(sound, done)
+
+
+@pytest.mark.slow
+def test_two_thousand_damages(sound: Sound, figure: Callable[[str], None]) -> None:
+    counted = [0]
+
+    @settings(max_examples=MANY)
+    @given(done=AnyDamage)
+    def damaged(done: list[Damage]) -> None:
+        counted[0] += 1
+        check(sound, done)
+
+    started = time.process_time()
+    damaged()
+    figure(f"damage: {counted[0]:,} examples in {time.process_time() - started:.0f} CPU seconds")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_damage_to_every_file(sound: Sound, kind: str) -> None:
+    """One of each kind to each file, in its middle."""
+    count = len(sound.files)
+    for number in range(count):
+        check(sound, [Damage(kind, (number + 0.5) / count, 0.45, 0.6, b"\x07%", "seven")])
+
+
+def unchecked(line: bytes) -> tuple[bytes, bool]:
+    """As `unsealed`, for whom every checksum is right."""
+    return line.partition(b',"crc32"')[0].rstrip(b"}\n") + b"}", True
+
+
+def reader(**weak: Any) -> Callable[..., Reader]:
+    return lambda *given: replace(Reader(*given), **weak)
+
+
+BUGS: dict[str, tuple[str, Any, str, Any]] = {
+    "wrong checksums pass": ("edited", reading, "unsealed", unchecked),
+    "missing checksums pass": ("edited_unsealed", records, "Reader", reader(sealed=False)),
+    "ids are not reckoned again": (BORROWED, records, "Reader", reader(seed=None)),
+    "doubles pass": ("doubled", Reader, "_first", lambda *_: True),
+    "foreign files are mended": (
+        *(FOREIGN, records.Log, "_own"),
+        lambda log, *_: log._disk.logs(log._place.records_folder),
+    ),
+    "damaged lines are dropped": ("flipped", mending, "append", lambda *_: None),
+    "texts further on are not found": (
+        *("lost", folder, "records"),
+        lambda reader, lines, again: reading.records(reader, lines, ()),
+    ),
+    "small logs have no types": ("edited_unsealed", small, "LOGS", {}),
+    "the status has no types": ("edited_unsealed", folder, "Told", dict),
+    "descriptions have no types": ("edited_unsealed", folder, "_description", unread),
+}
+"""What the log could do worse: the damage that shows it, and what is exchanged for what."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(sound: Sound, bug: str) -> None:
+    kind, *planted = BUGS[bug]
+    count = len(sound.files)
+    tries = [
+        Damage(kind, (number + 0.5) / count, place, other, b"\x07%", "seven")
+        for place in (0.02, 0.3, 0.5, 0.8)
+        for other in (0.05, 0.6)
+        for number in range(count)
+    ]
+
+    def breaks(one: Damage) -> bool:
+        try:
+            check(sound, [one])
+        except Exception:
+            return True
+        return False
+
+    with patch.object(*planted):
+        found = next(filter(breaks, tries), None)
+    assert found is not None
+    check(sound, [found])

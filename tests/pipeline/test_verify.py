@@ -1,0 +1,99 @@
+"""A folder's log verified: silence where it is whole, else every damage with its place and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline import report, verify
+from pipeline.log.folder import Folder
+from pipeline.log.small import written
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+from tests.pipeline.test_records import older, only_file
+
+WORDS = ("game=tic_tac_toe", "prompt=cloze", "deals=3")
+Told = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def said(sweep: Sweep, folder: Path, capsys: Told) -> Callable[[int], str]:
+    """Verifies a sweep of three matches; checks the status, and that nothing is written."""
+    assert sweep(*WORDS) == 0
+
+    def say(status: int) -> str:
+        capsys.readouterr()
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        assert verify.main([str(folder)]) == status
+        assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        return capsys.readouterr().out
+
+    return say
+
+
+def test_a_whole_folder_is_well(said: Callable[[int], str], folder: Path) -> None:
+    assert said(0) == f"{folder}: 4 line(s) read, all is well\n"
+
+
+def test_every_damage_is_told_with_its_place_and_reason(
+    said: Callable[[int], str], folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = only_file(folder)
+    match = list(matches(folder))
+    lines = path.read_bytes().splitlines(keepends=True)
+    spoilt = lines[1].replace(b'"rotation":0', b'"rotation":1')
+    path.write_bytes(b"".join([lines[0], spoilt, lines[0], b"\xff\x1b[2J\n", lines[2][:-1]]))
+    (folder / "records" / "notes.jsonl").write_text("mine")
+    (folder / "runs.jsonl").write_bytes(b"hello\n")
+    (folder / "status.json").write_text("{}")
+    (cell,) = (folder / "cells").iterdir()
+    (folder / "cells" / "lost-0123456789abcdef.json").write_bytes(cell.read_bytes())
+    told = said(1)
+    for line in (
+        f"records/{path.name}\n",
+        f"  line 2, match {match[1]}: its checksum is wrong\n",
+        f"  line 3, match {match[0]}: its match is there twice\n",
+        "  line 4: it has no checksum\n",
+        f"  line 5, match {match[2]}: it is cut off\n",
+        "runs.jsonl\n  line 1: Expecting value",
+        "status.json\n  ",
+        "cells/lost-0123456789abcdef.json\n  it describes cell ",
+        "no part of the log: records/notes.jsonl\n",
+        "7 thing(s) are wrong\n",
+    ):
+        assert line in told, line
+    assert "\x1b" not in told
+    assert report.main([str(folder)]) == 0, "tables go on without them"
+    assert "3 damaged line(s)" in caplog.text
+
+
+def test_a_gap_is_wrong_once_the_run_has_finished(said: Callable[[int], str], folder: Path) -> None:
+    path, status = only_file(folder), folder / "status.json"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[2])
+    assert "1 match(es) are missing; the same sweep again plays them" in said(1)
+    status.write_bytes(written({**(Folder(folder).status or {}), "state": "interrupted"}))
+    assert "1 match(es) are yet to be played" in said(0)
+    path.write_bytes(lines[1] + lines[2])
+    assert "  line 1: its prompts share text " in said(1)
+
+
+def test_a_description_is_that_of_its_key(said: Callable[[int], str], folder: Path) -> None:
+    (cell,) = (folder / "cells").iterdir()
+    text = cell.read_text()
+    cell.write_text(text.replace('"rotations": 1', '"rotations": 2'))
+    assert "its checksum is wrong; the same sweep again writes it anew" in said(1)
+    cell.write_text(text[: text.index(',"crc32"')].replace("TicTacToe", "Chess") + "}")
+    assert "the identity that it tells is not that of its key" in said(1)
+
+
+def test_lines_without_a_checksum_are_counted(said: Callable[[int], str], folder: Path) -> None:
+    older(folder)
+    assert "3 line(s) have no checksum: an older version wrote them" in said(0)
+
+
+def test_a_folder_without_a_sweep_is_one_line(tmp_path: Path, capsys: Told) -> None:
+    assert verify.main([str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
