@@ -1,0 +1,198 @@
+"""With which code a folder's matches were played, and what of it is another one now.
+
+A cell's description has the fingerprint of its code. What a fingerprint was made of stands once in
+code.jsonl: a line for each file's definitions, and one that says which of them make a fingerprint.
+What a user took along although it had changed stands in accepted.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from pipeline.log.folder import Folder
+from pipeline.log.records import Log
+from pipeline.log.results import About
+from pipeline.plan.cells import Cell, digest
+from pipeline.plan.code import Code, code_of
+
+Change = tuple[str, str, str, str]
+"""A file, a definition in it, and its hashes then and now; "" where there is none."""
+
+Definitions = Mapping[str, Mapping[str, str]]
+
+FEW = 4
+"""How many files a message names, and definitions of each."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Definitions that are no longer as they were when `matches` matches of `cells` were played.
+
+    unknown: how many matches are there of which nobody noted the code.
+    """
+
+    changes: frozenset[Change] = frozenset()
+    cells: tuple[str, ...] = ()
+    matches: int = 0
+    unknown: int = 0
+
+
+def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Changed:
+    """What has changed since the folder's matches were played, and was not accepted before: of
+    these cells all their code, of the folder's others what they share with these. Reads only.
+    Raises UserError where there is any and `accept` is false."""
+    place = Folder(folder)
+    now = {cell.key: code_of(cell) for cell in cells}
+    distinct = {code.fingerprint: code for code in now.values()}
+    kept, known = _kept(place), _accepted(place)
+    changes: set[Change] = set()
+    touched: list[str] = []
+    unknown = 0
+    for stem, noted in _noted(place):
+        key = stem.rpartition("-")[2]
+        then = kept.get(noted)
+        if then is None:
+            unknown += _count(place, stem) if key in now else 0
+            continue
+        found: set[Change] = set()
+        if key in now:
+            found = _between(then, now[key])
+        else:
+            for code in distinct.values():
+                found |= _between(then, code, shared=True)
+        if found - known:
+            changes |= found - known
+            touched.append(stem)
+    matches = sum(_count(place, stem) for stem in touched)
+    if changes and not accept:
+        raise UserError(
+            f"{named(changes)} changed since {matches:,} match(es) in {folder} were played: choose "
+            "another output_dir, or accept_code=true to go on with both, which is written down"
+        )
+    keys = tuple(stem.rpartition("-")[2] for stem in touched)
+    return Changed(frozenset(changes), keys, matches, unknown)
+
+
+def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[About], changed: Changed) -> None:
+    """Writes what the cells are, with their code, and before that what was accepted. Raises
+    UserError."""
+    _keep(log, cells, changed)
+    for cell, about in zip(cells, abouts, strict=True):
+        log.describe_cell(cell, {**about.data(), "code": code_of(cell).fingerprint})
+
+
+def _keep(log: Log, cells: Sequence[Cell], changed: Changed) -> None:
+    lines = Folder(log.folder).lines("code")
+    known = {str(line[kind]) for line in lines for kind in ("part", "code") if kind in line}
+    for code in {code_of(cell).fingerprint: code_of(cell) for cell in cells}.values():
+        if code.fingerprint in known:
+            continue
+        parts = {digest([file, made]): (file, made) for file, made in code.definitions.items()}
+        for part, (file, made) in parts.items():
+            if part not in known:
+                log.append_line("code", {"part": part, "file": file, "definitions": made})
+        log.append_line("code", {"code": code.fingerprint, "parts": [*parts]})
+        known |= {code.fingerprint, *parts}
+    if changed.changes:
+        listed = [list(change) for change in sorted(changed.changes)]
+        told = {"matches": changed.matches, "cells": changed.cells, "changed": listed}
+        log.append_line("accepted", {"when": time.strftime("%Y-%m-%d %H:%M:%S"), **told})
+
+
+def notes(folder: Path, changed: Changed) -> list[str]:
+    """What a run should say of it before it plays."""
+    found = []
+    if changed.unknown:
+        found.append(
+            f"{folder}: {changed.unknown:,} match(es) are of older code that did not note itself; "
+            "the code of now is noted, and any later change is told"
+        )
+    if changed.changes:
+        found.append(f"accept_code=true: {named(changed.changes)} changed, which is written down")
+    return found
+
+
+def accepted(folder: Path) -> list[str]:
+    """What was taken along although it had changed: a line each time."""
+    return [
+        f"code changed after {line['matches']:,} match(es) and was accepted on {line['when']}: "
+        f"{named(_changes(line))}"
+        for line in Folder(folder).lines("accepted")
+        if isinstance(line.get("matches"), int) and "when" in line
+    ]
+
+
+def named(changes: Iterable[Change]) -> str:
+    """Where the changes are: games/uno/rules.py: draw, step; games/uno/words.py: clause."""
+    files: defaultdict[str, set[str]] = defaultdict(set)
+    for file, name, *_ in changes:
+        files[file].add(name)
+    some = [f"{file}: {_few(sorted(names), ', ')}" for file, names in sorted(files.items())]
+    return _few(some, "; ")
+
+
+def _few(words: Sequence[str], between: str) -> str:
+    more = f" and {len(words) - FEW:,} more" if len(words) > FEW else ""
+    return between.join(words[:FEW]) + more
+
+
+def _between(then: Definitions, now: Code, shared: bool = False) -> set[Change]:
+    """Where they differ; `shared`: of what both have."""
+    old, new = _flat(then), _flat(now.definitions)
+    places = old.keys() & new.keys() if shared else old.keys() | new.keys()
+    found = {(*place, old.get(place, ""), new.get(place, "")) for place in places}
+    return {change for change in found if change[2] != change[3]}
+
+
+def _flat(definitions: Definitions) -> dict[tuple[str, str], str]:
+    return {(file, name): made for file, some in definitions.items() for name, made in some.items()}
+
+
+def _noted(place: Folder) -> Iterator[tuple[str, str]]:
+    """The stem of each cell that has matches, and the fingerprint in its description: "" where
+    there is none."""
+    for file in place.record_files():
+        try:
+            told = json.loads(place.cell_file(file.stem).read_bytes())
+        except (OSError, ValueError):
+            told = None
+        yield file.stem, str(told.get("code", "")) if isinstance(told, dict) else ""
+
+
+def _count(place: Folder, stem: str) -> int:
+    with place.records_file(stem).open("rb") as lines:
+        return sum(1 for _ in lines)
+
+
+def _kept(place: Folder) -> dict[str, Definitions]:
+    """By fingerprint what it was made of, where all of that can still be read."""
+    parts: dict[str, tuple[str, dict[str, str]]] = {}
+    found: dict[str, Definitions] = {}
+    for line in place.lines("code"):
+        match line:
+            case {"part": str(part), "file": str(file), "definitions": dict(made)}:
+                parts[part] = file, made
+            case {"code": str(code), "parts": list(listed)}:
+                known = [parts[part] for part in map(str, listed) if part in parts]
+                found[code] = dict(known)
+    return {code: made for code, made in found.items() if digest(made) == code}
+
+
+def _accepted(place: Folder) -> set[Change]:
+    return {change for line in place.lines("accepted") for change in _changes(line)}
+
+
+def _changes(line: Mapping[str, Any]) -> list[Change]:
+    found = []
+    for each in line.get("changed") or ():
+        match each:
+            case [str(file), str(name), str(old), str(new)]:
+                found.append((file, name, old, new))
+    return found
