@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.records import Log
 from pipeline.log.results import About
 from pipeline.plan.cells import Cell, digest
-from pipeline.plan.code import Code, code_of
-
-Change = tuple[str, str, str, str]
-"""A file, a definition in it, and its hashes then and now; "" where there is none."""
-
-Definitions = Mapping[str, Mapping[str, str]]
-
-FEW = 4
-"""How many files a message names, and definitions of each."""
+from pipeline.plan.code import Change, Code, code_of, differences, named
 
 
 @dataclass(frozen=True)
@@ -52,23 +44,23 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
     now = {cell.key: code_of(cell) for cell in cells}
     distinct = {code.fingerprint: code for code in now.values()}
     kept, known = _kept(place), _accepted(place)
+
+    @cache
+    def new(then: Code, code: Code, shared: bool) -> frozenset[Change]:
+        return frozenset(differences(then, code, shared) - known)
+
     changes: set[Change] = set()
     touched: list[str] = []
     unknown = 0
     for stem, noted in _noted(place):
-        key = stem.rpartition("-")[2]
-        then = kept.get(noted)
+        key, then = stem.rpartition("-")[2], kept.get(noted)
         if then is None:
             unknown += _count(place, stem) if key in now else 0
             continue
-        found: set[Change] = set()
-        if key in now:
-            found = _between(then, now[key])
-        else:
-            for code in distinct.values():
-                found |= _between(then, code, shared=True)
-        if found - known:
-            changes |= found - known
+        others = [now[key]] if key in now else distinct.values()
+        found = [new(then, code, key not in now) for code in others]
+        if any(found):
+            changes.update(*found)
             touched.append(stem)
     matches = sum(_count(place, stem) for stem in touched)
     if changes and not accept:
@@ -129,32 +121,6 @@ def accepted(folder: Path) -> list[str]:
     ]
 
 
-def named(changes: Iterable[Change]) -> str:
-    """Where the changes are: games/uno/rules.py: draw, step; games/uno/words.py: clause."""
-    files: defaultdict[str, set[str]] = defaultdict(set)
-    for file, name, *_ in changes:
-        files[file].add(name)
-    some = [f"{file}: {_few(sorted(names), ', ')}" for file, names in sorted(files.items())]
-    return _few(some, "; ")
-
-
-def _few(words: Sequence[str], between: str) -> str:
-    more = f" and {len(words) - FEW:,} more" if len(words) > FEW else ""
-    return between.join(words[:FEW]) + more
-
-
-def _between(then: Definitions, now: Code, shared: bool = False) -> set[Change]:
-    """Where they differ; `shared`: of what both have."""
-    old, new = _flat(then), _flat(now.definitions)
-    places = old.keys() & new.keys() if shared else old.keys() | new.keys()
-    found = {(*place, old.get(place, ""), new.get(place, "")) for place in places}
-    return {change for change in found if change[2] != change[3]}
-
-
-def _flat(definitions: Definitions) -> dict[tuple[str, str], str]:
-    return {(file, name): made for file, some in definitions.items() for name, made in some.items()}
-
-
 def _noted(place: Folder) -> Iterator[tuple[str, str]]:
     """The stem of each cell that has matches, and the fingerprint in its description: "" where
     there is none."""
@@ -171,18 +137,18 @@ def _count(place: Folder, stem: str) -> int:
         return sum(1 for _ in lines)
 
 
-def _kept(place: Folder) -> dict[str, Definitions]:
-    """By fingerprint what it was made of, where all of that can still be read."""
+def _kept(place: Folder) -> dict[str, Code]:
+    """The code of each fingerprint, where all that it was made of can still be read."""
     parts: dict[str, tuple[str, dict[str, str]]] = {}
-    found: dict[str, Definitions] = {}
+    found: dict[str, Code] = {}
     for line in place.lines("code"):
         match line:
             case {"part": str(part), "file": str(file), "definitions": dict(made)}:
                 parts[part] = file, made
             case {"code": str(code), "parts": list(listed)}:
                 known = [parts[part] for part in map(str, listed) if part in parts]
-                found[code] = dict(known)
-    return {code: made for code, made in found.items() if digest(made) == code}
+                found[code] = Code(dict(known))
+    return {noted: code for noted, code in found.items() if code.fingerprint == noted}
 
 
 def _accepted(place: Folder) -> set[Change]:

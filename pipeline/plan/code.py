@@ -1,46 +1,28 @@
-"""The code that settles a cell's matches: which definitions, and a hash of what each does.
+"""The code that settles a cell's matches, and where two such codes differ.
 
 It starts from the classes of the cell's game, players, methods and models and from what plays a
-match, and goes on to every definition that these name, and those name in turn. Nothing is run for
-it. Of a class those methods count whose names are met anywhere on the way: so a game's luck, which
-only looks at finished matches, does not. Where a name is made up at run time, all count that it
-could mean.
+match, and goes on to every definition that these name, and those name in turn (`reach.py`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property
 from typing import Any
 
 from pipeline.plan.cells import Cell, digest
-from pipeline.plan.sources import BODY, Source, is_library, is_module, modules_of, source
-from pipeline.plan.syntax import Bindings, Name, Target, Unit
+from pipeline.plan.reach import Key, reach
 
-PLAYERS = ("agents", "games", "models")
-HOUSE = (
-    *(*PLAYERS, "benchmarks", "common", "hydra_plugins"),
-    *("papers", "pipeline", "stats", "training"),
-)
-PLAYING = (
-    *("pipeline.play.match", "pipeline.play.chains", "pipeline.play.prepare"),
-    *("pipeline.plan.chance", "pipeline.plan.cells"),
-)
-"""What of the pipeline has a say in a match; the rest moves it, keeps it and counts it."""
-START = (
-    *(("pipeline.play.match", "play"), ("pipeline.play.prepare", "prepare")),
-    *(("pipeline.plan.cells", "Cell"), ("models.answering", "answer_each")),
-)
-PLAIN = ("object", "Protocol", "Generic", "NamedTuple", "Enum", "ABC", "Exception", "ValueError")
-"""Bases from outside that call no method of a class by themselves."""
+Change = tuple[str, str, str, str]
+"""A file, a definition in it, and its hashes then and now; "" where there is none."""
 
-Key = tuple[str, str]
-"""A module and a definition in it."""
+FEW = 4
+"""How many files a message names, and definitions of each."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Code:
     """The hash of each definition, 12 hex digits, by file and name."""
 
@@ -55,7 +37,12 @@ def code_of(cell: Cell) -> Code:
     """The code that settles a cell's matches; cells of the same classes share it. Raises UserError
     where a source cannot be read."""
     asked = [part for player in cell.players for part in (player.agent, player.model)]
-    return reach(frozenset(map(_key, kinds(cell.game))), frozenset(map(_key, kinds(asked))))
+    return _code(frozenset(map(_key, kinds(cell.game))), frozenset(map(_key, kinds(asked))))
+
+
+@cache
+def _code(games: frozenset[Key], asked: frozenset[Key]) -> Code:
+    return Code(reach(games, asked))
 
 
 def kinds(thing: Any) -> Iterator[type]:
@@ -73,198 +60,29 @@ def _key(kind: type) -> Key:
     return kind.__module__, kind.__qualname__.partition(".")[0]
 
 
-@cache
-def reach(games: frozenset[Key], asked: frozenset[Key]) -> Code:
-    """All that is reached from these classes; of `asked` every method counts. Raises UserError."""
-    reached = _Reached(frozenset(module.partition(".")[0] for module, _ in games | asked))
-    for key in (*START, *sorted(games | asked)):
-        reached.take(*key)
-    for key in sorted(asked):
-        reached.take_whole(key)
-    reached.go_on()
-    return Code(reached.definitions())
+def differences(then: Code, now: Code, shared: bool = False) -> set[Change]:
+    """Where they differ; `shared`: of what both have."""
+    old, new = _flat(then), _flat(now)
+    places = old.keys() & new.keys() if shared else old.keys() | new.keys()
+    found = {(*place, old.get(place, ""), new.get(place, "")) for place in places}
+    return {change for change in found if change[2] != change[3]}
 
 
-@dataclass
-class _Reached:
-    """What was reached so far.
-
-    tops: the packages of the cell's own classes, which count wherever they are installed.
-    waiting: by name, the classes that have a method of it which nothing has named yet.
-    """
-
-    tops: frozenset[str]
-    units: dict[Key, Unit] = field(default_factory=dict)
-    todo: list[Key] = field(default_factory=list)
-    modules: set[str] = field(default_factory=set)
-    values: set[str] = field(default_factory=set)
-    words: set[str] = field(default_factory=set)
-    waiting: defaultdict[str, list[Key]] = field(default_factory=lambda: defaultdict(list))
-    bases: defaultdict[Key, list[Key]] = field(default_factory=lambda: defaultdict(list))
-    heirs: defaultdict[Key, list[Key]] = field(default_factory=lambda: defaultdict(list))
-    whole: set[Key] = field(default_factory=set)
-    any: bool = False
-
-    def definitions(self) -> dict[str, dict[str, str]]:
-        found: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for (module, name), unit in sorted(self.units.items()):
-            found[_known(module).file][name] = unit.digest
-        return dict(sorted(found.items()))
-
-    def go_on(self) -> None:
-        """Until nothing new is named."""
-        while self.todo:
-            key = self.todo.pop()
-            if key not in self.units:
-                self._add(*key)
-
-    def take(self, module: str, name: str | None) -> None:
-        """A definition, or all of a module that is handed on as a value."""
-        here = source(module)
-        if name is not None:
-            self.todo.append((module, name))
-        elif here is not None and module not in self.values:
-            self.values.add(module)
-            self._run(module, module)
-            self.todo += [(module, each) for each in here.names]
-            for each in here.bindings:
-                for target in self._final(module, each, module):
-                    self.take(*target)
-
-    def take_whole(self, key: Key) -> None:
-        """All methods of a class, of those that inherit from it and of those it inherits from."""
-        if key in self.whole:
-            return
-        self.whole.add(key)
-        self._take_methods(key)
-        for heir in self.heirs[key]:
-            self.take_whole(heir)
-
-    def _take_methods(self, key: Key) -> None:
-        module, name = key
-        self.todo += [(module, f"{name}.{each}") for each in _known(module).members.get(name, ())]
-        for base in self.bases[key]:
-            self._take_methods(base)
-
-    def _add(self, module: str, name: str) -> None:
-        here = _known(module)
-        unit = self.units[module, name] = here.unit(name)
-        self._run(module, module)
-        for other in unit.runs:
-            self._run(other, module)
-        if name in here.members:
-            self._add_class(here, name)
-        for one in unit.names:
-            for target in self._meant(here, one, unit.imports):
-                self.take(*target)
-        self._meet(unit.words)
-        for one in unit.open:
-            self._open(here, name, one, unit.imports)
-        for each in modules_of(module.partition(".")[0]) if unit.all else ():
-            self.take(each, None)
-
-    def _open(self, here: Source, name: str, of: Name, imports: Bindings) -> None:
-        """Nobody can tell which attribute is meant: of `self` all that the class has, of a module
-        (which `_meant` has taken whole, or a library is) no method, else any."""
-        owner = name.partition(".")[0]
-        if of in (("self",), ("cls",)) and owner in here.members:
-            self.take_whole((here.name, owner))
-        elif not (of and (of[0] in imports or of[0] in here.bindings)):
-            self.any = True
-            self._meet({*self.waiting})
-
-    def _add_class(self, here: Source, name: str) -> None:
-        """Its methods wait until they are named. A base that came from a library may call any."""
-        key, foreign = (here.name, name), False
-        for base in here.bases(name):
-            found = self._meant(here, base, {}) if base else []
-            known = [(module, one) for module, one in found if one is not None]
-            foreign |= not known and (base or ("",))[-1] not in PLAIN
-            self.bases[key] += known
-            for one in known:
-                self.heirs[one].append(key)
-        for each in here.members[name]:
-            if self.any or each in self.words or each.startswith("__"):
-                self.todo.append((here.name, f"{name}.{each}"))
-            else:
-                self.waiting[each].append(key)
-        if key in self.whole:
-            self._take_methods(key)
-        elif foreign or not self.whole.isdisjoint(self.bases[key]):
-            self.take_whole(key)
-
-    def _meet(self, words: Set[str]) -> None:
-        """These names were met: the methods of all classes that bear them count."""
-        self.words |= words
-        for word in words & self.waiting.keys():
-            self.todo += [(module, f"{name}.{word}") for module, name in self.waiting.pop(word)]
-
-    def _run(self, module: str, by: str) -> None:
-        """What an import does: the statements of the module, and of those that it imports. In
-        others' code also what calls other code of theirs, which may enter it in some list."""
-        if module in self.modules or not self._followed(module, by):
-            return
-        self.modules.add(module)
-        if "." in module:
-            self._run(module.rpartition(".")[0], by)
-        here = source(module)
-        if here is None:
-            return
-        if BODY in here:
-            self.todo.append((module, BODY))
-        for name in () if module.partition(".")[0] in HOUSE else here.names:
-            if any(self._meant(here, call, {}) for call in here.calls(name)):
-                self.todo.append((module, name))
-        for other in here.runs:
-            self._run(other, module)
-
-    def _meant(self, here: Source, name: Name, imports: Bindings) -> list[Target]:
-        """What a dotted name in a definition stands for, as far as it is followed."""
-        first, *rest = name
-        if first in imports:
-            found = [one for bound in imports[first] for one in self._bound(bound, here.name)]
-        else:
-            found = self._final(here.name, first, here.name)
-        for part in rest:
-            found = [
-                target
-                for module, own in found
-                for target in ([(module, own)] if own else self._final(module, part, here.name))
-            ]
-        return found
-
-    def _bound(self, target: Target, by: str, seen: Set[Target] = frozenset()) -> list[Target]:
-        module, name = target
-        if name is not None:
-            return self._final(module, name, by, seen)
-        return [target] if self._followed(module, by) and is_module(module) else []
-
-    def _final(
-        self, module: str, name: str, by: str, seen: Set[Target] = frozenset()
-    ) -> list[Target]:
-        """Where a name of a module is defined in the end, by way of whatever imports."""
-        if (module, name) in seen or not self._followed(module, by):
-            return []
-        here, seen = source(module), seen | {(module, name)}
-        found: list[Target] = [(module, name)] if here and name in here else []
-        for target in here.bindings.get(name, ()) if here else ():
-            found += self._bound(target, module, seen)
-        for star in here.stars if here and not found else ():
-            found += self._final(star, name, module, seen)
-        inner = f"{module}.{name}"
-        return found or ([(inner, None)] if is_module(inner) else [])
-
-    def _followed(self, module: str, by: str) -> bool:
-        """Whether a module counts that another imports."""
-        top = module.partition(".")[0]
-        if top in PLAYERS or module in PLAYING:
-            return True
-        if top in HOUSE:  # what others' players use of it does count
-            return top != "common" and by.partition(".")[0] not in HOUSE
-        return top in self.tops or not is_library(top)
+def _flat(code: Code) -> dict[tuple[str, str], str]:
+    listed = code.definitions.items()
+    return {(file, name): made for file, some in listed for name, made in some.items()}
 
 
-def _known(module: str) -> Source:
-    here = source(module)
-    assert here is not None, module
-    return here
+def named(changes: Iterable[Change]) -> str:
+    """Where the changes are: games/uno/rules.py: draw, step; games/uno/words.py: clause."""
+    files: defaultdict[str, set[str]] = defaultdict(set)
+    for file, name, *_ in changes:
+        files[file].add(name)
+    some = [f"{file}: {_few(sorted(names))}" for file, names in sorted(files.items())]
+    more = f"; and {len(some) - FEW:,} more files" if len(some) > FEW else ""
+    return "; ".join(some[:FEW]) + more
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - FEW:,} more" if len(names) > FEW else ""
+    return ", ".join(names[:FEW]) + more
