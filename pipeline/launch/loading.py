@@ -12,7 +12,6 @@ from models.engine.files import HASHES, Stamp
 from pipeline.launch.devices import name_of
 from pipeline.plan.cells import Cell, Plan
 from pipeline.plan.code import Code, code_of, differences, named
-from pipeline.plan.identity import model_identity
 
 
 @dataclass(frozen=True)
@@ -26,17 +25,22 @@ class Planned:
 
     @classmethod
     def of(cls, plan: Plan) -> Planned:
-        models = {source: model_identity(source) for source in plan.sources}
+        models = {
+            player.model: cell.identity["players"][number]["model"]
+            for cell in plan.cells
+            for number, player in enumerate(cell.players)
+            if player.model is not None
+        }
         return cls(models, {cell.key: code_of(cell) for cell in plan.cells}, dict(HASHES))
 
     def check_code(self, cells: Sequence[Cell]) -> None:
         """Raises Stopped where this process would play by another code."""
         for cell in cells:
-            changes = differences(self.code[cell.key], code_of(cell))
-            if changes:
+            then, now = self.code[cell.key], code_of(cell)
+            if then.fingerprint != now.fingerprint:
                 raise Stopped(
-                    f"{named(changes)} changed while the run goes; put it back, or start the run "
-                    "again to be asked about it"
+                    f"{named(differences(then, now))} changed while the run goes; put it back, or "
+                    "start the run again to be asked about it"
                 )
 
     def load(self, source: ModelSource, load_one: Callable[[ModelSource], Model]) -> Model:

@@ -152,10 +152,14 @@ def test_a_user_s_own_code_is_told_and_accepted(
         """As a new process would."""
         (tmp_path / "mine.py").write_text(mine)
         (tmp_path / "helping.py").write_text(helping)
+        own_sources = {}
         for name in ("mine", "helping"):
             sys.modules.pop(name, None)
-        for known in (sources.source, sources.modules_of, code._code):
-            known.cache_clear()
+            own_sources[name] = sources.Source(name, tmp_path / f"{name}.py")
+        monkeypatch.setattr(
+            reach, "source", lambda name: own_sources.get(name) or sources.source(name)
+        )
+        code._code.cache_clear()
         importlib.invalidate_caches()
         capsys.readouterr()
         status = sweep(*own, "deals=2", "controls=[first]", *overrides)
