@@ -127,7 +127,7 @@ def _noted(place: Folder) -> Iterator[tuple[str, str]]:
     for file in place.record_files():
         try:
             told = json.loads(place.cell_file(file.stem).read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             told = None
         yield file.stem, str(told.get("code", "")) if isinstance(told, dict) else ""
 
@@ -156,8 +156,8 @@ def _accepted(place: Folder) -> set[Change]:
 
 
 def _changes(line: Mapping[str, Any]) -> list[Change]:
-    found = []
-    for each in line.get("changed") or ():
+    found, listed = [], line.get("changed")
+    for each in listed if isinstance(listed, list) else ():
         match each:
             case [str(file), str(name), str(old), str(new)]:
                 found.append((file, name, old, new))

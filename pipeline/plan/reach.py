@@ -127,8 +127,10 @@ class _Reached:
         self._meet(unit.words)
         for one in unit.open:
             self._open(here, name, one, unit.imports)
-        for each in modules_of(module.partition(".")[0]) if unit.all else ():
-            self.take(each, None)
+        if unit.all:
+            self._take_any()
+            for each in modules_of(module.partition(".")[0]):
+                self.take(each, None)
 
     def _open(self, here: Source, name: str, of: Name, imports: Bindings) -> None:
         """Nobody can tell which attribute is meant: of `self` all that the class has, of a module
@@ -137,8 +139,12 @@ class _Reached:
         if of in (("self",), ("cls",)) and owner in here.members:
             self.take_whole((here.name, owner))
         elif not (of and (of[0] in imports or of[0] in here.bindings)):
-            self.any = True
-            self._meet({*self.waiting})
+            self._take_any()
+
+    def _take_any(self) -> None:
+        """Every method of every class that is reached."""
+        self.any = True
+        self._meet({*self.waiting})
 
     def _add_class(self, here: Source, name: str) -> None:
         """Its methods wait until they are named. A base that came from a library may call any."""

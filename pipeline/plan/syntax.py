@@ -178,7 +178,8 @@ class _Reading:
 
     def _name(self, node: ast.Name) -> None:
         self._text.append(node.id)
-        self._unit.names.add((node.id,))
+        if isinstance(node.ctx, ast.Load):
+            self._unit.names.add((node.id,))
 
     def _attribute(self, node: ast.Attribute) -> None:
         self._unit.words.add(node.attr)
