@@ -60,9 +60,7 @@ class Planned:
         try:
             now = dict(source.identity())
         except ModelError as error:
-            raise Stopped(
-                f"the files of a model were exchanged while the run goes: {error}"
-            ) from error
+            raise Stopped(f"a model is no longer there as it was planned: {error}") from error
         if now != self.models[source]:
             raise Stopped(
                 f"the files of model {name_of(source)} were exchanged while the run goes; nothing "

@@ -133,12 +133,17 @@ class _Reached:
                 self.take(each, None)
 
     def _open(self, here: Source, name: str, of: Name, imports: Bindings) -> None:
-        """Nobody can tell which attribute is meant: of `self` all that the class has, of a module
-        (which `_meant` has taken whole, or a library is) no method, else any."""
-        owner = name.partition(".")[0]
-        if of in (("self",), ("cls",)) and owner in here.members:
-            self.take_whole((here.name, owner))
-        elif not (of and (of[0] in imports or of[0] in here.bindings)):
+        """Nobody can tell which attribute is meant: of `self` or a class any that it has, of a
+        library none that counts, of a module all, which are taken already; else of any class."""
+        owner = (here.name, name.partition(".")[0])
+        found = self._meant(here, of, imports) if of else []
+        known = [(module, one) for module, one in found if one is not None]
+        if of in (("self",), ("cls",)) and owner[1] in here.members:
+            self.take_whole(owner)
+        elif found and all(one in _known(module).members for module, one in known):
+            for one in known:
+                self.take_whole(one)
+        elif found or not (of and (of[0] in imports or of[0] in here.bindings)):
             self._take_any()
 
     def _take_any(self) -> None:

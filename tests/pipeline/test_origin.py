@@ -35,11 +35,10 @@ def test_the_report_says_when_a_log_is_of_several_versions(
     assert sweep(*given, "deals=1") == 0
     assert "runs that differ" not in capsys.readouterr().out
     (run,) = map(json.loads, (folder / "runs.jsonl").read_text().splitlines())
-    run["versions"]["torch"] = "1.0"
-    (folder / "runs.jsonl").write_text(f"{json.dumps(run)}\n")
-    assert sweep(*given, "deals=2") == 0
-    told = "The records are of runs that differ: torch 1.0 and "
+    mine, run["versions"]["torch"] = run["versions"]["torch"], "1.0"
+    with (folder / "runs.jsonl").open("a") as runs:
+        runs.write(f"{json.dumps(run)}\n")
+    assert report.main([str(folder)]) == 0
+    told = f"The records are of runs that differ: torch {mine} and 1.0."
     assert told in capsys.readouterr().out
     assert told in (folder / "report.html").read_text()
-    assert report.main([str(folder)]) == 0
-    assert told in capsys.readouterr().out
