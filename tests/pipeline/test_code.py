@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
+from pipeline import run
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.log.code import Changed, compare, describe, notes
@@ -148,7 +149,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
     monkeypatch.syspath_prepend(tmp_path)
     own = ("game=tic_tac_toe", "game._target_=mine.Mine", "packages=[mine]", "prompt=cloze")
 
-    def run(mine: str, helping: str, *overrides: str) -> tuple[int, str]:
+    def play(mine: str, helping: str, *overrides: str) -> tuple[int, str]:
         """As a new process would."""
         (tmp_path / "mine.py").write_text(mine)
         (tmp_path / "helping.py").write_text(helping)
@@ -166,12 +167,12 @@ def test_a_user_s_own_code_is_told_and_accepted(
         both = capsys.readouterr()
         return status, both.out + both.err
 
-    assert run(OWN, HELPING)[0] == 0
+    assert play(OWN, HELPING)[0] == 0
     before = snapshot(folder)
-    status, said = run(OWN, AFTER)
+    status, said = play(OWN, AFTER)
     assert (status, "helping.py: begins changed since 2 match(es) in " in said) == (2, True), said
     assert snapshot(folder) == before, "nothing is written"
-    status, said = run(f"# a comment\n{OWN}", AFTER, "accept_code=true", "deals=3")
+    status, said = play(f"# a comment\n{OWN}", AFTER, "accept_code=true", "deals=3")
     assert status == 0, said
     assert "helping.py: begins changed, which is written down" in said
     (line,) = Folder(folder).lines("accepted")
@@ -179,11 +180,11 @@ def test_a_user_s_own_code_is_told_and_accepted(
         2,
         [["helping.py", "begins"]],
     )
-    status, said = run(OWN, AFTER)
+    status, said = play(OWN, AFTER)
     assert status == 0, "it was accepted"
     assert "code changed after 2 match(es) and was accepted" in " ".join(said.split())
     assert "Controls: code changed after 2 match(es)" in " ".join(said.split())
-    assert run(OWN, HELPING)[0] == 2, "and back is a change too"
+    assert play(OWN, HELPING)[0] == 2, "and back is a change too"
 
 
 def test_a_new_cell_beside_one_of_other_code_is_told(
@@ -197,6 +198,15 @@ def test_a_new_cell_beside_one_of_other_code_is_told(
         compare(played, [vanilla])
     edit("agents/prompting/cloze.py", "append(math.exp(logprob))", "append(logprob)")
     assert compare(played, [vanilla]) == Changed(), "it has no part in the new cell"
+
+
+def test_no_job_is_submitted_for_changed_code(
+    played: Path, edit: Edit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
+    job = ("launch=slurm", "launch.dry_run=true", f"output_dir={played}")
+    assert compose([*UNO, "model=fake", "prompt=cloze", *job], run.play) == 2
+    assert "games/uno/rules.py: PLY_CAP changed" in capsys.readouterr().err
 
 
 def test_older_folders_and_damaged_notes_go_on(
