@@ -136,7 +136,8 @@ def table(models: int) -> tuple[Cell, Clock]:
     sources = [Sleeping(seat % models, clock) for seat in range(2)]
     players = tuple(Player("asking", agent, source, None) for source in sources)
     labels = {"game": "tic_tac_toe", "seats": "asking"}
-    return Cell("slots", labels, game, players, (0,), (0,), "win", True, False, None, {}), clock
+    known = {"players": [{"model": source.identity()} for source in sources]}
+    return Cell("slots", labels, game, players, (0,), (0,), "win", True, False, None, known), clock
 
 
 def by_the_pipeline(models: int, deals: int) -> float:

@@ -21,6 +21,7 @@ COMMANDS = {
     "replay": ("pipeline.replay", "one match of a log, move by move"),
     "compare": ("pipeline.compare", "the cells of two sweeps, paired on their deals"),
     "metrics": ("pipeline.metrics", "how good each decision was, by playouts"),
+    "verify": ("pipeline.verify", "whether every line of a folder is whole, and in its place"),
     "track": ("pipeline.track", "MLflow runs from the records of a sweep"),
     "ui": ("pipeline.ui", "the MLflow UI on the runs of this folder"),
     "reproduce": ("papers.reproduce", "a paper's numbers beside our own"),

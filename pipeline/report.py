@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
-from pipeline.tables import table
+from pipeline.tables import origin, table
 from pipeline.tables.views import results_of, write_views
 
 
@@ -25,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     table.show(summary, pairs, sheets)
+    for note in origin.notes(folder):
+        table.console().print(f"\n{note}")
     print(f"\nreport: {folder / 'report.html'}")
     return 0
 

@@ -6,7 +6,6 @@ import io
 import zipfile
 import zlib
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +47,6 @@ def save(path: Path, networks: Sequence[Network]) -> None:
     write_atomically(path, packed.getvalue())
 
 
-@lru_cache
 def load(path: Path) -> tuple[Network, ...]:
     """The networks that `save` wrote, one a seed. Raises ValueError where the file holds none."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from agents.base import Decision, Thinking, Turn
 from agents.dqn.network import Network, load
+from common.errors import Stopped
 from games.base import Game
 from games.capabilities import Encoded
 
@@ -36,16 +38,10 @@ class DQN:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        files = sorted(self.folder.glob("*.npz"))
-        if not files:
+        found = digest(self.folder)
+        if found is None:
             raise ValueError(f"weights is {self.weights!r}; no networks (*.npz) lie there")
-        read = hashlib.sha256()
-        try:
-            for file in files:
-                read.update(file.name.encode() + file.read_bytes())
-        except OSError as error:
-            raise ValueError(f"{file} cannot be read: {error.strerror}") from error
-        object.__setattr__(self, "digest", read.hexdigest()[:16])
+        object.__setattr__(self, "digest", found)
 
     @property
     def folder(self) -> Path:
@@ -87,5 +83,31 @@ class DQN:
         yield
 
     def networks(self, game: Encoded) -> tuple[Network, ...]:
-        """Those for the game, one a seed. Raises ValueError where their file is damaged."""
-        return load(self.folder / f"{game.encoding}.npz")
+        """Those for the game, one a seed. Raises ValueError where their file is damaged, and
+        Stopped where others have taken their place since the player was made."""
+        return _networks(self.folder, game.encoding, self.digest)
+
+
+def digest(folder: Path) -> str | None:
+    """16 hex digits of all networks in a folder; None where there are none. Raises ValueError."""
+    files = sorted(folder.glob("*.npz"))
+    read = hashlib.sha256()
+    try:
+        for file in files:
+            read.update(file.name.encode() + file.read_bytes())
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from error
+    return read.hexdigest()[:16] if files else None
+
+
+@lru_cache
+def _networks(folder: Path, encoding: str, wanted: str) -> tuple[Network, ...]:
+    """A worker reads them later than the player was made, and perhaps again."""
+    before = digest(folder)
+    networks = load(folder / f"{encoding}.npz") if before == wanted else ()
+    if digest(folder) != wanted or before != wanted:
+        raise Stopped(
+            f"the networks in {folder} were exchanged while the run goes; put the old ones back, "
+            "or start the run again to play the new ones as cells of their own"
+        )
+    return networks

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from common.errors import ModelError
 
@@ -155,13 +154,44 @@ def content_hash(folder: Path, name: str) -> str:
     files = [folder / file for file in known if (folder / file).is_file()]
     digest = hashlib.sha256()
     for file in sorted([*files, *weight_files(folder, name)], key=lambda path: path.name):
-        stat = file.stat()
-        digest.update(f"{file.name} {file_hash(file, stat.st_size, stat.st_mtime_ns)}\n".encode())
+        digest.update(f"{file.name} {_file_hash(file, name)}\n".encode())
     return digest.hexdigest()
 
 
-@lru_cache(maxsize=1024)
-def file_hash(file: Path, size: int, modified: int) -> str:
-    """SHA-256 of one file, read as a stream; size and time only tell the cache what changed."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+class Stamp(NamedTuple):
+    """What tells without reading it that a file may be another: `changed` moves with every write,
+    also where a copy keeps the time `modified`."""
+
+    file: str
+    size: int
+    modified: int
+    changed: int
+    number: int
+
+    @classmethod
+    def of(cls, file: Path) -> Stamp:
+        stat = file.stat()
+        times = stat.st_mtime_ns, stat.st_ctime_ns
+        return cls(str(file.resolve()), stat.st_size, *times, stat.st_ino)
+
+
+HASHES: dict[Stamp, str] = {}
+"""The SHA-256 of the files that this process knows."""
+
+READINGS = 5
+"""How often a file is read that changes meanwhile."""
+
+
+def _file_hash(file: Path, name: str) -> str:
+    """SHA-256 of one file, read as a stream, and again only where its stamp has changed. Raises
+    ModelError where it does not stay the same for as long as a reading takes."""
+    for _ in range(READINGS):
+        before = Stamp.of(file)
+        if before not in HASHES:
+            with file.open("rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
+            if Stamp.of(file) != before:
+                continue
+            HASHES[before] = found
+        return HASHES[before]
+    raise ModelError(f"model {name!r}: {file.name} changes while it is read")

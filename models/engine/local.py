@@ -17,7 +17,7 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from common.errors import ModelError
 from models.base import Generate, Reply, Request, Score
-from models.engine.files import weight_files
+from models.engine.files import Stamp, weight_files
 from models.engine.fp8 import check_device, quantize
 from models.engine.generate import Generator
 from models.engine.memory import Least, alone
@@ -75,17 +75,25 @@ def load_network(
         key = (_stamp(folder, name), dtype, place.type, quantization)
         network = _LOADED.get(key)
         if network is None:
-            network = read_network(folder, name, dtype, place)
+            network = owned(read_network(folder, name, dtype, place))
             if quantization == "fp8":
                 quantize(network, name)
             _LOADED[key] = network
     return network
 
 
-def _stamp(folder: Path, name: str) -> tuple[tuple[str, int, int], ...]:
+def _stamp(folder: Path, name: str) -> tuple[Stamp, ...]:
     """The files that make the network, and when they last changed."""
-    files = (folder.resolve() / "config.json", *weight_files(folder.resolve(), name))
-    return tuple((str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files)
+    return tuple(map(Stamp.of, (folder / "config.json", *weight_files(folder, name))))
+
+
+def owned(network: Any) -> Any:
+    """The network with its weights in memory of its own. What the library reads on the CPU are
+    pages of the file: whoever writes over the file would change them under the model."""
+    for weight in (*network.parameters(), *network.buffers()):
+        if weight.device.type == "cpu":
+            weight.data = weight.data.clone()
+    return network
 
 
 def read_network(folder: Path, name: str, dtype: str, place: torch.device, **further: Any) -> Any:

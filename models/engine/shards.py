@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from common.errors import ModelError
 from models.engine.flat import FAMILIES
-from models.engine.local import choose_device, read_network
+from models.engine.local import choose_device, owned, read_network
 from models.engine.memory import Least
 from models.engine.proof import TOLERANCE
 
@@ -67,7 +67,7 @@ def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> t
         if reason is None:
             if reasons and rank.number == 0:
                 LOG.warning("model %r is cut by %s: %s", name, by, "; ".join(reasons))
-            return network, least
+            return owned(network), least
         reasons.append(f"{by} cannot ({reason})")
         # The first try may have cut some layers already.
         whole = None

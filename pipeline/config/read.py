@@ -87,6 +87,7 @@ class SweepConfig:
     deals: of each seed.
     controls: the places of `agents.fixed.Fixed` whose players are played in the subjects' places;
     "auto" is the first and the last, where that asks no model.
+    accept_code: go on with a folder although the code has changed since its matches were played.
     """
 
     deals: int | Literal["auto"]
@@ -99,6 +100,7 @@ class SweepConfig:
     launch: Node
     tracking: Node
     controls: Literal["auto"] | tuple[int, ...] = "auto"
+    accept_code: bool = False
 
 
 PLAIN = "wording=plain"
@@ -236,6 +238,7 @@ def _sweep(plain: Node) -> SweepConfig:
         launch=plain["launch"],
         tracking=plain["tracking"],
         controls=_controls(plain["controls"]),
+        accept_code=_one_of("accept_code", plain["accept_code"], (True, False)),
     )
 
 

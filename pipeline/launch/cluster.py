@@ -14,10 +14,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from common.errors import ModelError, UserError, WorkerLost
+from common.errors import ModelError, Stopped, UserError, WorkerLost
 from models.base import Model, ModelSource, Paid
 from pipeline.config.read import Node
 from pipeline.launch.devices import allot, name_of
+from pipeline.launch.loading import Planned
 from pipeline.launch.place import check_nodes, paid
 from pipeline.launch.session import nodes_alive, session
 from pipeline.plan.cells import Plan, Task
@@ -41,7 +42,7 @@ Load = Callable[[ModelSource], Model]
 def started(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
     """The workers that the launch config asks for, ready to play; closed on leaving."""
     if launch["kind"] == "inline":
-        inline = _Inline(plan, width, _load_whole)
+        inline = _Inline(plan, width, _load_whole, Planned.of(plan))
         try:
             yield [inline]
         finally:
@@ -63,8 +64,8 @@ def patience(launch: Node) -> float | None:
 class _Inline:
     """A worker in this process."""
 
-    def __init__(self, plan: Plan, width: int, load_one: Load) -> None:
-        self._models = {source: load_one(source) for source in plan.sources}
+    def __init__(self, plan: Plan, width: int, load_one: Load, planned: Planned) -> None:
+        self._models = {source: planned.load(source, load_one) for source in plan.sources}
         self._scheduler = Scheduler(
             {cell.key: cell for cell in plan.cells}, plan.seed, self._models, width
         )
@@ -94,27 +95,40 @@ def _load_whole(source: ModelSource) -> Model:
 
 
 class _Actor:
-    """What runs in a Ray worker process. Leases overlap, so its scheduler never runs dry."""
+    """What runs in a Ray worker process. Leases overlap, so its scheduler never runs dry.
 
-    def __init__(self, plan: Plan, width: int, places: Places | None) -> None:
+    One that must not play, because a model or the code is not the plan's any more, lives on to say
+    so: of an actor that dies while it starts Ray keeps no more than a text.
+    """
+
+    def __init__(self, plan: Plan, width: int, places: Places | None, planned: Planned) -> None:
         def load_one(source: ModelSource) -> Model:
             from pipeline.launch.shard_group import ShardGroup
 
             if places is None or shards_of(source) == 1:
                 return source.load()
-            return ShardGroup(source, places)
+            return ShardGroup(source, places, planned)
 
-        self._inline = _Inline(plan, width, load_one)
+        self._refusal: Stopped | None = None
+        try:
+            planned.check_code(plan.cells)
+            self._inline = _Inline(plan, width, load_one, planned)
+        except Stopped as error:
+            self._refusal = error
 
     def ready(self) -> None:
-        """Returns once the models are loaded."""
+        """Returns once the models are loaded. Raises Stopped where it must not play."""
+        if self._refusal is not None:
+            raise self._refusal
 
     def play(self, lease: Sequence[Task]) -> list[Finished]:
+        self.ready()
         return self._inline.play(lease).result()
 
     def close(self) -> None:
         """Returns once what is under way is taken in; nothing more is asked."""
-        self._inline.close()
+        if self._refusal is None:
+            self._inline.close()
 
 
 class _RayWorker:
@@ -169,6 +183,9 @@ class _RayWorker:
             self._wait_for_restart()
             finished: list[Finished] = ray.get(self.actor.play.remote(lease))
         except RayError as error:
+            refusal = getattr(error, "cause", None)
+            if isinstance(refusal, Stopped):
+                return [Finished(task, None, str(refusal), halts=True) for task in lease]
             self._lost.set()
             raise WorkerLost(f"worker lost: {type(error).__name__}") from error
         return finished
@@ -194,9 +211,10 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
     with session(launch):
         check_nodes(plan.sources, nodes_alive())
         actor: Any = ray.remote(_Actor)
+        planned = ray.put(Planned.of(plan))
         lasting = {"max_restarts": -1, "max_concurrency": 2 * AHEAD}
         handles = [
-            _RayWorker(actor.options(**lasting, **options).remote(plan, width, places))
+            _RayWorker(actor.options(**lasting, **options).remote(plan, width, places, planned))
             for options, places in _shares(launch, plan)
         ]
         try:
@@ -251,4 +269,6 @@ def _wait_until_ready(handles: Sequence[_RayWorker]) -> None:
     except RayError as error:
         why = str(error.__cause__ or error).strip().splitlines()[-1]
         ours = f"{UserError.__module__}.{UserError.__qualname__}: "
-        raise UserError(f"a worker could not start: {why.removeprefix(ours)}") from error
+        refusal = getattr(error, "cause", None)
+        why = str(refusal) if isinstance(refusal, Stopped) else why.removeprefix(ours)
+        raise UserError(f"a worker could not start: {why}") from error

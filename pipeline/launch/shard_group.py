@@ -24,6 +24,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from common.errors import ModelError, UserError
 from models.base import Model, ModelSource, Reply, Request
 from pipeline.launch.devices import Allotment, name_of
+from pipeline.launch.loading import Planned
 from pipeline.play.cost import shards_of
 
 PLACE_SECONDS = 120
@@ -74,7 +75,7 @@ def _whole(amount: float) -> float:
 class ShardGroup:
     """Answers requests with all ranks of a model together."""
 
-    def __init__(self, source: ModelSource, places: Places) -> None:
+    def __init__(self, source: ModelSource, places: Places, planned: Planned) -> None:
         """Returns once every rank holds its part. Raises ModelError."""
         first = places.allotment.first[source]
         actor: Any = ray.remote(_Rank)
@@ -87,7 +88,7 @@ class ShardGroup:
             meeting = self._meeting()
             count = len(self._ranks)
             _all(
-                rank.load.remote(source, number, count, meeting)
+                rank.load.remote(source, number, count, meeting, planned)
                 for number, rank in enumerate(self._ranks)
             )
         except RayError as error:
@@ -154,11 +155,12 @@ class _Rank:
             free.bind((host, 0))
             return f"{host}:{free.getsockname()[1]}"
 
-    def load(self, source: Any, number: int, count: int, meeting: str) -> None:
+    def load(self, source: Any, number: int, count: int, meeting: str, planned: Planned) -> None:
         from models.engine.shards import Rank
 
         self._first = number == 0
-        self._part = source.load_part(Rank(number, count, meeting))
+        rank = Rank(number, count, meeting)
+        self._part = planned.load(source, lambda _: source.load_part(rank))
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply] | None:
         """The first rank's replies are everybody's."""

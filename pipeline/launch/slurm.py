@@ -26,6 +26,7 @@ from models.engine.files import local_folder
 from pipeline.config.read import CellConfig, Node, SweepConfig
 from pipeline.launch.cluster import patience
 from pipeline.launch.place import check_nodes
+from pipeline.log.code import compare
 from pipeline.plan.build import build_cells
 from pipeline.sizing.workload import cast
 
@@ -69,7 +70,7 @@ def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequen
     refuses.
     """
     job = read_job(sweep.launch)
-    for path in check(cells, job.nodes):
+    for path in check(cells, sweep, job.nodes):
         said = f"model {path} is not on this machine; the nodes must have it when the job starts"
         print(f"gauntlet: {said}", file=sys.stderr)
     folder = sweep.output_dir.absolute() / "slurm"
@@ -88,9 +89,10 @@ def hand_over(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequen
     return 0
 
 
-def check(cells: Sequence[CellConfig], nodes: int) -> list[str]:
+def check(cells: Sequence[CellConfig], sweep: SweepConfig, nodes: int) -> list[str]:
     """Builds every cell, so that what a config asks for in vain is said here, not hours later in a
-    queue. A checkpoint that is not here may be on the nodes: a stand-in takes its place.
+    queue, and so is code that has changed. A checkpoint that is not here may be on the nodes: a
+    stand-in takes its place.
 
     Returns the paths of those checkpoints. Raises UserError.
     """
@@ -99,13 +101,14 @@ def check(cells: Sequence[CellConfig], nodes: int) -> list[str]:
     players = (player for acted in casts for player in acted.cell.players)
     check_nodes([player.model for player in players if player.model is not None], nodes)
     away = {source for source in known if not _is_here(source)}
-    build_cells(
+    built = build_cells(
         [
             cell
             for cell, acted in zip(cells, casts, strict=True)
             if away.isdisjoint(acted.sources.values())
         ]
     )
+    compare(sweep.output_dir, built, sweep.accept_code)
     return [source.path for source in known if source in away]
 
 

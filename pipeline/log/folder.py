@@ -3,6 +3,7 @@
     sweep.json              seed (or seeds), schema and id; a folder belongs to one of each
     cells/<cell>.json       what the cell is: labels, identity, baseline
     records/<cell>.jsonl    its finished matches, see `schema.py`
+    code.jsonl, accepted.jsonl   with which code, and what changed, see `code.py`
     set_aside.jsonl         matches that failed three times, with their errors
     runs.jsonl              who wrote when, with which versions, on which machine
     stop.json               where a stopping rule stopped each cell

@@ -97,7 +97,31 @@ class SetAside(TypedDict):
     error: str
 
 
-LOGS: Mapping[str, type] = {"runs": Ran, "set_aside": SetAside}
+class Made(TypedDict):
+    """A line of code.jsonl: the definitions of a file, or which of such lines make a code."""
+
+    part: NotRequired[str]
+    file: NotRequired[str]
+    definitions: NotRequired[dict[str, str]]
+    code: NotRequired[str]
+    parts: NotRequired[list[str]]
+
+
+class Accepted(TypedDict):
+    """A line of accepted.jsonl; each change is a file, a name, and its hashes then and now."""
+
+    when: str
+    matches: Number
+    cells: list[str]
+    changed: list[Annotated[list[str], Meta(min_length=4, max_length=4)]]
+
+
+LOGS: Mapping[str, type] = {
+    "runs": Ran,
+    "set_aside": SetAside,
+    "code": Made,
+    "accepted": Accepted,
+}
 """The small logs, by name."""
 
 

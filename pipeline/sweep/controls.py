@@ -17,6 +17,7 @@ from agents.fixed import Fixed
 from pipeline.config.read import SweepConfig
 from pipeline.launch.cluster import patience, started
 from pipeline.launch.place import HERE
+from pipeline.log import code
 from pipeline.log.events import redact
 from pipeline.log.progress import Bar
 from pipeline.log.records import Log
@@ -30,11 +31,22 @@ from pipeline.tables.controls import ENDS, keep_links, place_of
 AUTO = (1, -1)
 
 
+def compare(cells: Sequence[Cell], sweep: SweepConfig) -> code.Changed:
+    """What has changed since their controls were played, see `pipeline.log.code`."""
+    every = [one for cell in cells for one in controls_of(cell, sweep.controls).values()]
+    return code.compare(place_of(sweep.output_dir), every, sweep.accept_code)
+
+
 def play(
-    out: Console, cells: Sequence[Cell], results: Sequence[CellResults], sweep: SweepConfig
+    out: Console,
+    cells: Sequence[Cell],
+    results: Sequence[CellResults],
+    sweep: SweepConfig,
+    changed: code.Changed,
 ) -> None:
     """Plays what the controls of these cells lack, as many deals as the cells have in the tables,
-    and notes which control belongs to which cell. Raises UserError."""
+    and notes which control belongs to which cell; `changed` is what `compare` found. Raises
+    UserError."""
     own = {cell.key: controls_of(cell, sweep.controls) for cell in cells}
     plays = {control.key: control for some in own.values() for control in some.values()}
     deals = max(result.complete_deals for result in results)
@@ -44,8 +56,7 @@ def play(
     plan = Plan(tuple(plays.values()), deals, sweep.seed)
     abouts = [About.of(control, None) for control in plan.cells]
     with Log(place, sweep.seed, abouts=abouts) as log:
-        for control, about in zip(plan.cells, abouts, strict=True):
-            log.describe_cell(control, about.data())
+        code.describe(log, plan.cells, abouts, changed)
         _play_missing(out, plan, sweep, log)
     links = {
         key: {told: control.key for told, control in some.items()} for key, some in own.items()

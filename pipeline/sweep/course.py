@@ -17,6 +17,7 @@ from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience, started
 from pipeline.launch.place import asks_a_person, paid, resolve_launch
+from pipeline.log import code
 from pipeline.log.events import event, logged, redact
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
@@ -32,7 +33,7 @@ from pipeline.play.driver import Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls, simulate
 from pipeline.sweep.announce import announce
-from pipeline.tables import aside, table
+from pipeline.tables import aside, origin, table
 from pipeline.tables.views import write_views
 from pipeline.tracking.follow import live_tracking
 from pipeline.tracking.track import track, tracking_uri
@@ -49,6 +50,8 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
     if sweep.simulate:
         simulate.run(out, cells, sweep)
         return 0
+    changed = code.compare(sweep.output_dir, cells, sweep.accept_code)
+    changed_controls = controls.compare(cells, sweep)
     games = GAMES if sweep.deals == "auto" else enough(sweep.deals)
     baselines = {cell.key: measure(cell, sweep.seed, games) for cell in cells}
     plan = Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed)
@@ -65,8 +68,9 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         for note in log.notes:
             out.print(note)
             event("log mended", logging.WARNING, note=note)
-        for cell, about in zip(cells, abouts, strict=True):
-            log.describe_cell(cell, about.data())
+        code.describe(log, cells, abouts, changed)
+        for note in code.notes(sweep.output_dir, changed):
+            out.print(note)
         announce(out, plan, sweep, baselines, missing(plan, log))
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
@@ -82,7 +86,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         results = luck.attach(log.folder, results)
         failure = None if interrupted else aside.nothing_played(results, entries)
         if not interrupted and not failure:
-            controls.play(out, cells, results, sweep)
+            controls.play(out, cells, results, sweep, changed_controls)
         show(out, sweep, results)
         for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
             out.print(f"paid     {account}", soft_wrap=True)
@@ -178,6 +182,8 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> No
     out.print()
     table.show(summary, pairs, sheets)
     out.print()
+    for note in origin.notes(folder):
+        out.print(note)
     if sweep.tracking["kind"] == "mlflow":
         store = str(sweep.tracking["store"])
         try:

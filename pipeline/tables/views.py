@@ -20,6 +20,7 @@ from pipeline.tables import (
     figures,
     labels,
     numbers,
+    origin,
     robustness,
     stops,
     table,
@@ -119,6 +120,6 @@ def _page(
         samples=diagnosis.samples,
         answers=said,
         foot=table.foot(summary).splitlines(),
-        warnings=table.warnings(summary),
+        warnings=[*table.warnings(summary), *origin.notes(folder)],
         runs=Folder(folder).lines("runs"),
     )

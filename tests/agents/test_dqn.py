@@ -43,7 +43,6 @@ def preferring(game: Any, *codes: int) -> Network:
 
 def player(folder: Path, game: Any, *networks: Network, seed: int = 0) -> DQN:
     save(folder / f"{game.encoding}.npz", networks)
-    load.cache_clear()
     return DQN(seed, str(folder))
 
 
@@ -191,7 +190,6 @@ def test_a_damaged_file_is_refused_with_its_path(kind: str, tmp_path: Path) -> N
     path = tmp_path / "uno-2.npz"
     save(path, [random_network(Uno())])
     damaged(kind, path.read_bytes(), path)
-    load.cache_clear()
     with pytest.raises(ValueError, match=r"uno-2\.npz holds no networks of training.dqn.train"):
         DQN(weights=str(tmp_path)).check(Uno())
 
@@ -251,7 +249,6 @@ def test_the_command_line_reports_and_refuses(
     assert len(errors) == 2
     assert "no network for uno_arena-2" in errors[0]
     (tmp_path / "uno-2.npz").write_bytes(b"")
-    load.cache_clear()
     assert main([*asked, "games.uno.Uno"]) == 2
     (error,) = capsys.readouterr().err.splitlines()
     assert "uno-2.npz holds no networks" in error

@@ -200,6 +200,34 @@ def test_a_broken_mlflow_store(
     figure(f"fault: MLflow store broken after {done} of {len(calm)} matches; same records")
 
 
+def test_weights_exchanged_under_a_killed_worker(
+    cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    """The worker that starts in its place would load others: the run ends and says so."""
+    weights = tmp_path / "weights"
+    weights.write_text("1")
+    model = ("model._target_=tests.pipeline.filed.Filed", f"+model.path={weights}")
+    status, said = end(start(tmp_path / "calm", *model, "launch=inline"))
+    assert status == 0, said
+    whole = matches(tmp_path / "calm")
+    run = start_slowly(tmp_path / "out", *joined(cluster), *model)
+    done = in_the_middle(run, tmp_path / "out", calm)
+    weights.write_text("2")
+    os.kill(random.Random(3).choice(players()), signal.SIGKILL)
+    status, said = end(run)
+    assert status == 2, said
+    assert "were exchanged while the run goes" in said
+    assert "Traceback" not in said
+    safe = matches(tmp_path / "out")
+    assert safe == {match: whole[match] for match in safe}
+    go_on(tmp_path / "out")
+    weights.write_text("1")
+    status, said = end(start(tmp_path / "out", *joined(cluster), *model))
+    assert status == 0, said
+    assert matches(tmp_path / "out") == whole
+    figure(f"fault: weights exchanged after {done} of {len(calm)} matches; told, same records")
+
+
 def test_a_killed_node(
     cluster: Any, calm: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -255,3 +257,37 @@ def test_fp8_without_a_device_for_it(checkpoint_folder):
 def test_a_gpu_that_is_not_there(checkpoint_folder):
     text = refusal(Checkpoint(str(checkpoint_folder), device="cuda"), "load")
     assert "no usable GPU" in text
+
+
+def test_a_loaded_model_stays_what_it_is_when_its_files_are_written_over(folder):
+    """The library reads weights as pages of the file: those of whoever writes into it next."""
+    model, file = Checkpoint(str(folder)).load(), folder / "model.safetensors"
+    before, whole = model.answer([ASK]), file.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    with file.open("r+b") as opened:
+        opened.seek(header)
+        opened.write(bytes(len(whole) - header))
+    assert model.answer([ASK]) == before
+    assert Checkpoint(str(folder)).load().answer([ASK]) != before
+
+
+def test_a_file_that_keeps_its_size_and_its_time_is_another_one_still(folder):
+    file, before = folder / "config.json", Checkpoint(str(folder)).identity()
+    times = file.stat().st_atime_ns, file.stat().st_mtime_ns
+    time.sleep(0.02)
+    file.write_text(file.read_text().replace("1", "2", 1))
+    os.utime(file, ns=times)
+    assert Checkpoint(str(folder)).identity() != before
+
+
+def test_a_file_that_changes_while_it_is_hashed(folder, monkeypatch):
+    read = hashlib.file_digest
+
+    def meanwhile(stream, kind):
+        found = read(stream, kind)
+        time.sleep(0.02)
+        os.utime(stream.name)
+        return found
+
+    monkeypatch.setattr(hashlib, "file_digest", meanwhile)
+    assert "changes while it is read" in refusal(Checkpoint(str(folder)))

@@ -1,0 +1,69 @@
+"""What a worker loads is what the plan was made of, however late it loads and wherever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from common.errors import ModelError, Stopped
+from models.base import Model, ModelSource
+from models.engine.files import HASHES, Stamp
+from pipeline.launch.devices import name_of
+from pipeline.plan.cells import Cell, Plan
+from pipeline.plan.code import Code, code_of, differences, named
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the plan found: of each model its identity, of each cell the code, and the hashes of
+    files, so that a worker reads again only those that it sees otherwise."""
+
+    models: Mapping[ModelSource, Mapping[str, Any]]
+    code: Mapping[str, Code]
+    hashes: Mapping[Stamp, str]
+
+    @classmethod
+    def of(cls, plan: Plan) -> Planned:
+        models = {
+            player.model: cell.identity["players"][number]["model"]
+            for cell in plan.cells
+            for number, player in enumerate(cell.players)
+            if player.model is not None
+        }
+        return cls(models, {cell.key: code_of(cell) for cell in plan.cells}, dict(HASHES))
+
+    def check_code(self, cells: Sequence[Cell]) -> None:
+        """Raises Stopped where this process would play by another code."""
+        for cell in cells:
+            then, now = self.code[cell.key], code_of(cell)
+            if then.fingerprint != now.fingerprint:
+                raise Stopped(
+                    f"{named(differences(then, now))} changed while the run goes; put it back, or "
+                    "start the run again to be asked about it"
+                )
+
+    def load(self, source: ModelSource, load_one: Callable[[ModelSource], Model]) -> Model:
+        """The model, whose files were the plan's before and after they were read. Raises
+        ModelError where it cannot be loaded, and Stopped where it is another one now."""
+        HASHES.update(self.hashes)
+        self._check(source)
+        model = load_one(source)
+        try:
+            self._check(source)
+        except Stopped:
+            model.close()
+            raise
+        return model
+
+    def _check(self, source: ModelSource) -> None:
+        try:
+            now = dict(source.identity())
+        except ModelError as error:
+            raise Stopped(f"a model is no longer there as it was planned: {error}") from error
+        if now != self.models[source]:
+            raise Stopped(
+                f"the files of model {name_of(source)} were exchanged while the run goes; nothing "
+                "of the new ones is recorded: put the old ones back to go on with this run, or "
+                "start it again to play the new ones as cells of their own"
+            )

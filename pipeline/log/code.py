@@ -1,0 +1,164 @@
+"""With which code a folder's matches were played, and what of it is another one now.
+
+A cell's description has the fingerprint of its code. What a fingerprint was made of stands once in
+code.jsonl: a line for each file's definitions, and one that says which of them make a fingerprint.
+What a user took along although it had changed stands in accepted.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from pipeline.log.folder import Folder
+from pipeline.log.records import Log
+from pipeline.log.results import About
+from pipeline.plan.cells import Cell, digest
+from pipeline.plan.code import Change, Code, code_of, differences, named
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Definitions that are no longer as they were when `matches` matches of `cells` were played.
+
+    unknown: how many matches are there of which nobody noted the code.
+    """
+
+    changes: frozenset[Change] = frozenset()
+    cells: tuple[str, ...] = ()
+    matches: int = 0
+    unknown: int = 0
+
+
+def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Changed:
+    """What has changed since the folder's matches were played, and was not accepted before: of
+    these cells all their code, of the folder's others what they share with these. Reads only.
+    Raises UserError where there is any and `accept` is false."""
+    place = Folder(folder)
+    now = {cell.key: code_of(cell) for cell in cells}
+    distinct = {code.fingerprint: code for code in now.values()}
+    kept, known = _kept(place), _accepted(place)
+
+    @cache
+    def new(then: Code, code: Code, shared: bool) -> frozenset[Change]:
+        return frozenset(differences(then, code, shared) - known)
+
+    changes: set[Change] = set()
+    touched: list[str] = []
+    unknown = 0
+    for stem, noted in _noted(place):
+        key, then = stem.rpartition("-")[2], kept.get(noted)
+        if then is None:
+            unknown += _count(place, stem) if key in now else 0
+            continue
+        others = [now[key]] if key in now else distinct.values()
+        found = [new(then, code, key not in now) for code in others]
+        if any(found):
+            changes.update(*found)
+            touched.append(stem)
+    matches = sum(_count(place, stem) for stem in touched)
+    if changes and not accept:
+        raise UserError(
+            f"{named(changes)} changed since {matches:,} match(es) in {folder} were played: choose "
+            "another output_dir, or accept_code=true to go on with both, which is written down"
+        )
+    keys = tuple(stem.rpartition("-")[2] for stem in touched)
+    return Changed(frozenset(changes), keys, matches, unknown)
+
+
+def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[About], changed: Changed) -> None:
+    """Writes what the cells are, with their code, and before that what was accepted. Raises
+    UserError."""
+    _keep(log, cells, changed)
+    for cell, about in zip(cells, abouts, strict=True):
+        log.describe_cell(cell, {**about.data(), "code": code_of(cell).fingerprint})
+
+
+def _keep(log: Log, cells: Sequence[Cell], changed: Changed) -> None:
+    lines = Folder(log.folder).lines("code")
+    known = {str(line[kind]) for line in lines for kind in ("part", "code") if kind in line}
+    for code in {code_of(cell).fingerprint: code_of(cell) for cell in cells}.values():
+        if code.fingerprint in known:
+            continue
+        parts = {digest([file, made]): (file, made) for file, made in code.definitions.items()}
+        for part, (file, made) in parts.items():
+            if part not in known:
+                log.append_line("code", {"part": part, "file": file, "definitions": made})
+        log.append_line("code", {"code": code.fingerprint, "parts": [*parts]})
+        known |= {code.fingerprint, *parts}
+    if changed.changes:
+        listed = [list(change) for change in sorted(changed.changes)]
+        told = {"matches": changed.matches, "cells": changed.cells, "changed": listed}
+        log.append_line("accepted", {"when": time.strftime("%Y-%m-%d %H:%M:%S"), **told})
+
+
+def notes(folder: Path, changed: Changed) -> list[str]:
+    """What a run should say of it before it plays."""
+    found = []
+    if changed.unknown:
+        found.append(
+            f"{folder}: {changed.unknown:,} match(es) are of older code that did not note itself; "
+            "the code of now is noted, and any later change is told"
+        )
+    if changed.changes:
+        found.append(f"accept_code=true: {named(changed.changes)} changed, which is written down")
+    return found
+
+
+def accepted(folder: Path) -> list[str]:
+    """What was taken along although it had changed: a line each time."""
+    return [
+        f"code changed after {line['matches']:,} match(es) and was accepted on {line['when']}: "
+        f"{named(_changes(line))}"
+        for line in Folder(folder).lines("accepted")
+        if isinstance(line.get("matches"), int) and "when" in line
+    ]
+
+
+def _noted(place: Folder) -> Iterator[tuple[str, str]]:
+    """The stem of each cell that has matches, and the fingerprint in its description: "" where
+    there is none."""
+    for file in place.record_files():
+        try:
+            told = json.loads(place.cell_file(file.stem).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            told = None
+        yield file.stem, str(told.get("code", "")) if isinstance(told, dict) else ""
+
+
+def _count(place: Folder, stem: str) -> int:
+    with place.records_file(stem).open("rb") as lines:
+        return sum(1 for _ in lines)
+
+
+def _kept(place: Folder) -> dict[str, Code]:
+    """The code of each fingerprint, where all that it was made of can still be read."""
+    parts: dict[str, tuple[str, dict[str, str]]] = {}
+    found: dict[str, Code] = {}
+    for line in place.lines("code"):
+        match line:
+            case {"part": str(part), "file": str(file), "definitions": dict(made)}:
+                parts[part] = file, made
+            case {"code": str(code), "parts": list(listed)}:
+                known = [parts[part] for part in map(str, listed) if part in parts]
+                found[code] = Code(dict(known))
+    return {noted: code for noted, code in found.items() if code.fingerprint == noted}
+
+
+def _accepted(place: Folder) -> set[Change]:
+    return {change for line in place.lines("accepted") for change in _changes(line)}
+
+
+def _changes(line: Mapping[str, Any]) -> list[Change]:
+    found, listed = [], line.get("changed")
+    for each in listed if isinstance(listed, list) else ():
+        match each:
+            case [str(file), str(name), str(old), str(new)]:
+                found.append((file, name, old, new))
+    return found

@@ -1,0 +1,25 @@
+"""A fake model whose opinions lie in a file, as weights do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.fake import FakeModel
+from tests.cluster.brake import Braked, BrakedModel
+
+
+@dataclass(frozen=True)
+class Filed(Braked):
+    """The fake of the number that stands in the file `path`."""
+
+    path: str = ""
+    brake: str = "none"
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"filed": Path(self.path).read_text()}
+
+    def load(self) -> FakeModel:
+        return BrakedModel(Braked(int(Path(self.path).read_text()), brake=self.brake))

@@ -1,0 +1,142 @@
+"""Weights that are exchanged while a run goes are noticed, and nothing of theirs is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import ray
+from ray.exceptions import RayTaskError
+
+from agents.dqn.network import save
+from agents.dqn.player import DQN
+from common.errors import Stopped
+from games.uno import Uno
+from models.base import Model, ModelSource
+from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.launch.cluster import _Actor, _RayWorker
+from pipeline.launch.loading import Planned
+from pipeline.log.folder import Folder
+from pipeline.plan import identity
+from pipeline.plan.build import build_cells
+from pipeline.plan.cells import Plan
+from pipeline.plan.code import Code
+from pipeline.sweep import course
+from tests.agents.test_dqn import random_network
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.filed import Filed
+
+TOLD = "were exchanged while the run goes"
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    path = tmp_path / "weights"
+    path.write_text("1")
+    identity.model_identity.cache_clear()
+    return path
+
+
+@pytest.fixture
+def given(weights: Path) -> tuple[str, ...]:
+    model = ("model=fake", "model._target_=tests.pipeline.filed.Filed", f"+model.path={weights}")
+    return ("game=tic_tac_toe", "prompt=cloze", "packages=[tests]", *model)
+
+
+@pytest.fixture
+def plan(given: tuple[str, ...]) -> Plan:
+    found: list[Plan] = []
+
+    def look(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        found.append(Plan(build_cells(configs), 2, 1))
+        return 0
+
+    assert compose(given, look) == 0
+    return found[0]
+
+
+def test_a_model_exchanged_before_it_is_loaded(
+    given: tuple[str, ...],
+    weights: Path,
+    sweep: Sweep,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def exchange(*_: Any) -> None:
+        weights.write_text("2")
+
+    with monkeypatch.context() as during:
+        during.setattr(course, "announce", exchange)
+        assert sweep(*given) == 2
+    said = capsys.readouterr().err
+    assert TOLD in said
+    assert said.count("\n") == 1
+    assert Folder(folder).record_files() == []
+
+
+def test_a_model_exchanged_while_it_is_read(plan: Plan, weights: Path) -> None:
+    (source,) = plan.sources
+    closed = []
+
+    def load_one(source: ModelSource) -> Model:
+        model = source.load()
+        weights.write_text("2")
+        return SimpleNamespace(answer=model.answer, close=lambda: closed.append(model))
+
+    planned = Planned.of(plan)
+    with pytest.raises(Stopped, match=TOLD):
+        planned.load(source, load_one)
+    assert len(closed) == 1
+    weights.write_text("1")
+    assert planned.load(source, Filed.load)
+
+
+def test_a_worker_that_starts_anew_with_another_model_or_code(
+    plan: Plan, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says why, and the run ends with that line; the driver keeps what others have played."""
+    planned, lease = Planned.of(plan), list(plan.tasks())[:2]
+    worker = _Actor(plan, 2, None, planned)
+    assert [one.error for one in worker.play(lease)] == [None, None]
+    worker.close()
+    (cell,) = plan.cells
+    before = planned.code[cell.key].definitions
+    other = Code({**before, "games/tic_tac_toe.py": {"State": "another"}})
+    worker = _Actor(plan, 2, None, replace(planned, code={cell.key: other}))
+    with pytest.raises(
+        Stopped, match=r"^games/tic_tac_toe.py: State, .* and 13 more changed while the run goes"
+    ):
+        worker.ready()
+    weights.write_text("2")
+    worker = _Actor(plan, 2, None, planned)
+    with pytest.raises(Stopped, match=TOLD) as told:
+        worker.play(lease)
+    worker.close()
+
+    def get(_: Any) -> None:
+        raise RayTaskError("play", "trace", told.value).as_instanceof_cause()
+
+    monkeypatch.setattr(ray, "get", get)
+    actor = SimpleNamespace(play=SimpleNamespace(remote=lambda lease: lease))
+    ended = _RayWorker(actor).play(lease).result(10)
+    assert [(one.halts, one.record) for one in ended] == [(True, None)] * 2
+    assert all(one.error == str(told.value) for one in ended)
+
+
+def test_networks_exchanged_before_a_worker_reads_them(tmp_path: Path) -> None:
+    game, path = Uno(), tmp_path / "uno-2.npz"
+    save(path, [random_network(game)])
+    agent = DQN(weights=str(tmp_path))
+    before = agent.networks(game)
+    save(path, [random_network(game, 1)])
+    assert agent.networks(game) is before, "what was read stays"
+    late = DQN(weights=str(tmp_path))
+    save(path, [random_network(game, 2)])
+    with pytest.raises(Stopped, match=TOLD):
+        late.networks(game)
