@@ -25,7 +25,7 @@ RANDOM = 16
 """From so many characters on, a part of a secret says something of it that chance does not."""
 PART = 8
 """Characters of a secret in a row that are cut out with it."""
-MASK = r"(?:[.*•·#xX]{2,}|…+)"
+MASK = r"(?:(?<![.*•])[.*•]{2,}+|…)"
 """What stands in the middle of a secret that is shown in part."""
 
 

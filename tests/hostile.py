@@ -97,7 +97,9 @@ def endless_welcomes(talk: Talk) -> None:
 
 
 def going_round(talk: Talk) -> None:
-    talk.head("location: /v1/chat/completions", "content-length: 0", status="307 Temporary Redirect")
+    talk.head(
+        "location: /v1/chat/completions", "content-length: 0", status="307 Temporary Redirect"
+    )
 
 
 def bomb(coding: str, megabytes: int) -> Behaviour:

@@ -1,7 +1,7 @@
 """Asks a server for one reply until it is there, whole and of a length that can be meant.
 
-What a server says is foreign: all of it comes in here, is bounded by `sending.py`, and loses the key
-before anyone sees or keeps it. What is told of it is one printable line.
+What a server says is foreign: all of it comes in here, is bounded by `sending.py`, and loses the
+key before anyone sees or keeps it. What is told of it is one printable line.
 """
 
 from __future__ import annotations

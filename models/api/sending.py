@@ -1,7 +1,7 @@
 """Requests over the `openai` client, from one thread that waits for all of them at once.
 
-A request has one limit of time, from connecting to the last byte of its reply: a server that sends a
-byte now and then holds nobody for longer. Whoever waits can be let go at any moment.
+A request has one limit of time, from connecting to the last byte of its reply: a server that sends
+a byte now and then holds nobody for longer. Whoever waits can be let go at any moment.
 
 The client's own retries are off: they give up on a Retry-After of more than two minutes and on a
 reply that is cut or no JSON, and know nothing of what an attempt may have cost. It follows no
@@ -26,7 +26,7 @@ from models.api.wire import Body, Endpoint
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """Connections that failed before the request left."""
 SLACK_SECONDS = 1.0
-"""Added to the limit of a whole request, so that one that cannot connect is told by its own limit."""
+"""Added to the limit of a whole request: one that cannot connect is told by a limit of its own."""
 LAST_SECONDS = 1.0
 """How long replies under way may still come in once the run ends."""
 

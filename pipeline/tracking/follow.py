@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 OFFER_SECONDS, CLOSE_SECONDS, HASTY_SECONDS = 5.0, 10.0, 0.2
-"""Between two offers; for the last figures to be taken; and for that where the run is broken off."""
+"""Between two offers; for the last figures to be taken; for that where the run is broken off."""
 PARENT = ""
 """Stands for the parent run among the keys of cells."""
 Figures = Mapping[str, tuple[int, Mapping[str, float]]]
