@@ -8,14 +8,13 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import httpx2
 import pytest
 
-from models.base import Generate, Generation, Prompt, Score
+from models.base import Generate, Generation, Prompt
 from models.engine.local import Local
 from models.server import app, batches, connection
 from models.server.app import application
@@ -24,7 +23,7 @@ from models.server.batches import Batches, Busy, Line, Ticket, Waiting
 from models.server.doors import bare
 from models.server.serve import _options
 from models.server.served import Served
-from tests.api import Counting, Stage, listening
+from tests.api import Counting, listening
 
 CHAT = {"model": "pocket", "messages": [{"role": "user", "content": "Say: "}], "max_tokens": 4}
 
@@ -95,12 +94,13 @@ def test_a_chunked_body_without_end_is_refused(base: str) -> None:
     address = httpx2.URL(base)
     with socket.create_connection((address.host, address.port or 80), timeout=10) as sent:
         sent.sendall(f"{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode())
-        pieces = 0
-        with pytest.raises(OSError):  # noqa: PT011 (whatever the system calls it)
-            while pieces < 100:
-                sent.sendall(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
-                pieces += 1
-    assert pieces < 32
+        piece = b"100000\r\n" + bytes(1 << 20) + b"\r\n"
+        taken = 0
+        with suppress(OSError):
+            while taken < 100:
+                sent.sendall(piece)
+                taken += 1
+    assert taken < 32
 
 
 FIELDS: dict[str, tuple[dict[str, Any], str | None]] = {
@@ -164,6 +164,7 @@ def test_many_prompts_and_long_ones_are_refused_before_they_are_read(
     many = told(http.post("/completions", json={**asked, "prompt": ["x"] * 1025}), 400)
     assert "1025 prompts of n=1 answers are more than the 1024" in many["message"]
     monkeypatch.setattr(type(served._raw.tokens), "encode", None)
+    monkeypatch.setattr(served, "_token_bytes", 16)
     long = told(http.post("/completions", json={**asked, "prompt": "x " * 900_000}), 400)
     assert "a prompt of 1800000 bytes" in long["message"]
     assert long["code"] == "context_length_exceeded"
@@ -172,7 +173,9 @@ def test_many_prompts_and_long_ones_are_refused_before_they_are_read(
 # Who may ask.
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1", "[::1]:80", "LOCALHOST."])  # fmt: skip
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:8000", "127.0.0.1", "[::1]:80", "LOCALHOST."]
+)
 def test_its_own_names_are_served(http: httpx2.Client, host: str) -> None:
     assert http.get("/models", headers={"host": host}).status_code == 200
 
@@ -187,7 +190,7 @@ def test_its_own_names_are_served(http: httpx2.Client, host: str) -> None:
         "",
         "[::",
         "localhost:80:80",
-    ],  # fmt: skip  # noqa: E501
+    ],
 )
 def test_other_names_are_not(http: httpx2.Client, host: str) -> None:
     assert "--allow-host" in told(http.get("/models", headers={"host": host}), 421)["message"]
@@ -265,7 +268,8 @@ def test_a_half_request_is_ended(base: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert "no whole request came" in error["message"]
     whole = b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with opened(base, whole) as kept:  # a connection that was used well is no better
-        assert b"200 OK" in kept.recv(1 << 16)
+        while b"pocket" not in kept.recv(1 << 16):
+            pass
         kept.sendall(b"G")
         assert b" 408 " in kept.recv(1 << 16)
 
@@ -462,7 +466,7 @@ def test_a_text_that_nobody_waits_for_is_not_written_to_its_end(served: Served) 
 
 
 def test_errors_of_a_page_are_told_by_it(http: httpx2.Client) -> None:
-    assert told(http.get("/nowhere\x1b[2J"), 404)
+    assert told(http.get("/nowhere%1b[2J"), 404)
     assert told(http.put("/models"), 405)
     missing = told(http.post("/completions", json={"model": "gpt"}), 404)
     assert (missing["param"], missing["code"]) == ("model", "model_not_found")
