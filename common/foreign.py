@@ -23,20 +23,20 @@ SHORTEST = 6
 """A shorter value is no secret, and cutting it out would spoil ordinary words."""
 RANDOM = 16
 """From so many characters on, a part of a secret says something of it that chance does not."""
-PART = 8
+PART = 10
 """Characters of a secret in a row that are cut out with it."""
 MASK = r"(?:(?<![.*•])[.*•]{2,}+|…)"
 """What stands in the middle of a secret that is shown in part."""
 
 
-def printable(text: str) -> str:
+def visible(text: str) -> str:
     r"""The text with each control character as its number, such as \x1b; lines stay lines."""
     return CONTROL.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
 def one_line(text: str, most: int = 300) -> str:
     """The text as one printable line of at most so many characters."""
-    line = printable(" ".join(text.split()))
+    line = visible(" ".join(text.split()))
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
