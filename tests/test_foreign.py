@@ -63,7 +63,7 @@ def test_ordinary_words_stay() -> None:
     text = "wait... ** nothing here **** needs to go; sk-learn, 3+d, … and so on."
     assert without_parts(text, KEY, "*") == text
     assert without_parts("empty EMPTY", "EMPTY", "*") == "empty EMPTY", "too short to be one"
-    assert without_parts("the server said", "my-server", "*") == "the server said"
+    assert without_parts("the fine-server said", "my-fine-server1", "*") == "the fine-server said"
 
 
 @pytest.mark.parametrize("text", ["x" * 50_000, "." * 50_000, "sk-" * 17_000, KEY * 2000])

@@ -205,9 +205,9 @@ def test_an_odd_reply_is_a_line(tmp_path: Path, kind: str) -> None:
 
 def test_a_character_set_that_unfolds_is_not_obeyed(tmp_path: Path) -> None:
     kind = "content-type: application/json; charset=zlib"
-    behaviour = lambda talk: talk.whole(reply("well"), kind)  # noqa: E731
-    with at_work(behaviour) as (url, _), loaded(url, tmp_path) as model:
-        assert model.answer([WRITE])[0].text == "well"
+    body = b'{"error": {"message": "no seed here"}}'
+    told, _, _ = said(lambda talk: talk.whole(body, kind, status="400 No"), tmp_path)
+    assert told.endswith("refused (400: no seed here)")
 
 
 def test_counts_and_texts_that_no_file_holds(tmp_path: Path) -> None:
