@@ -1,1 +1,2 @@
-"""What every room stands on: one tree of errors, and files that are whole or not there."""
+"""What every room stands on: one tree of errors, files that are whole or not there, and text from
+outside made fit to be shown."""

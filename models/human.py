@@ -1,7 +1,8 @@
 """A person at this terminal as a model: reads what a language model would read, and types.
 
 A person remembers. What a prompt shares with the one before, line by line from the start, is not
-printed again: of a game's rules and moves each is read once.
+printed again: of a game's rules and moves each is read once. What another player said may hold
+control characters; they are shown, not obeyed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import takewhile
 from typing import Any
 
 from common.errors import ModelError
+from common.foreign import visible
 from models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
 
 KEYBOARD = 0
@@ -89,10 +91,10 @@ class TerminalModel:
         before, self._read = self._read, _told(prompt).splitlines()
         pairs = zip(before, self._read, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        print("\n".join(self._read[known:]), flush=True)
+        print(visible("\n".join(self._read[known:])), flush=True)
 
     def _line(self, cue: str) -> str:
-        print(cue, end=" ", flush=True)
+        print(visible(cue), end=" ", flush=True)
         while b"\n" not in self._typed:
             if self._gone.is_set():
                 raise ModelError("nobody is at the terminal any more")

@@ -21,6 +21,7 @@ from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
+from common.foreign import visible
 from games.base import Game, move_with
 from games.capabilities import seatings_of
 from pipeline.config.read import Seed
@@ -29,7 +30,7 @@ from pipeline.log.recorded import player_name, recorded_game
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.log.trace import Trace, trace
 from pipeline.plan.chance import DEAL, stream
-from pipeline.tables.table import console, visible
+from pipeline.tables.table import console
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
+from common.foreign import visible
 from pipeline.log.folder import Folder, damaged
 from pipeline.log.live import Running
 from pipeline.log.outcomes import Measures, Outcome, outcome
@@ -192,7 +193,7 @@ def headline(status: Status) -> str:
     if status.playing:
         since = duration(status.now - run["started"])
         return f"{name}: {run['state']} for {since}, {run['workers']} worker(s), {who}"
-    why = f": {run['error']}" if run.get("error") else ""
+    why = f": {visible(run['error'])}" if run.get("error") else ""
     return f"{name}: {run['state']} {duration(status.now - run['updated'])} ago{why}"
 
 
@@ -259,7 +260,9 @@ def _notable(status: Status) -> list[str]:
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(status.run.get("started", 0)))
     told = [
         f"{entry['time'][11:19]} {entry['event']}: "
-        + ", ".join(str(v) for k, v in entry.items() if k not in ("time", "level", "event"))
+        + ", ".join(
+            visible(str(v)) for k, v in entry.items() if k not in ("time", "level", "event")
+        )
         for entry in status.folder.events
         if entry["level"] != "info" and entry["time"] >= since
     ]

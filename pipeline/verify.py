@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import convert
 
 from common.errors import UserError
+from common.foreign import visible
 from pipeline.judging.luck import Luck
 from pipeline.log.folder import Folder, key_of
 from pipeline.log.results import About
@@ -26,7 +27,6 @@ from pipeline.log.schema import MatchRecord
 from pipeline.log.small import LOGS, Described, Stops, Told, line_reader, parsed
 from pipeline.plan.cells import digest
 from pipeline.tables.controls import place_of
-from pipeline.tables.table import visible
 
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 

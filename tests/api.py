@@ -132,11 +132,11 @@ class Counting(Served):
         super().__init__(path, name)
         self.billed: Counter[str] = Counter()
 
-    def chat(self, body: Any) -> dict[str, Any]:
-        return self._billed(body, super().chat(body))
+    def chat(self, body: Any, *ticket: Any) -> dict[str, Any]:
+        return self._billed(body, super().chat(body, *ticket))
 
-    def completion(self, body: Any) -> dict[str, Any]:
-        return self._billed(body, super().completion(body))
+    def completion(self, body: Any, *ticket: Any) -> dict[str, Any]:
+        return self._billed(body, super().completion(body, *ticket))
 
     def _billed(self, body: Any, reply: dict[str, Any]) -> dict[str, Any]:
         self.billed[json.dumps(body, sort_keys=True)] += 1

@@ -1,7 +1,7 @@
-"""Sends one request to a server through the `openai` client until there is a whole reply.
+"""Asks a server for one reply until it is there, whole and of a length that can be meant.
 
-The client's own retries are off: they give up on a Retry-After of more than two minutes and on a
-reply that is cut or no JSON, and know nothing of what an attempt may have cost.
+What a server says is foreign: all of it comes in here, is bounded by `sending.py`, and loses the
+key before anyone sees or keeps it. What is told of it is one printable line.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
 import openai
 
 from common.errors import GauntletError, ModelError, Stopped
+from common.foreign import one_line, without, without_parts
+from models.api.bounds import REDIRECTED, TooLong, most_bytes
 from models.api.ledger import Ledger, Tokens
+from models.api.sending import NOT_SENT, Cancelled, Sender
 from models.api.wire import Body, Wire, failure, usage
 
 KEY = "OPENAI_API_KEY"
@@ -27,9 +29,11 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds between attempts, doubled each time, where the server does not say."""
 LOOK_SECONDS = 0.1
 """How often to look for a reply that another process waits for."""
-NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
-"""Connections that failed before the request left."""
 TRANSIENT = (408, 409, 425, 429)
+LONGEST = 20_000
+"""Characters of what a server tells that are looked at."""
+MARK = "[key]"
+"""Stands where a server repeated the key."""
 
 
 @dataclass
@@ -63,23 +67,17 @@ class Asker:
         patience: float,
         threads: int,
     ) -> None:
-        """key: as `key_in` gives it. timeout: seconds for an attempt; patience: for all attempts
-        at one reply. threads: how many ask at a time, each with a connection of its own."""
+        """key: as `key_in` gives it. timeout: seconds for an attempt, to its last byte; patience:
+        for all attempts at one reply. threads: how many ask at a time, each with a connection of
+        its own."""
         self.who = f"model {wire.name!r} at {base_url}"
         self._wire, self._ledger, self._patience = wire, ledger, patience
         self._key = key
-        self._client = openai.OpenAI(
-            base_url=base_url,
-            api_key=key or "none",
-            timeout=timeout,
-            max_retries=0,
-            http_client=openai.DefaultHttpx2Client(
-                limits=httpx2.Limits(max_connections=threads, max_keepalive_connections=threads)
-            ),
-        )
+        self._sender = Sender(base_url, key or "none", timeout, threads)
         self._lock = threading.Lock()
-        """Held to change what the threads share: the three that follow."""
+        """Held to change what the threads share: the four that follow."""
         self._answers = 0
+        self._too_long: dict[bytes, str] = {}
         self._shapes: set[frozenset[str]] = set()
         self._hold_until = 0.0
         self._over = threading.Event()
@@ -110,11 +108,12 @@ class Asker:
         return reply
 
     def hang_up(self) -> None:
-        """Ends all waiting; a reply under way is still taken in and kept."""
+        """Ends all waiting; a reply under way is taken in and kept if it comes very soon."""
         self._over.set()
+        self._sender.hang_up()
 
     def close(self) -> None:
-        self._client.close()
+        self._sender.close()
 
     def _heed_hold(self, deadline: float) -> None:
         """Waits for as long as the server last asked everybody to. Raises Again where that is
@@ -136,8 +135,13 @@ class Asker:
     def _attempt(self, key: bytes, body: Body, most: Tokens) -> Mapping[str, Any]:
         """One request; its reply is kept. Raises Again, or what `ask` raises."""
         try:
-            text = self._send(key, body)
+            if key in self._too_long:
+                raise ModelError(self._too_long[key])
+            text = self._send(key, body, most)
             reply = self._read(text, frozenset(body))
+        except TooLong as error:
+            self._ledger.lost(key)
+            raise self._never_again(key, body, error) from None
         except BaseException as error:
             free = isinstance(error, ModelError) or (isinstance(error, Again) and not error.lost)
             (self._ledger.refused if free else self._ledger.lost)(key)
@@ -146,21 +150,28 @@ class Asker:
         self._note(body, answers=1)
         return reply
 
+    def _never_again(self, key: bytes, body: Body, error: TooLong) -> ModelError:
+        """A reply that is too long would be so again, and be billed again."""
+        said = f"{self.who}: its reply is broken off: {error}, more than was asked for can be"
+        with self._lock:
+            self._too_long[key] = f"{said}; this run does not ask for it again"
+        return (ModelError if frozenset(body) in self._shapes else Stopped)(said)
+
     def _note(self, body: Body, answers: int = 0) -> None:
         """The server answers requests of this shape; `answers`: and did so just now."""
         with self._lock:
             self._answers += answers
             self._shapes.add(frozenset(body))
 
-    def _send(self, key: bytes, body: Body) -> str:
-        client: Any = self._client
-        route = client.chat.completions if self._wire.endpoint == "chat" else client.completions
+    def _send(self, key: bytes, body: Body, most: Tokens) -> str:
+        """What a server that answers says, without our key."""
         try:
             # A server that knows the header answers a repeated request from memory.
-            raw = route.with_raw_response.create(
-                **body, extra_headers={"Idempotency-Key": key.hex()}
-            )
-            return str(raw.text)
+            headers = {"Idempotency-Key": key.hex()}
+            data = self._sender.post(self._wire.endpoint, body, headers, most_bytes(most))
+            return without(data.decode(errors="replace"), self._key, MARK)
+        except Cancelled:
+            raise Again("the run ends", lost=True) from None
         except openai.APITimeoutError as error:
             sent = not isinstance(error.__cause__, NOT_SENT)
             raise Again("it did not answer in time", lost=sent, connected=sent) from None
@@ -170,13 +181,21 @@ class Asker:
             said = self._clean(str(error.__cause__ or error))
             raise Again(f"{why} ({said})", lost=sent, connected=sent) from None
         except openai.APIStatusError as error:
-            told = error.body.get("message") if isinstance(error.body, dict) else None
-            if error.code == "insufficient_quota":
-                said = self._clean(str(told or error.message))
-                raise Stopped(f"{self.who}: the account's quota is used up ({said})") from None
-            after = retry_after(error.response.headers)
-            why = str(told or error.message)
-            raise self._refusal(error.status_code, why, after, frozenset(body)) from None
+            raise self._status(error, frozenset(body)) from None
+
+    def _status(self, error: openai.APIStatusError, shape: frozenset[str]) -> Exception:
+        """What a status other than success means."""
+        told = error.body.get("message") if isinstance(error.body, dict) else None
+        said, headers = str(told or error.message), error.response.headers
+        if error.code == "insufficient_quota":
+            return Stopped(f"{self.who}: the account's quota is used up ({self._clean(said)})")
+        if REDIRECTED in headers:
+            there = self._clean(headers[REDIRECTED])
+            return Stopped(
+                f"{self.who}: it sends us on to {there!r}, where the key does not go by itself; if "
+                "that is right, set model.base_url to it"
+            )
+        return self._refusal(error.status_code, said, retry_after(headers), shape)
 
     def _read(self, text: str, shape: frozenset[str]) -> Mapping[str, Any]:
         """The reply as data. Raises Again where it is damaged, and what `_refusal` says where it
@@ -186,7 +205,7 @@ class Asker:
             failed = failure(reply)
             if failed is None:
                 self._wire.texts(reply)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Again(
                 f"its reply cannot be read ({self._clean(str(error))})", lost=True
             ) from None
@@ -217,16 +236,13 @@ class Asker:
 
     def _known(self) -> str:
         """The names of the server's models, where it lists them."""
-        try:
-            names = sorted(model.id for model in self._client.models.list())
-        except (openai.OpenAIError, ValueError):
-            return ""
-        return f"; it has: {', '.join(names[:20])}" if names else ""
+        names = sorted(self._clean(name) for name in self._sender.models())
+        return f"; it has: {one_line(', '.join(names[:20]))}" if names else ""
 
     def _clean(self, text: str) -> str:
-        """One short line, without the key: some servers print it."""
-        safe = text.replace(self._key, "[key]") if self._key else text
-        return " ".join(safe.split())[:300]
+        """One short printable line, without the key: some servers print it, or the ends of it."""
+        line = " ".join(text[:LONGEST].split())
+        return one_line(without_parts(line, self._key, MARK))
 
     def _pause(self, seconds: float) -> None:
         if self._over.wait(max(0.0, seconds)):
@@ -257,6 +273,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             continue
     try:
         date = email.utils.parsedate_to_datetime(headers["retry-after"])
-    except (KeyError, ValueError):
+        return max(0.0, date.timestamp() - time.time())
+    except (KeyError, ValueError, OverflowError):
         return None
-    return max(0.0, date.timestamp() - time.time())

@@ -41,8 +41,8 @@ class OpenAI:
         could have had. "sampled": `samples` drawn tokens, counted, from `seed` on.
     limit: what the server calls the greatest number of tokens of a chat reply.
     Models that reason before they answer do not fit: a score is of the first token.
-    in_flight: requests at a time. timeout: seconds for one. patience: seconds for a reply, with
-        all attempts.
+    in_flight: requests at a time. timeout: seconds for one, to the last byte of its reply.
+        patience: seconds for a reply, with all attempts.
     price_in, price_out: of a million tokens; cap: the most that the replies of this model in
         `cache` may cost together, and those that were perhaps billed and never came.
     cache: the file that keeps every reply; on a local disk. Processes may share it.
@@ -117,7 +117,7 @@ class OpenAI:
         model = Remote(self, wire, asker, ledger)
         try:
             model.answer([PROBE])
-        except ModelError:
+        except BaseException:  # Ctrl-C too: what is under way must not outlive it
             model.close()
             raise
         return model
@@ -183,7 +183,7 @@ class Remote:
         return [self._reply(request, done) for request in requests]
 
     def hang_up(self) -> None:
-        """Ends all waiting for the server; replies under way are kept."""
+        """Ends all waiting for the server; replies under way that come very soon are kept."""
         self._asker.hang_up()
 
     def spending(self) -> Spending:

@@ -24,6 +24,8 @@ SCORE_TEMPERATURE = 1.0
 temperature, and so are the shares of drawn answers."""
 TEMPLATE_TOKENS = 256
 """More than any chat template adds to a short message."""
+MOST_COUNTED = 10**9
+"""Tokens of a request; a server that counts more does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,8 @@ class Wire:
     def texts(self, reply: Mapping[str, Any]) -> list[str]:
         """What the model said, a text a choice."""
         if self.endpoint == "completions":
-            return [str(choice["text"]) for choice in choices(reply)]
-        return [str(choice["message"]["content"] or "") for choice in choices(reply)]
+            return [_text(choice["text"]) for choice in choices(reply)]
+        return [_text(choice["message"]["content"] or "") for choice in choices(reply)]
 
     def first_token(self, reply: Mapping[str, Any]) -> Reported | None:
         """What is reported of the first place; None where no probabilities can be read there."""
@@ -190,11 +192,18 @@ def reported(listed: Sequence[tuple[str, float]], drawn: Sequence[str] | None) -
     """The tokens listed for a place. Some servers list the token that was drawn beside the
     likeliest ones; so that one, `drawn[0]`, says nothing of those left out."""
     logprobs: dict[str, float] = {}
+    if any(math.isnan(logprob) for _, logprob in listed):
+        raise ValueError("a log-probability is no number")
     for token, logprob in sorted(listed, key=lambda pair: -pair[1]):
         logprobs.setdefault(token, float(logprob))
     others = [value for token, value in logprobs.items() if not drawn or token != drawn[0]]
     return Reported(logprobs, min(others, default=0.0))
 
 
+def _text(said: Any) -> str:
+    """As text; halves of characters, which JSON can spell and no file can hold, are replaced."""
+    return str(said).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_COUNTED

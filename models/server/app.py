@@ -8,37 +8,50 @@ Every error is one JSON object in OpenAI's form.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from common.errors import GauntletError
+from models.server.asked import Refused
+from models.server.batches import Busy, Left, Ticket
+from models.server.doors import Doors
+from models.server.errors import RETRY, failure
 
 if TYPE_CHECKING:
     from models.server.served import Served
 
-LONGEST = 1 << 24
-"""Bytes of a request's body."""
+LONGEST = 1 << 21
+"""Bytes of a request's body: half a million tokens."""
 HEARD = 4 * LONGEST
 """Bytes of a longer body that are still taken in and dropped: who is cut off while writing does not
 see the error."""
-REMEMBERED = 10_000
-"""Replies that are kept for a request that comes again with the same Idempotency-Key."""
-THREADS = 256
-"""Requests that wait for the model at a time; it answers in one batch what waits together."""
+MOST, MOST_OF_ONE = 192, 96
+"""Requests under way at a time, of all and of one client; each has a thread that waits."""
+REMEMBERED, REMEMBERED_BYTES = 10_000, 1 << 26
+"""Replies, and their bytes, that are kept for a request that comes again with the same
+Idempotency-Key."""
+LINGER_SECONDS = 5.0
+"""How long a request with such a key is worked on once its asker is gone: it may come again."""
+
+Answer = Callable[[Mapping[str, Any], Ticket], dict[str, Any]]
 
 
-def application(model: Served) -> Starlette:
-    """The routes over one model."""
+def application(model: Served, hosts: Iterable[str] = ()) -> Starlette:
+    """The routes over one model; hosts: further names of this server."""
     routes = Routes(model)
     return Starlette(
         routes=[
@@ -47,9 +60,19 @@ def application(model: Served) -> Starlette:
             Route("/v1/chat/completions", routes.chat, methods=["POST"]),
             Route("/v1/completions", routes.completion, methods=["POST"]),
         ],
-        exception_handlers={HTTPException: refused, Exception: broken},
+        middleware=[Middleware(Doors, hosts=hosts)],
+        exception_handlers={HTTPException: refused, Refused: unfit, Exception: broken},
         lifespan=routes.open,
     )
+
+
+@dataclass(eq=False)
+class Asked:
+    """A request under way or answered, and how many wait for it."""
+
+    ticket: Ticket
+    task: asyncio.Task[bytes]
+    waiting: int = 0
 
 
 class Routes:
@@ -57,12 +80,16 @@ class Routes:
 
     def __init__(self, model: Served) -> None:
         self._model = model
-        self._replies: OrderedDict[str, asyncio.Task[bytes]] = OrderedDict()
-        self._threads = ThreadPoolExecutor(THREADS, "request")
+        self._replies: OrderedDict[bytes, Asked] = OrderedDict()
+        self._kept_bytes = 0
+        self._under_way: set[Asked] = set()
+        self._threads = ThreadPoolExecutor(MOST, "request")
 
     @asynccontextmanager
     async def open(self, _: Starlette) -> AsyncIterator[None]:
         yield
+        for asked in self._under_way:
+            self._model.leave(asked.ticket)
         self._threads.shutdown()
 
     async def models(self, _: Request) -> Response:
@@ -82,51 +109,120 @@ class Routes:
     def _listed(self) -> dict[str, Any]:
         return {"id": self._model.name, "object": "model", "created": 0, "owned_by": "me"}
 
-    async def _answered(
-        self, request: Request, answer: Callable[[Mapping[str, Any]], dict[str, Any]]
-    ) -> Response:
-        data = await read(request)
+    async def _answered(self, request: Request, answer: Answer) -> Response:
         try:
-            body = json.loads(data)
-        except ValueError as error:
-            raise HTTPException(400, f"the body is no JSON: {error}") from None
-        if not isinstance(body, dict):
-            raise HTTPException(400, "the body must be an object")
-        if body.get("model") != self._model.name:
-            raise HTTPException(404, f"the model {body.get('model')!r} does not exist")
-        key = request.headers.get("idempotency-key")
-        try:
-            reply = await self._once(key, lambda: json.dumps(answer(body)).encode())
+            data = await read(request)
+            body = parsed(data)
+            if body.get("model") != self._model.name:
+                said = f"the model {body.get('model')!r} does not exist"
+                raise Refused(said, "model", "model_not_found")
+            key = request.headers.get("idempotency-key")
+            name = None if key is None else hashlib.sha256(key.encode() + b"\n" + data).digest()
+            asked = self._replies.get(name) if name is not None else None
+            if asked is None:
+                asked = self._begun(name, Ticket(client_of(request)), answer, body)
+            return Response(await self._waited(asked, name, request), media_type="application/json")
+        except Busy as error:
+            raise HTTPException(429, str(error), RETRY) from None
+        except Left:
+            raise HTTPException(503, "the request was given up", RETRY) from None
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+        except Refused:
+            raise
         except (GauntletError, ValueError) as error:
             raise HTTPException(400, str(error)) from None
-        return Response(reply, media_type="application/json")
 
-    async def _once(self, key: str | None, answer: Callable[[], bytes]) -> bytes:
-        """The answer; to a key that came before, the one that was or is being given."""
-        task = self._replies.get(key) if key is not None else None
-        if task is None:
-            task = asyncio.create_task(self._in_a_thread(answer))
-            if key is not None:
-                self._remember(key, task)
-        # One asker that goes away takes the answer from no other.
-        return await asyncio.shield(task)
+    def _begun(
+        self, name: bytes | None, ticket: Ticket, answer: Answer, body: Mapping[str, Any]
+    ) -> Asked:
+        """The request, given to a thread. Raises HTTPException where too much is under way."""
+        busy = Counter(asked.ticket.client for asked in self._under_way)
+        if busy.total() >= MOST:
+            raise HTTPException(503, f"{MOST} requests are under way already", RETRY)
+        if busy[ticket.client] >= MOST_OF_ONE:
+            raise HTTPException(429, f"{MOST_OF_ONE} of your requests are under way", RETRY)
+        loop = asyncio.get_running_loop()
 
-    async def _in_a_thread(self, answer: Callable[[], bytes]) -> bytes:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, answer)
+        async def run() -> bytes:
+            told = await loop.run_in_executor(self._threads, answer, body, ticket)
+            return json.dumps(told).encode()
 
-    def _remember(self, key: str, task: asyncio.Task[bytes]) -> None:
-        self._replies[key] = task
-        while len(self._replies) > REMEMBERED:
+        asked = Asked(ticket, asyncio.create_task(run()))
+        self._under_way.add(asked)
+        asked.task.add_done_callback(lambda _: self._done(name, asked))
+        if name is not None:
+            self._replies[name] = asked
+        return asked
+
+    async def _waited(self, asked: Asked, name: bytes | None, request: Request) -> bytes:
+        """The answer. Raises ClientDisconnect where the client goes first: the work then ends too,
+        but one asker that goes away takes the answer from no other."""
+        asked.waiting += 1
+        going = asyncio.create_task(gone(request))
+        try:
+            await asyncio.wait({asked.task, going}, return_when=asyncio.FIRST_COMPLETED)
+            if asked.task.done():
+                return asked.task.result()
+            raise ClientDisconnect
+        finally:
+            going.cancel()
+            asked.waiting -= 1
+            linger = LINGER_SECONDS if name is not None else 0.0
+            asyncio.get_running_loop().call_later(linger, self._give_up, asked)
+
+    def _give_up(self, asked: Asked) -> None:
+        """Ends work that nobody waits for."""
+        if not asked.waiting and not asked.task.done():
+            self._model.leave(asked.ticket)
+
+    def _done(self, name: bytes | None, asked: Asked) -> None:
+        """Remembers the answer for a while, if it has a name and is one."""
+        self._under_way.discard(asked)
+        failed = asked.task.cancelled() or asked.task.exception() is not None
+        if name is None:
+            return
+        if failed:
+            self._replies.pop(name, None)
+            return
+        self._kept_bytes += len(asked.task.result())
+        while len(self._replies) > REMEMBERED or self._kept_bytes > REMEMBERED_BYTES:
+            oldest = next(iter(self._replies.values()))
+            if not oldest.task.done():
+                return
             self._replies.popitem(last=False)
-        task.add_done_callback(lambda done: self._forget_failed(key, done))
+            self._kept_bytes -= len(oldest.task.result())
 
-    def _forget_failed(self, key: str, done: asyncio.Task[bytes]) -> None:
-        if done.cancelled() or done.exception() is not None:
-            self._replies.pop(key, None)
+
+def parsed(data: bytes) -> dict[str, Any]:
+    """The body as data. Raises HTTPException with status 400."""
+    try:
+        body = msgspec.json.decode(data)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"the body is no JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise HTTPException(400, "the body must be an object")
+    return body
+
+
+def client_of(request: Request) -> str:
+    """Who has a fair part of its own: a key of one address."""
+    host = request.client.host if request.client else ""
+    return f"{host} {request.headers.get('authorization', '')}"
+
+
+async def gone(request: Request) -> None:
+    """Returns once the client has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def read(request: Request) -> bytes:
-    """The body. Raises HTTPException with status 413 where it is too long."""
+    """The body. Raises HTTPException with status 413 where it is too long; a body that is announced
+    so long that nobody would hear it to its end is told so at once."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdigit() and int(announced) > HEARD:
+        raise too_long(int(announced))
     data, length = bytearray(), 0
     async for chunk in request.stream():
         length += len(chunk)
@@ -135,8 +231,13 @@ async def read(request: Request) -> bytes:
         elif length > HEARD:
             break
     if length > LONGEST:
-        raise HTTPException(413, f"the body has {length} bytes or more; {LONGEST} are the most")
+        raise too_long(length)
     return bytes(data)
+
+
+def too_long(length: int) -> HTTPException:
+    said = f"the body has {length} bytes or more; {LONGEST} are the most"
+    return HTTPException(413, said)
 
 
 async def refused(request: Request, error: Exception) -> Response:
@@ -144,18 +245,16 @@ async def refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     unknown = error.status_code == 404 and error.detail == "Not Found"
     said = f"there is nothing at {request.url.path}" if unknown else error.detail
-    headers = dict(error.headers or {})
-    if error.status_code == 413:  # what is left of the body is not read
-        headers["connection"] = "close"
-    return failure(error.status_code, said, headers)
+    return failure(error.status_code, said, error.headers or {})
+
+
+async def unfit(_: Request, error: Exception) -> Response:
+    """A request that can be read, and not answered as it is."""
+    assert isinstance(error, Refused)
+    status = 404 if error.code == "model_not_found" else 400
+    return failure(status, str(error), {}, error.param, error.code)
 
 
 async def broken(_: Request, error: Exception) -> Response:
     """A slip of the server's own; the server's log has all of it."""
     return failure(500, f"the server failed: {type(error).__name__}", {})
-
-
-def failure(status: int, said: str, headers: Mapping[str, str]) -> Response:
-    kind = "invalid_request_error" if status < 500 else "server_error"
-    error = {"message": said, "type": kind, "param": None, "code": None}
-    return JSONResponse({"error": error}, status, dict(headers))

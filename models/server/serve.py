@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
+import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -16,6 +18,7 @@ from starlette.types import ASGIApp
 
 from common.errors import ModelError
 from models.server.app import application
+from models.server.connection import LAST_SECONDS, Connection
 
 POCKET = "pkg:models/pocket/weights"
 BACKLOG = 128
@@ -35,7 +38,12 @@ class Server:
         self.url = "http://{}:{}/v1".format(*self._socket.getsockname())
         config = uvicorn.Config(
             app,
+            http=Connection,
+            ws="none",
+            proxy_headers=False,
+            server_header=False,
             timeout_keep_alive=IDLE_SECONDS,
+            timeout_graceful_shutdown=math.ceil(2 * LAST_SECONDS),
             backlog=BACKLOG,
             log_config=None,
             log_level="error",
@@ -44,8 +52,9 @@ class Server:
         self._server = uvicorn.Server(config)
 
     def run(self) -> None:
-        """Answers until `stop`, Ctrl-C or SIGTERM; what came by then is answered first, and a
-        second Ctrl-C does not wait for that. The signal is raised again at the end."""
+        """Answers until `stop`, Ctrl-C or SIGTERM; what came by then is answered first if that
+        takes no longer than LAST_SECONDS, and a second Ctrl-C does not wait for that. The signal
+        is raised again at the end."""
         self._server.run([self._socket])
 
     def stop(self) -> None:
@@ -60,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
         model = Served(options.path, options.name, options.dtype)
-        server = Server(application(model), options.host, options.port)
+        app = application(model, (options.host, socket.gethostname(), *options.allow_host))
+        server = Server(app, options.host, options.port)
     except (ModelError, OSError) as error:
         print(f"serve: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -80,8 +90,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name that clients call this machine by; may be given again",
+    )
     return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # nothing is left to write; to take the libraries apart takes seconds

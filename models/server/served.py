@@ -5,8 +5,8 @@ Nothing here knows HTTP.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,23 +14,17 @@ import numpy as np
 import torch
 from jinja2 import TemplateError
 
-from common.errors import GauntletError
 from models.base import Generate, Generation, Prompt, Reply, Score, Scores
 from models.engine import hub
 from models.engine.files import check_folder, local_folder
 from models.engine.local import Local, load_network
+from models.engine.reference import longest
 from models.engine.sampling import choose, cut_at
 from models.engine.tokens import Tokens, load_tokens
-from models.server.batches import Batches
+from models.server.asked import ApiRequest, Body, Refused, check_fields, top_of
+from models.server.batches import Batches, Left, Ticket
 
-Body = Mapping[str, Any]
-
-MOST_TOP = 20
-"""Log-probabilities that a request may ask for, as in OpenAI's chat."""
-
-
-class Refused(GauntletError):
-    """A request that cannot be answered as it is; the message says what can."""
+TOO_LONG = "context_length_exceeded"
 
 
 class ByNumber(Tokens):
@@ -42,42 +36,6 @@ class ByNumber(Tokens):
 
     def _spellings(self, choice: str) -> tuple[int, ...]:
         return (int(choice),)
-
-
-@dataclass(frozen=True)
-class ApiRequest:
-    """One request of either endpoint, checked."""
-
-    prompts: tuple[str, ...]
-    max_tokens: int
-    temperature: float
-    stop: tuple[str, ...]
-    seed: int
-    count: int
-    top: int | None
-    json: bool
-
-    @staticmethod
-    def of(body: Body, prompts: Sequence[str], top: int | None) -> ApiRequest:
-        """Raises Refused for a value that cannot be meant or is not supported."""
-        if not prompts or not all(prompts):
-            raise Refused("the prompt is empty; a model needs some text to go on from")
-        if body.get("stream"):
-            raise Refused("stream is not supported; leave it out")
-        limit = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
-        max_tokens = _number(body, limit, 16, 1)
-        if top is not None and max_tokens > 1:
-            raise Refused(f"log-probabilities are told of one token: set {limit} to 1")
-        if top is not None and top > MOST_TOP:
-            raise Refused(f"{top} log-probabilities were asked for; 0 to {MOST_TOP} can be")
-        temperature = body.get("temperature")
-        temperature = 1.0 if temperature is None else temperature
-        if not isinstance(temperature, (int, float)) or not 0 <= temperature <= 2:
-            raise Refused(f"temperature is {temperature!r}; it must be 0 to 2")
-        seed = _number(body, "seed", random.getrandbits(31), 0)
-        count = _number(body, "n", 1, 1)
-        stops, json = _stops(body), _wants_json(body)
-        return ApiRequest(tuple(prompts), max_tokens, temperature, stops, seed, count, top, json)
 
 
 @dataclass(frozen=True)
@@ -110,17 +68,22 @@ class Served:
         if self._tokenizer.chat_template:
             self._chat = Local(network, ByNumber(self._tokenizer, path, chat=True), "packed")
         self._everything = tuple(map(str, range(network.config.vocab_size)))
+        self._limit = longest(network.config)
+        """Tokens of a text: the prompt's and those to write."""
+        self._token_bytes = max(len(token.encode()) for token in self._tokenizer.get_vocab())
         self._batches = Batches()
 
-    def completion(self, body: Body) -> dict[str, Any]:
-        """The body that answers a body of /v1/completions. Raises Refused or ModelError."""
+    def completion(self, body: Body, ticket: Ticket | None = None) -> dict[str, Any]:
+        """The body that answers a body of /v1/completions; ticket: for whom. Raises Refused, Busy,
+        Left or ModelError."""
+        check_fields(body, "completions")
         prompt = body.get("prompt")
         prompts = [prompt] if isinstance(prompt, str) else prompt
         if not isinstance(prompts, list) or not all(isinstance(p, str) for p in prompts):
-            raise Refused("prompt must be text or a list of texts")
-        top = None if body.get("logprobs") is None else _number(body, "logprobs", 0, 0)
+            raise Refused("prompt must be text or a list of texts", "prompt")
+        top = None if body.get("logprobs") is None else top_of(body, "logprobs")
         asked = ApiRequest.of(body, prompts, top)
-        answers = self._answer(self._raw, asked)
+        answers = self._answer(self._raw, asked, ticket or Ticket())
         choices = [
             {
                 "index": number,
@@ -132,14 +95,19 @@ class Served:
         ]
         return self._reply("text_completion", asked, answers, choices)
 
-    def chat(self, body: Body) -> dict[str, Any]:
-        """The body that answers a body of /v1/chat/completions. Raises Refused or ModelError."""
+    def chat(self, body: Body, ticket: Ticket | None = None) -> dict[str, Any]:
+        """The same for /v1/chat/completions."""
+        check_fields(body, "chat")
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(map(_is_message, messages)):
-            raise Refused("messages must be a list of {role, content}, with text as content")
-        top = _number(body, "top_logprobs", 0, 0) if body.get("logprobs") else None
+            raise Refused(
+                "messages must be a list of {role, content}, with text as content", "messages"
+            )
+        if body.get("logprobs") not in (None, True, False):
+            raise Refused(f"logprobs is {body['logprobs']!r}; it must be true or false", "logprobs")
+        top = top_of(body, "top_logprobs") if body.get("logprobs") else None
         asked = ApiRequest.of(body, [self._text(messages)], top)
-        answers = self._answer(self._chat, asked)
+        answers = self._answer(self._chat, asked, ticket or Ticket())
         choices = [
             {
                 "index": number,
@@ -150,6 +118,10 @@ class Served:
             for number, choice in enumerate(answers)
         ]
         return self._reply("chat.completion", asked, answers, choices)
+
+    def leave(self, ticket: Ticket) -> None:
+        """Whoever asked with this ticket has gone: what is asked for it raises Left."""
+        self._batches.leave(ticket)
 
     def close(self) -> None:
         self._batches.close()
@@ -162,18 +134,45 @@ class Served:
         try:
             return self._template.wrapped(messages, messages[-1]["role"] == "assistant")
         except TemplateError as error:
-            raise Refused(f"the model's chat template: {error}") from None
+            raise Refused(f"the model's chat template: {error}", "messages") from None
 
-    def _answer(self, model: Local, asked: ApiRequest) -> list[Choice]:
+    def _answer(self, model: Local, asked: ApiRequest, ticket: Ticket) -> list[Choice]:
         """`count` choices for every prompt."""
-        prompts = [_prompt(text) for text in asked.prompts]
+        prompts = [self._fitting(model, text, asked) for text in asked.prompts]
         if asked.max_tokens == 1:  # one distribution is enough for any number of draws
-            scores = [self._batches.ask(model, Score((p,), self._everything)) for p in prompts]
-            return [choice for future in scores for choice in self._firsts(future.result(), asked)]
-        written = [
-            self._batches.ask(model, request) for p in prompts for request in _drawn(p, asked)
-        ]
-        return [_choice(future.result(), asked) for future in written]
+            scores = [Score((prompt,), self._everything) for prompt in prompts]
+            replies = self._replies(model, scores, ticket)
+            return [choice for reply in replies for choice in self._firsts(reply, asked)]
+        written = [request for prompt in prompts for request in _drawn(prompt, asked)]
+        return [_choice(reply, asked) for reply in self._replies(model, written, ticket)]
+
+    def _fitting(self, model: Local, text: str, asked: ApiRequest) -> Prompt:
+        """The text as a prompt. Raises Refused where the model cannot hold it: a request that would
+        fail in a batch makes the others wait. What is far too long is not even tokenized."""
+        prompt = _prompt(text)
+        length, unit = len(text.encode(errors="replace")), "bytes"
+        if length <= self._limit * self._token_bytes:
+            length, unit = len(model.tokens.encode(prompt)), "tokens"
+            # What comes first after a text is known without room for it.
+            if length + (asked.max_tokens if asked.max_tokens > 1 else 0) <= self._limit:
+                return prompt
+        raise Refused(
+            f"a prompt of {length} {unit} and {asked.max_tokens} tokens to write are more than the "
+            f"{self._limit} tokens that the model can hold",
+            code=TOO_LONG,
+        )
+
+    def _replies(
+        self, model: Local, requests: Sequence[Score | Generate], ticket: Ticket
+    ) -> list[Reply]:
+        futures: list[Future[Reply]] = []
+        try:
+            futures += (self._batches.ask(model, request, ticket) for request in requests)
+            return [future.result() for future in futures]
+        except CancelledError:
+            raise Left("nobody waits for the answer") from None
+        finally:
+            self._batches.leave(ticket)  # of a request that failed, the rest is not wanted
 
     def _firsts(self, scores: Reply, asked: ApiRequest) -> list[Choice]:
         """`count` first tokens, from the distribution of all."""
@@ -264,29 +263,3 @@ def _is_message(message: Any) -> bool:
     return isinstance(message, Mapping) and all(
         isinstance(message.get(part), str) for part in ("role", "content")
     )
-
-
-def _stops(body: Body) -> tuple[str, ...]:
-    stop = body.get("stop") or ()
-    stops = (stop,) if isinstance(stop, str) else stop
-    if not isinstance(stops, (list, tuple)) or not all(isinstance(one, str) for one in stops):
-        raise Refused(f"stop is {stop!r}; it must be text or a list of texts")
-    return tuple(stops)
-
-
-def _wants_json(body: Body) -> bool:
-    """Whether one JSON object is asked for."""
-    form = body.get("response_format") or {"type": "text"}
-    kind = form.get("type") if isinstance(form, Mapping) else form
-    if kind not in ("text", "json_object"):
-        raise Refused(f"response_format is of type {kind!r}; it can be text or json_object")
-    return bool(kind == "json_object")
-
-
-def _number(body: Body, key: str, default: int, least: int) -> int:
-    value = body.get(key)
-    if value is None:
-        return default
-    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-        return value
-    raise Refused(f"{key} is {value!r}; it must be a whole number from {least} up")

@@ -19,6 +19,7 @@ from typing import Any
 
 from msgspec.json import encode
 
+from common.foreign import SHORTEST, visible, without, without_parts
 from pipeline.log.folder import Folder
 
 PROJECT = logging.getLogger("gauntlet")
@@ -28,10 +29,10 @@ EVENTS.propagate = False
 EVENTS.addHandler(logging.NullHandler())  # nor is the terminal told where no log is open
 
 CUT = "[redacted]"
+PATH = re.compile(r"[/~.]")
+"""How the value of a variable begins that names a file: parts of it are no secret."""
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW(OR)?D|CREDENTIAL|AUTHORIZATION", re.IGNORECASE)
 COUNT_NAME = re.compile(r"(^|_)tokens($|_)", re.IGNORECASE)
-SHORTEST = 6
-"""A shorter value of a variable is no secret, and cutting it out would spoil ordinary words."""
 SHAPES = (
     re.compile(r"\b(?:sk|pk|rk|hf|ghp|gho|ghs|github_pat|xox[abp]|glpat)[-_][A-Za-z0-9_\-]{8,}"),
     re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"),
@@ -68,13 +69,13 @@ def logged(folder: Path) -> Iterator[None]:
 
 
 def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """The text without what looks like a key or password, or is the value of a variable of the
-    environment whose name says so."""
+    """The text without control characters and what looks like a key or password, or is the value
+    of a variable of the environment whose name says so: whole, encoded or in part."""
     for secret in _secrets(os.environ if environment is None else environment):
-        text = text.replace(secret, CUT)
+        text = (without if PATH.match(secret) else without_parts)(text, secret, CUT)
     for shape in SHAPES:
         text = shape.sub(lambda found: (found.group(1) if found.re.groups else "") + CUT, text)
-    return text
+    return visible(text)
 
 
 def cleaned(data: Any) -> Any:

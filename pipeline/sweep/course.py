@@ -87,7 +87,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         failure = None if interrupted else aside.nothing_played(results, entries)
         if not interrupted and not failure:
             controls.play(out, cells, results, sweep, changed_controls)
-        show(out, sweep, results)
+        show(out, sweep, results, hurry=interrupted and not halted)
         for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
             out.print(f"paid     {account}", soft_wrap=True)
             event("paid", account=account)
@@ -175,16 +175,19 @@ def play_missing(
     return False
 
 
-def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> None:
-    """Writes and prints the tables, logs to MLflow, and says where everything is."""
+def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry: bool) -> None:
+    """Writes and prints the tables, logs to MLflow, and says where everything is. hurry: without
+    figures and MLflow, as whoever interrupts a run does not want to wait."""
     folder = sweep.output_dir
-    summary, pairs, sheets = write_views(folder, results)
+    summary, pairs, sheets = write_views(folder, results, draw=not hurry)
     out.print()
     table.show(summary, pairs, sheets)
     out.print()
     for note in origin.notes(folder):
         out.print(note)
-    if sweep.tracking["kind"] == "mlflow":
+    if hurry:
+        out.print(f"figures  python -m pipeline.report {folder}", soft_wrap=True)
+    elif sweep.tracking["kind"] == "mlflow":
         store = str(sweep.tracking["store"])
         try:
             track(folder, store, results, summary)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from common.foreign import visible
 from pipeline.log.results import CellResults
-from pipeline.tables.table import visible
 
 LONGEST = 200
 """Of an error as a line, in characters."""

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from common.disk import write_atomically
+from common.foreign import visible
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.log.schema import DecisionRecord, MatchRecord
@@ -28,7 +29,7 @@ from pipeline.tables.choices import LEAST, Choices
 from pipeline.tables.numbers import number, percent
 from pipeline.tables.replies import Replies, Sample, picked, sample
 from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet, short_names, visible
+from pipeline.tables.table import Sheet, short_names
 
 SAME, HABIT, UNUSABLE, ROUNDED = 0.9, 0.95, 0.1, 0.1
 """Shares above which a cell is warned of: one reply to different questions; one place of the list;

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from common.foreign import visible
 from models.exchanges import Exchange, ScoreExchange
 from pipeline.log.outcomes import Outcomes
 from pipeline.log.schema import DecisionRecord, MatchRecord
@@ -114,7 +115,7 @@ class Sample:
 
     @property
     def text(self) -> str:
-        return (
+        return visible(
             f"match {self.match}, deal {self.deal}\n{self.question}\n"
             f"-> {self.reply}\n=> {self.chosen} ({self.status})\n"
         )

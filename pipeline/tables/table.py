@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from common.foreign import visible
 from pipeline.tables.numbers import number, p_value, percent
 from pipeline.tables.scale import Scale, by_scale, heading, scales_of
 from stats.means import LEAST
@@ -20,7 +20,6 @@ from stats.means import LEAST
 WIDTH = 100
 TESTS = {"two_sided": "other than", "above": "above", "non_inferior": "not below by a margin"}
 """The declared tests, in a few words."""
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 GROUPS = ("experiment", "game", "agent", "model", "prompt", "seats")
 
 
@@ -41,12 +40,6 @@ def console(markup: bool = False) -> Console:
     own = Console()
     width = min(WIDTH, own.width) if own.is_terminal else WIDTH
     return Console(highlight=False, markup=markup, width=width)
-
-
-def visible(text: str) -> str:
-    """The text with control characters spelled out: what a model or a config wrote may not move
-    the cursor or rename the window."""
-    return CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
 
 
 def short_names(summary: pd.DataFrame) -> list[str]:

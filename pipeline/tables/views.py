@@ -33,18 +33,18 @@ from pipeline.tables.table import Sheet
 
 
 def write_views(
-    folder: Path, results: Sequence[CellResults]
+    folder: Path, results: Sequence[CellResults], draw: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Sheet]]:
     """Writes summary.csv, pairs.csv, figures/ and report.html, what `diagnostics` finds, and
     where a cell studies letters labels.csv and debiasing.csv; returns the two tables and further
-    sheets."""
+    sheets. draw: figures too; they take longest."""
     matter = conditions(results)
     summary, pairs = summary_table(results, matter), pairs_table(results)
     summary, diagnosis = diagnostics.diagnose(folder, results, summary)
     diagnosis.write(folder)
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
-    drawn = figures.all_figures(summary, pairs, results)
+    drawn = figures.all_figures(summary, pairs, results) if draw else {}
     figures.save_png(drawn, folder / "figures")
     stopped = stops.sheets(folder, table.short_names(summary), results)
     wrong, spent = costs.reply_sheets(summary), costs.cost_sheets(summary)

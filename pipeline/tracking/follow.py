@@ -24,7 +24,8 @@ from pipeline.tracking.track import CELL_TAG, LIVE_TAG, TAG, forget, log_values,
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
-OFFER_SECONDS, CLOSE_SECONDS = 5.0, 10.0
+OFFER_SECONDS, CLOSE_SECONDS, HASTY_SECONDS = 5.0, 10.0, 0.2
+"""Between two offers; for the last figures to be taken; for that where the run is broken off."""
 PARENT = ""
 """Stands for the parent run among the keys of cells."""
 Figures = Mapping[str, tuple[int, Mapping[str, float]]]
@@ -38,8 +39,10 @@ def live_tracking(tracking: Node, folder: Path, cells: Sequence[Cell]) -> Iterat
     follower.experiment = cells[0].experiment
     try:
         yield follower
-    finally:
-        follower.close()
+    except BaseException:
+        follower.close(HASTY_SECONDS)
+        raise
+    follower.close()
 
 
 @dataclass
@@ -68,11 +71,11 @@ class Follower:
         if self._figures.empty():
             self._figures.put(figures(live))
 
-    def close(self) -> None:
-        """Ends the thread; one that hangs is left behind."""
+    def close(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Ends the thread; one that takes longer is left behind."""
         self._figures.put(None)
         if self._thread is not None:
-            self._thread.join(CLOSE_SECONDS)
+            self._thread.join(seconds)
 
     def _serve(self) -> None:
         while (found := self._figures.get()) is not None:

@@ -123,7 +123,7 @@ def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
     opened: Opened, served: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat = served.chat
-    monkeypatch.setattr(served, "chat", lambda body: chat({**body, "n": 1}))
+    monkeypatch.setattr(served, "chat", lambda body, *_: chat({**body, "n": 1}))
     with opened(scores="sampled", samples=4) as model:
         (reply,) = model.answer([Score((WRITE.prompt,), ("A",))])
     assert reply.logprobs[0][0] in {math.log(n / 4) if n else -math.inf for n in range(5)}
@@ -188,7 +188,7 @@ def test_a_server_without_log_probabilities_is_told_apart(
     opened: Opened, served: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat = served.chat
-    monkeypatch.setattr(served, "chat", lambda body: chat({**body, "logprobs": False}))
+    monkeypatch.setattr(served, "chat", lambda body, *_: chat({**body, "logprobs": False}))
     with opened() as model, pytest.raises(Stopped, match=r"set model\.scores=sampled"):
         model.answer([Score((WRITE.prompt,), ("A", "B"))])
 

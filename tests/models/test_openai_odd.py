@@ -28,7 +28,7 @@ def changed(served: Counting, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
     def change(how: Callable[[Reply], Reply]) -> None:
         chat = served.chat
-        monkeypatch.setattr(served, "chat", lambda body: how(chat(body)))
+        monkeypatch.setattr(served, "chat", lambda body, *_: how(chat(body)))
 
     return change
 

@@ -16,7 +16,7 @@ from models.checkpoint import Checkpoint
 from models.engine.local import Local, load_network
 from models.engine.reference import Reference
 from models.engine.tokens import load_tokens
-from models.server.batches import Batches
+from models.server.batches import Batches, Ticket
 from models.server.serve import POCKET, _options, main
 from models.server.served import Refused, Served
 from tests.api import Script, serving
@@ -228,6 +228,9 @@ class Slow(Local):
         self.calls: list[int] = []
         self.started, self.go = threading.Event(), threading.Event()
 
+    def while_wanted(self, wanted: object) -> None:
+        """All of it is."""
+
     def answer(self, requests: list[Score]) -> list[Scores]:
         self.calls.append(len(requests))
         self.started.set()
@@ -240,9 +243,9 @@ class Slow(Local):
 def test_what_waits_together_is_answered_together() -> None:
     model, batches = Slow(), Batches()
     asked = [Score((Prompt("", str(n)),), ("a",)) for n in range(20)]
-    first = batches.ask(model, asked[0])
+    first = batches.ask(model, asked[0], Ticket())
     assert model.started.wait(60)
-    others = [batches.ask(model, request) for request in asked[1:]]
+    others = [batches.ask(model, request, Ticket()) for request in asked[1:]]
     model.go.set()
     assert [future.result(60) for future in [first, *others]] == [Scores(((0.0,),), (1,))] * 20
     assert model.calls == [1, 19]
@@ -251,10 +254,10 @@ def test_what_waits_together_is_answered_together() -> None:
 
 def test_a_request_that_fails_fails_alone() -> None:
     model, batches = Slow(), Batches()
-    first = batches.ask(model, Score((Prompt("", "0"),), ("a",)))
+    first = batches.ask(model, Score((Prompt("", "0"),), ("a",)), Ticket())
     assert model.started.wait(60)
-    bad = batches.ask(model, Score((Prompt("", "1"),), ("bad",)))
-    good = batches.ask(model, Score((Prompt("", "2"),), ("a",)))
+    bad = batches.ask(model, Score((Prompt("", "1"),), ("bad",)), Ticket())
+    good = batches.ask(model, Score((Prompt("", "2"),), ("a",)), Ticket())
     model.go.set()
     assert good.result(60) == first.result(60)
     with pytest.raises(ValueError, match="bad"):

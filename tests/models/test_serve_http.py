@@ -72,7 +72,7 @@ def test_a_body_without_end_is_not_read_to_its_end(http: httpx2.Client) -> None:
 def test_a_slip_of_its_own_is_an_error_of_the_server(
     http: httpx2.Client, served: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(body: Any) -> None:
+    def fail(body: Any, ticket: Any) -> None:
         raise RuntimeError("secret")
 
     monkeypatch.setattr(served, "chat", fail)
@@ -105,12 +105,15 @@ class Waiting:
     def __init__(self) -> None:
         self.started, self.go = threading.Event(), threading.Event()
 
-    def chat(self, body: Any) -> dict[str, Any]:
+    def chat(self, body: Any, ticket: Any) -> dict[str, Any]:
         self.started.set()
         assert self.go.wait(30)
         return {"said": "done"}
 
     completion = chat
+
+    def leave(self, ticket: Any) -> None:
+        """It goes on."""
 
 
 def test_what_is_under_way_is_answered_before_the_end() -> None:

@@ -67,7 +67,7 @@ class Stopping:
 
 @pytest.fixture
 def stopping(url: str, folder: Path, served: Counting, script: Script) -> Stopping:
-    script.seconds = (0.1, 0.2, 1.0)
+    script.seconds = (0.1, 0.2, 0.5)
     return Stopping(url, folder, served)
 
 
