@@ -10,6 +10,7 @@
     run.log                 notable events
     controls/               one of the players of a fixed option, see `sweep/controls.py`
     controls.json           which of them belongs to which cell
+    tables.json             which cells the tables pair
 
 All else is a view of these. Only `records.Log` writes records, cells and sweep.json.
 """
@@ -67,6 +68,10 @@ class Folder:
 
     def cell_file(self, stem: str) -> Path:
         return self.cells_folder / f"{stem}.json"
+
+    @property
+    def tables_file(self) -> Path:
+        return self.path / "tables.json"
 
     def lines_file(self, name: str) -> Path:
         return self.path / f"{name}.jsonl"
@@ -150,6 +155,11 @@ class Folder:
         if found is None:
             raise UserError(f"{self.stop_file} is damaged; the same sweep again writes it anew")
         return found
+
+    @property
+    def pairs(self) -> str:
+        """The rule by which the latest run paired cells; "auto" where none said."""
+        return str((_object(self.tables_file) or {}).get("pairs", "auto"))
 
     @property
     def status(self) -> dict[str, Any] | None:

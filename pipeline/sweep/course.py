@@ -32,7 +32,7 @@ from pipeline.play.driver import Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls, simulate
 from pipeline.sweep.announce import announce
-from pipeline.tables import aside, table
+from pipeline.tables import aside, pairing, table
 from pipeline.tables.views import write_views
 from pipeline.tracking.follow import live_tracking
 from pipeline.tracking.track import track, tracking_uri
@@ -55,6 +55,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
     stopping.check(sweep, abouts)
     patience(sweep.launch)
+    pairing.check(sweep.pairs, (cell.name for cell in cells))
     halted: Halted | None = None
     with (
         Log(sweep.output_dir, sweep.seed, measures=measures(abouts)) as log,
@@ -66,6 +67,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
             event("log mended", logging.WARNING, note=note)
         for cell, about in zip(cells, abouts, strict=True):
             log.describe_cell(cell, about.data())
+        pairing.keep(log.folder, sweep.pairs)
         announce(out, plan, sweep, baselines, missing(plan, log))
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
@@ -173,9 +175,9 @@ def play_missing(
 def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults]) -> None:
     """Writes and prints the tables, logs to MLflow, and says where everything is."""
     folder = sweep.output_dir
-    summary, pairs, sheets = write_views(folder, results)
+    summary, pairs, sheets, note = write_views(folder, results)
     out.print()
-    table.show(summary, pairs, sheets)
+    table.show(summary, pairs, sheets, note)
     out.print()
     if sweep.tracking["kind"] == "mlflow":
         store = str(sweep.tracking["store"])

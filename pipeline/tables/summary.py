@@ -6,7 +6,6 @@ whatever has finished would favour whoever wins short games.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from pipeline.tables.apart import SCORE, score_columns
 from pipeline.tables.best import ADJUSTED, CELL_COLUMNS, family, of_cell, of_pair
 from pipeline.tables.best import PAIR_COLUMNS as BEST
 from pipeline.tables.conditions import Conditions
+from pipeline.tables.pairing import Pair, paired_off
 from stats.means import limits, p_value, per_deal
 from stats.multiple import holm
 from stats.paired import clustered_mean, clustered_z, count_pairs, mcnemar, sign_flip
@@ -214,12 +214,13 @@ PAIR_COLUMNS = [
 ]
 
 
-def pairs_table(results: Sequence[CellResults]) -> pd.DataFrame:
-    """pairs.csv: every two cells that meet the same deals and are judged by the same measure, on
-    the deals that both have finished."""
-    return paired(
-        (a, b) for a, b in itertools.combinations(results, 2) if a.about.comparable(b.about)
-    )
+def pairs_table(
+    results: Sequence[CellResults], chosen: Sequence[Pair] | None = None
+) -> pd.DataFrame:
+    """pairs.csv: the chosen pairs (those of `pairing.paired_off` by default) of cells that meet the
+    same deals and are judged by the same measure, on the deals that both have finished."""
+    found = paired_off(results).chosen if chosen is None else chosen
+    return paired((results[a], results[b]) for a, b in found)
 
 
 def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
