@@ -13,6 +13,7 @@ in one process, with MLflow. Of each number N of cells
     cells_N.peak_mb               the most memory that the process held at any time
     cells_N.report_mb             report.html
     cells_N.play_s                the matches, for comparison
+    ..._cpu                       the process's own time in each, which others' work does not lengthen
 
 and with --one the same of one cell of so many deals (0 leaves it out).
 """
@@ -30,12 +31,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
+
 from pipeline.log.folder import Folder
 
 ROOT = Path(__file__).parent.parent
 METHODS = 10
 SWEPT = ("prompt=cloze,counterfactual", "prompt.moves=1,2,3,4,5")
 COMMON = ("game=tic_tac_toe", "model=fake", "launch=inline")
+LOOK_SECONDS = 0.2
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
@@ -45,25 +50,40 @@ def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
         command = [sys.executable, "-m", "pipeline.run", "-m", *COMMON, *typed]
         command += [f"output_dir={folder}", f"tracking.store={scratch}/mlflow"]
         begun = time.time()
-        with (Path(scratch) / "said").open("w") as said:
-            process = subprocess.Popen(
-                command, cwd=scratch, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=said
-            )
-            _, status, used = os.wait4(process.pid, 0)
-        ended = time.time()
-        if status:
-            raise SystemExit(f"{' '.join(command)} ended with status {status}")
+        looks, peak = watched(command, Path(scratch))
         place = Folder(folder)
         (ready,) = (one["time"] for one in place.events if one["event"] == "models loaded")
         started = datetime.fromisoformat(ready).timestamp()
         played = max(file.stat().st_mtime for file in place.record_files())
-        return {
-            plan: started - begun,
-            f"{name}.seconds_after_play": ended - played,
-            f"{name}.peak_mb": used.ru_maxrss * 1024 / 1e6,
-            f"{name}.report_mb": (folder / "report.html").stat().st_size / 1e6,
-            f"{name}.play_s": played - started,
-        }
+        ended = looks[-1][0]
+        steps = {plan: (begun, started), f"{name}.seconds_after_play": (played, ended)}
+        steps[f"{name}.play_s"] = (started, played)
+        figures = {step: until - since for step, (since, until) in steps.items()}
+        for step, (since, until) in steps.items():
+            used = np.interp([since, until], *zip(*looks, strict=True))
+            figures[f"{step}_cpu"] = used[1] - used[0]
+        report = (folder / "report.html").stat().st_size
+        return {**figures, f"{name}.peak_mb": peak, f"{name}.report_mb": report / 1e6}
+
+
+def watched(command: Sequence[str], scratch: Path) -> tuple[list[tuple[float, float]], float]:
+    """Runs a command to its end: at which time it had used how much of a processor's, looked at now
+    and then, and the most memory it held, in MB."""
+    looks = []
+    with (scratch / "said").open("w") as said:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(command, cwd=scratch, env=environment, stdout=said)
+    while True:
+        told = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        looks.append((time.time(), (int(told[11]) + int(told[12])) / TICKS))
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(LOOK_SECONDS)
+    if status:
+        raise SystemExit(f"{' '.join(command)} ended with status {status}")
+    looks.append((time.time(), used.ru_utime + used.ru_stime))
+    return looks, used.ru_maxrss * 1024 / 1e6
 
 
 def main() -> int:
@@ -75,17 +95,22 @@ def main() -> int:
     parser.add_argument("--one", type=int, default=0, help="deals of a sweep of one cell; 0: none")
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
-    figures: dict[str, float] = {}
-    for cells in args.cells:
-        typed = [f"model.seed=range(0,{cells // METHODS})", *SWEPT, f"deals={args.deals}"]
-        figures |= measured(f"cells_{cells}", f"plan_{cells}_s", typed)
+    sweeps = [
+        (f"cells_{cells}", f"plan_{cells}_s", f"model.seed=range(0,{cells // METHODS})", *SWEPT)
+        + (f"deals={args.deals}",)
+        for cells in args.cells
+    ]
     if args.one:
         name = f"deals_{args.one}"
-        figures |= measured(name, f"{name}.plan_s", ["prompt=cloze", f"deals={args.one}"])
-    for name, value in figures.items():
-        print(f"{name:32} {value:10.1f}")
-    if args.json:
-        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+        sweeps.append((name, f"{name}.plan_s", "prompt=cloze", f"deals={args.one}"))
+    figures: dict[str, float] = {}
+    for name, plan, *typed in sweeps:
+        found = measured(name, plan, typed)
+        for key, value in found.items():
+            print(f"{key:34} {value:10.1f}", flush=True)
+        figures |= found
+        if args.json:
+            args.json.write_text(json.dumps(figures, indent=2) + "\n")
     return 0
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from pipeline.log.results import CellResults
 from pipeline.tables.scale import Scale
@@ -24,7 +25,7 @@ HIGHEST, LOWEST = 20, 10
 """How many of either end are named."""
 POINTS = 400
 """Points drawn of a running curve; more would not be seen."""
-DENSE = 0.1
+DENSE = 0.2
 """The share of all pairs of the cells from which on a heat map shows more than it leaves empty."""
 BANDS = ((5, 95, 0.15), (25, 75, 0.3))
 """Percentiles of the cells between which a fan is filled, and how dark."""
@@ -110,6 +111,7 @@ def fan(summary: pd.DataFrame, results: Sequence[CellResults], scale: Scale, lab
     if len(bases):
         middle = scale.factor * float(np.median(bases))
         axes.axhline(middle, color=CONTRAST, ls="--", lw=1.2, label="baseline")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("deals", fontsize=9)
     axes.set_ylabel(label, fontsize=9)
     axes.set_title(f"{len(rates):,} cells", fontsize=10, loc="left")

@@ -108,12 +108,9 @@ def show(
 
 def summary_view(summary: pd.DataFrame) -> RenderableType:
     """The main table with its foot, and what there is to be warned of."""
-    told = warnings(summary)
     notes = [left_out(ROWS, len(summary), "summary.csv"), foot(summary)]
-    rest = left_out(ROWS, len(told), "diagnostics.csv")
-    warned = [*told[:ROWS], *([f"WARNING {rest}"] if rest else [])]
     under = Text("\n".join(filter(None, notes)), style="dim")
-    return Group(_cells(summary), under, *map(Text, warned))
+    return Group(_cells(summary), under, *map(Text, some_warnings(summary, ROWS)))
 
 
 def _cells(summary: pd.DataFrame) -> Table:
@@ -151,6 +148,15 @@ def warnings(summary: pd.DataFrame) -> list[str]:
         return []
     rows = zip(short_names(summary), summary["warning"], strict=True)
     return [f"WARNING {name}: {warning}" for name, warning in rows if warning]
+
+
+def some_warnings(summary: pd.DataFrame, most: int) -> list[str]:
+    """The warnings; of more than `most` a quarter as many, and where all are."""
+    told = warnings(summary)
+    if len(told) <= most:
+        return told
+    few = most // 4
+    return [*told[:few], f"WARNING and {len(told) - few:,} other cells: diagnostics.csv"]
 
 
 def _turns(row: pd.Series[Any]) -> tuple[str, ...]:

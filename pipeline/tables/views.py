@@ -116,10 +116,7 @@ def _page(
     for view in (numbers.number, numbers.p_value):
         environment.filters[view.__name__] = view
     names, scales = table.short_names(summary), scales_of(summary)
-    few, told = (
-        table.clearest(pairs, PAGE_ROWS) if len(pairs) > PAGE_ROWS else pairs,
-        table.warnings(summary),
-    )
+    few = table.clearest(pairs, PAGE_ROWS) if len(pairs) > PAGE_ROWS else pairs
     return environment.get_template("report.html.j2").render(
         title=folder.name,
         rows=list(zip(names, scales, summary.head(PAGE_ROWS).to_dict("records"), strict=False)),
@@ -138,7 +135,7 @@ def _page(
             *table.foot(summary).splitlines(),
         ],
         pairs_notes=[table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"), note],
-        warnings=[*told[:PAGE_ROWS], table.left_out(PAGE_ROWS, len(told), "diagnostics.csv")],
+        warnings=table.some_warnings(summary, PAGE_ROWS),
         replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),
     )
