@@ -52,12 +52,13 @@ def in_order(
     places = np.arange(len(top) + len(low)) + (np.arange(len(top) + len(low)) >= len(top))
     some = np.concatenate((top, low))
     _lines(ends, told[some], clear[some], places, thin=False)
-    ends.set_yticks(places, [_short(names[at]) for at in some])
+    named = [_short(names[at]) for at in some]
+    ends.set_yticks(places, named)
     ends.set_ylim(places[-1] + 1, -1)
     ends.set_title(f"the {len(top)} highest and {len(low)} lowest", fontsize=10, loc="left")
     for axes in (whole, ends):
         axes.spines[["top", "right", "left"]].set_visible(False)
-        axes.tick_params(labelsize=8, left=False)
+        axes.tick_params(labelsize=8 if max(map(len, named)) < 50 else 7, left=False)
         axes.grid(axis="x", color=PALE)
         axes.set_axisbelow(True)
     figure.supxlabel(label, fontsize=10)
@@ -83,7 +84,7 @@ def _lines(axes: Axes, told: np.ndarray, clear: np.ndarray, places: np.ndarray, 
         axes.scatter(against, places, size, CONTRAST, marker="|", zorder=2, rasterized=thin)
 
 
-def _short(name: str, most: int = 60) -> str:
+def _short(name: str, most: int = 72) -> str:
     """The name; of a long one both ends, where names differ."""
     half = (most - 3) // 2
     return name if len(name) <= most else f"{name[:half]}...{name[-half:]}"

@@ -235,7 +235,7 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str], note: str = "") -> Re
 
 def clearest(table: pd.DataFrame, rows: int) -> pd.DataFrame:
     """So many rows at the most, by their p-values."""
-    return table.sort_values("p_test_holm", kind="stable").head(rows)
+    return table.sort_values(["p_test_holm", "p_test"], kind="stable").head(rows)
 
 
 def sheet_view(sheet: Sheet) -> RenderableType:
