@@ -82,11 +82,11 @@ def short_names(summary: pd.DataFrame) -> list[str]:
     """For each row, the choices that tell it from the others (at least model and prompt)."""
     varying = [group for group in GROUPS if summary[group].nunique() > 1]
     shown = [group for group in GROUPS if group in varying or group in ("model", "prompt")]
-    names = []
-    for _, row in summary.iterrows():
-        parts = [str(row[group]) for group in shown if row[group] != "-"]
-        names.append(visible(" ".join(parts) or str(row["agent"])))
-    return names
+    told = zip(summary["agent"], *(summary[group] for group in shown), strict=True)
+    return [
+        visible(" ".join(str(part) for part in parts if part != "-") or str(agent))
+        for agent, *parts in told
+    ]
 
 
 def show(

@@ -13,8 +13,20 @@ from pipeline.config.compose import compose
 
 SWEEPS = (
     ("game=tic_tac_toe", "model=fake", "model.seed=0,1", "prompt=cloze,vanilla", "deals=3"),
-    ("experiment=robust", "model=fake", "+model.texts=[A],[B,C]", "name=x", "output_dir=${name}/y"),
-    ("seats.0.player=rule,random", "agent=llm", "model=fake", "model={seed:4}", "model.seed=5"),
+    (
+        "experiment=label_prior",
+        "model=fake",
+        "+model.texts=[A],[B,C]",
+        "name=x",
+        "output_dir=${name}/y",
+    ),
+    (
+        "seats.0.player=rule,random",
+        "agent=llm",
+        "model=fake",
+        "prompt={moves:4}",
+        "prompt.wording=terse",
+    ),
     ("~packages", "+packages=[a]", "seed=1,2", "game=uno"),
 )
 

@@ -80,7 +80,9 @@ def test_cells_of_other_deals_or_measures_are_never_paired() -> None:
 
 
 def test_what_is_no_rule_and_no_cell_is_one_line() -> None:
-    with pytest.raises(UserError, match="pairs is 'fctor'; .* did you mean factor"):
+    with pytest.raises(
+        UserError, match="pairs is 'fctor'; .* name of a cell; did you mean 'factor'"
+    ):
         check("fctor", ["uno a x"])
 
 
