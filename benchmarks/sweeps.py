@@ -1,5 +1,5 @@
-"""What a big sweep takes besides its matches: seconds until it plays, seconds from its last match to
-its last table, memory, and the size of its page.
+"""What a big sweep takes besides its matches: seconds until it plays and from its last match to its
+last table, memory, and the size of its page.
 
     python -m benchmarks.sweeps [--cells 1000 ...] [--deals 20] [--one 100000] [--json FILE]
 
@@ -13,7 +13,7 @@ in one process, with MLflow. Of each number N of cells
     cells_N.peak_mb               the most memory that the process held at any time
     cells_N.report_mb             report.html
     cells_N.play_s                the matches, for comparison
-    ..._cpu                       the process's own time in each, which others' work does not lengthen
+    ..._cpu                       the process's own time in each, whatever else the machine does
 
 and with --one the same of one cell of so many deals (0 leaves it out).
 """
@@ -95,11 +95,10 @@ def main() -> int:
     parser.add_argument("--one", type=int, default=0, help="deals of a sweep of one cell; 0: none")
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
-    sweeps = [
-        (f"cells_{cells}", f"plan_{cells}_s", f"model.seed=range(0,{cells // METHODS})", *SWEPT)
-        + (f"deals={args.deals}",)
-        for cells in args.cells
-    ]
+    sweeps: list[tuple[str, ...]] = []
+    for cells in args.cells:
+        fakes = f"model.seed=range(0,{cells // METHODS})"
+        sweeps.append((f"cells_{cells}", f"plan_{cells}_s", fakes, *SWEPT, f"deals={args.deals}"))
     if args.one:
         name = f"deals_{args.one}"
         sweeps.append((name, f"{name}.plan_s", "prompt=cloze", f"deals={args.one}"))

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -62,11 +63,11 @@ class Pairing:
 
 def check(rule: str, names: Iterable[str]) -> None:
     """Raises UserError for a rule that is none, and no cell's name either."""
-    known = [*RULES, *names]
-    if rule not in known:
+    cells = set(names)
+    if rule not in RULES and rule not in cells:
         raise UserError(
             f"pairs is {rule!r}; it must be {', '.join(RULES)} or the name of a cell"
-            f"{nearest(rule, known)}"
+            f"{nearest(rule, [*RULES, *get_close_matches(rule, cells)])}"
         )
 
 
