@@ -230,9 +230,9 @@ def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
     another measure: a deal's mean is compared, by a paired permutation test, and p_mcnemar stays
     empty. Holm's family is the rows.
     """
-    rows = []
+    rows, played = [], _ByDeal()
     for a, b in cells:
-        row = _pair(a, b)
+        row = _pair(a, b, played)
         raw = row["p_permutation"] if np.isnan(row["p_mcnemar"]) else row["p_mcnemar"]
         rows.append({**row, "p_holm": raw, **of_pair(a, b, raw)})
     table = pd.DataFrame(rows, columns=PAIR_COLUMNS)
@@ -240,10 +240,21 @@ def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
     return table.assign(**{name: holm(p.to_numpy(float)) for name, p in corrected.items()})
 
 
-def _pair(a: CellResults, b: CellResults) -> dict[str, Any]:
-    (deals_a, means_a), (deals_b, means_b) = a.by_deal(), b.by_deal()
-    shared, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
-    x, y = means_a[in_a], means_b[in_b]
+class _ByDeal(dict[int, tuple[CellResults, tuple[np.ndarray, np.ndarray]]]):
+    """What each cell's deals gave, found once however many pairs it is in."""
+
+    def of(self, cell: CellResults) -> tuple[np.ndarray, np.ndarray]:
+        if id(cell) not in self:
+            self[id(cell)] = cell, cell.by_deal()  # the cell too, lest another take its place
+        return self[id(cell)][1]
+
+
+def _pair(a: CellResults, b: CellResults, played: _ByDeal) -> dict[str, Any]:
+    (deals_a, means_a), (deals_b, means_b) = played.of(a), played.of(b)
+    shared, x, y = deals_a, means_a, means_b
+    if not np.array_equal(deals_a, deals_b):
+        shared, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
+        x, y = means_a[in_a], means_b[in_b]
     row = {
         "cell_a": a.about.name,
         "cell_b": b.about.name,

@@ -10,6 +10,8 @@ from omegaconf import OmegaConf
 
 from pipeline.config import jobs
 from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig
+from pipeline.plan.build import build_cells
 
 SWEEPS = (
     ("game=tic_tac_toe", "model=fake", "model.seed=0,1", "prompt=cloze,vanilla", "deals=3"),
@@ -61,3 +63,13 @@ def test_a_value_that_cannot_be_set_is_the_line_that_hydra_says(
 ) -> None:
     assert compose(["model=fake", "deels=3", "seed=1,2"], lambda cells, sweep: 0) == 2
     assert "deels is not a key of the config" in capsys.readouterr().err
+
+
+def test_cells_built_together_are_those_built_alone() -> None:
+    """They share what their players ask in a probe."""
+    found: list[CellConfig] = []
+    typed = ("game=tic_tac_toe", "model=fake", "model.seed=0,1", "prompt=cloze,vanilla")
+    compose(typed, lambda cells, sweep: found.extend(cells) or 0)
+    alone = [build_cells([one])[0].key for one in found]
+    assert [cell.key for cell in build_cells(found)] == alone
+    assert len(set(alone)) == 4
