@@ -195,14 +195,14 @@ def _difference(scale: Scale) -> str:
     return f"difference of {what} on shared deals{', points' * scale.share}"
 
 
-def running(per_deal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of deals (at most POINTS of them) and the mean over the first so many, of one figure
+def running(per_deal: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of deals (at most `points` of them) and the mean over the first so many, of one figure
     a deal."""
     if not len(per_deal):
         return np.array([]), np.array([])
     counts = np.arange(1, len(per_deal) + 1)
     rates = np.cumsum(per_deal) / counts
-    kept = np.unique(np.linspace(0, len(per_deal) - 1, min(POINTS, len(per_deal))).astype(int))
+    kept = np.unique(np.linspace(0, len(per_deal) - 1, min(points, len(per_deal))).astype(int))
     return counts[kept], rates[kept]
 
 

@@ -19,12 +19,15 @@ from pipeline.log.results import CellResults
 from pipeline.tables.scale import Scale
 
 ACCENT, CONTRAST, MUTED, PALE = "#0b6e99", "#c2410c", "#9aa5b1", "#eef1f4"
+INK = "#1f2933"
 ROWS = 40
 """Cells, or pairs, up to which each has a line and a name."""
 HIGHEST, LOWEST = 20, 10
 """How many of either end are named."""
 POINTS = 400
 """Points drawn of a running curve; more would not be seen."""
+TOLD = 16
+"""Cells up to which a heat map has numbers."""
 DENSE = 0.2
 """The share of all pairs of the cells from which on a heat map shows more than it leaves empty."""
 BANDS = ((5, 95, 0.15), (25, 75, 0.3))
@@ -131,17 +134,17 @@ def dense(pairs: pd.DataFrame) -> bool:
 def heat_map(
     pairs: pd.DataFrame, column: str, names: dict[str, str], scale: Scale, label: str
 ) -> Figure:
-    """The difference of every row's cell less every column's, in the table's order; a dot where it
-    is significant, as far as there is room for dots."""
+    """The difference of every row's cell less every column's, in the table's order, with as much
+    besides as there is room for: what is significant, numbers, names."""
     cells = [cell for cell in names if cell in {*pairs["cell_a"], *pairs["cell_b"]}]
     place = {cell: at for at, cell in enumerate(cells)}
     a, b = (pairs[side].map(place).to_numpy() for side in ("cell_a", "cell_b"))
     shades, clear = np.full((2, len(cells), len(cells)), np.nan)
     shades[a, b], shades[b, a] = (sign * scale.factor * pairs[column] for sign in (1, -1))
     clear[a, b] = clear[b, a] = pairs["p_test_holm"] < 0.05
-    named = len(cells) <= ROWS
-    side = max(3.5, 0.22 * len(cells)) if named else 7.0
-    figure = Figure(figsize=(side + 1.2, side), layout="constrained")
+    named, told = len(cells) <= ROWS, len(cells) <= TOLD and scale.share
+    side = max(4.5, min(0.36, 10 / len(cells)) * len(cells)) if named else 7.0
+    figure = Figure(figsize=(side + 1.2 + 2 * named, side + 0.8 + 2 * named), layout="constrained")
     axes = figure.add_subplot()
     axes.set_facecolor(PALE)
     most = float(np.nanmax(np.abs(shades))) or 1.0
@@ -152,19 +155,35 @@ def heat_map(
         ticks = [_short(names[cell], 44) for cell in cells]
         axes.set_yticks(range(len(cells)), ticks)
         axes.set_xticks(range(len(cells)), ticks, rotation=90)
-        rows, columns = np.nonzero(clear == 1)
-        axes.plot(columns, rows, ".", ms=3, color="#1f2933")
+        if told:
+            _marks(axes, shades, clear == 1, most)
+        else:
+            axes.plot(*np.nonzero((clear == 1).T), ".", ms=3, color=INK)
     else:
-        axes.set_xlabel("cell B, in the order of summary.csv", fontsize=9)
-        axes.set_ylabel("cell A", fontsize=9)
+        axes.set_xlabel("column: cell B, in the order of summary.csv", fontsize=9)
+        axes.set_ylabel("row: cell A", fontsize=9)
     found = int((pairs["p_test_holm"] < 0.05).sum())
-    dots = "; dots: p Holm < .05" if named and found else ""
-    axes.set_title(
-        f"{len(pairs):,} pairs of {len(cells):,} cells, {found:,} with p Holm < .05{dots}",
+    how = " in bold" if told else " with a dot" if named else ""
+    figure.suptitle(
+        f"row less column: {label}\n{len(pairs):,} pairs of {len(cells):,} cells, {found:,}{how}, "
+        "p Holm < .05",
         fontsize=10,
-        loc="left",
+        x=0.01,
+        ha="left",
     )
-    bar = figure.colorbar(image, ax=axes, shrink=0.7)
-    bar.set_label(label, fontsize=9)
-    bar.outline.set_visible(False)
+    figure.colorbar(image, ax=axes, shrink=0.6).outline.set_visible(False)
     return figure
+
+
+def _marks(axes: Axes, shades: np.ndarray, clear: np.ndarray, most: float) -> None:
+    """The differences as whole numbers, bold where significant."""
+    for row, column in zip(*np.nonzero(np.isfinite(shades)), strict=True):
+        value = shades[row, column]
+        axes.text(
+            *(column, row, f"{value:+.0f}"),
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            fontweight="bold" if clear[row, column] else "normal",
+            color="white" if abs(value) > 0.6 * most else INK,
+        )

@@ -24,6 +24,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables.diagnostics import WRITTEN
 from pipeline.tables.figures import running
+from pipeline.tables.many import POINTS
 
 if TYPE_CHECKING:
     from mlflow.entities import Param, Run
@@ -39,6 +40,9 @@ BATCH = 1000
 """The most metrics and params that MLflow takes in one call."""
 MANY = 40
 """Cells beyond which their runs bring no figures of the whole sweep, and none go along live."""
+
+LEAST = 10
+"""Points of a running curve at the least, however many cells share MANY times POINTS."""
 
 PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
 """A server that is gone is given up in seconds, where the user's environment asks nothing else."""
@@ -59,8 +63,7 @@ def track(folder: Path, store: str, results: Sequence[CellResults], summary: pd.
         )
         _log_sweep(client, parent.info.run_id, sweep, summary)
         for result, (_, row) in zip(results, summary.iterrows(), strict=True):
-            few = len(results) <= MANY
-            _log_cell(client, experiment, parent.info.run_id, sweep, result, row, few)
+            _log_cell(client, experiment, parent.info.run_id, sweep, result, row, len(results))
         client.set_terminated(parent.info.run_id, _status(results))
     run_id: str = parent.info.run_id
     return run_id
@@ -171,9 +174,9 @@ def _log_cell(
     sweep: Folder,
     result: CellResults,
     row: pd.Series[Any],
-    figures: bool,
+    cells: int,
 ) -> None:
-    """A child run. figures: whether it has a copy of the sweep's, as its own page in the store."""
+    """A child run. cells: how many there are; of many each has fewer points, and no figures."""
     from mlflow.entities import Param
 
     about = result.about
@@ -182,16 +185,17 @@ def _log_cell(
     run = client.create_run(experiment, run_name=about.name, tags=tags).info.run_id
     params = [Param(name, str(row[name])) for name in PARAMS]
     points = [(name, 0, row[name]) for name in METRICS]
+    most = max(POINTS * MANY // max(cells, MANY), LEAST)
     for name, (_, by_deal) in (
         ("running_win_rate", result.win_rates()),
         ("running_mean", result.by_deal()),
     ):
-        points += [(name, *point) for point in zip(*running(by_deal), strict=True)]
+        points += [(name, *point) for point in zip(*running(by_deal, most), strict=True)]
     log_points(client, run, points, [*params, Param("seed", str(sweep.seed))])
     log = sweep.records_file(about.stem)
     if log.exists():
         client.log_artifact(run, str(log), "records")
-    if figures:
+    if cells <= MANY:
         client.log_artifacts(run, str(sweep.path / "figures"), "figures")
     client.set_terminated(run, _status([result]))
 
