@@ -35,15 +35,18 @@ def all_figures(
     names, figures = short_names(summary), {}
     by_cell = {result.about.name: name for result, name in zip(results, names, strict=True)}
     for scale, places in by_scale(summary):
-        own = [results[at] for at in places]
-        if any(result.outcomes for result in own):
+        cells = [results[at] for at in places]
+        if any(result.outcomes for result in cells):
             rows, named = summary.iloc[places], [names[at] for at in places]
             figures[_called(scale, "win_rates")] = means(rows, named, scale)
-            drawn = running_means(rows, own, named, scale)
+            drawn = running_means(rows, cells, named, scale)
             figures[_called(scale, "running_win_rates")] = drawn
     for scale, places in by_scale(pairs):
-        drawn = paired_differences(pairs.iloc[places], by_cell, scale)
-        figures[_called(scale, "paired_differences")] = drawn
+        own = pairs.iloc[places]
+        if len(own) > many.ROWS:
+            own = own.dropna(subset=["difference"])
+        if len(own):
+            figures[_called(scale, "paired_differences")] = paired_differences(own, by_cell, scale)
     return figures
 
 
@@ -196,8 +199,8 @@ def _difference(scale: Scale) -> str:
 
 
 def running(per_deal: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of deals (at most `points` of them) and the mean over the first so many, of one figure
-    a deal."""
+    """Numbers of deals (`points` of them at most) and the mean over the first so many, of one
+    figure a deal."""
     if not len(per_deal):
         return np.array([]), np.array([])
     counts = np.arange(1, len(per_deal) + 1)

@@ -58,7 +58,8 @@ def in_order(
     named = [_short(names[at]) for at in some]
     ends.set_yticks(places, named)
     ends.set_ylim(places[-1] + 1, -1)
-    ends.set_title(f"the {len(top)} highest and {len(low)} lowest", fontsize=10, loc="left")
+    lowest = f" and {len(low)} lowest" if len(low) else ""
+    ends.set_title(f"the {len(top)} highest{lowest}", fontsize=10, loc="left")
     for axes in (whole, ends):
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(labelsize=8 if max(map(len, named)) < 50 else 7, left=False)
@@ -88,9 +89,10 @@ def _lines(axes: Axes, told: np.ndarray, clear: np.ndarray, places: np.ndarray, 
 
 
 def _short(name: str, most: int = 72) -> str:
-    """The name; of a long one both ends, where names differ."""
+    """The name, of a long one both ends, where names differ; a dollar begins no formula."""
     half = (most - 3) // 2
-    return name if len(name) <= most else f"{name[:half]}...{name[-half:]}"
+    told = name if len(name) <= most else f"{name[:half]}...{name[-half:]}"
+    return told.replace("$", r"\$")
 
 
 def fan(summary: pd.DataFrame, results: Sequence[CellResults], scale: Scale, label: str) -> Figure:

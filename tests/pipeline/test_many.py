@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from games.capabilities import Measure
 from pipeline.log.results import CellResults
 from pipeline.tables import figures, many, table
 from pipeline.tables.answers import answers
@@ -16,7 +17,7 @@ from pipeline.tables.pairing import paired_off
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import ROWS, Sheet, listed
-from tests.pipeline.made import RANDOM, about, scored, won
+from tests.pipeline.made import RANDOM, SCORE, about, results, won
 
 DEALS = 20
 
@@ -79,13 +80,18 @@ def test_a_heat_map_is_for_pairs_that_fill_it() -> None:
     assert not many.dense(pairs_table(found, paired_off(found, "m0").chosen))
 
 
-def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too() -> None:
-    found = [scored(f"s{at}", [at % 7, 3.0, 5.0] * (at > 0)) for at in range(50)]
-    summary = summary_table(found)
-    scale = Scale.of(found[0].about.measure)
-    named = table.short_names(summary)
-    assert figures.svg(figures.means(summary, named, scale)).startswith("<svg")
-    assert figures.svg(figures.running_means(summary, found, named, scale)).startswith("<svg")
+@pytest.mark.parametrize("measure", [SCORE, Measure("chips")])
+def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too(measure: Measure) -> None:
+    found = [
+        results(about(f"$s{at}$", measure), [at % 7, 3.0, 5.0] * (at > 0), [0] * 3 * (at > 0))
+        for at in range(50)
+    ]
+    pairs = pairs_table(found, paired_off(found, found[0].about.name).chosen)
+    assert pairs["difference"].isna().all()
+    drawn = figures.all_figures(summary_table(found), pairs, found)
+    assert len(drawn) == 2
+    for figure in drawn.values():
+        assert figures.svg(figure).startswith("<svg")
 
 
 def test_the_terminal_shows_some_rows_and_says_where_all_are() -> None:
