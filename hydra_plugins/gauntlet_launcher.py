@@ -30,33 +30,28 @@ class GauntletLauncher(Launcher):
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
         from pipeline.config import compose as composing
-        from pipeline.config import players, read
+        from pipeline.config import jobs, players, read
 
-        loader = self._context.config_loader
-
-        def compose(overrides: Sequence[str]) -> DictConfig:
-            return loader.load_sweep_config(self._config, list(overrides))
+        composer = jobs.Jobs(self._context.config_loader, self._config)
 
         @cache
         def find(group: str, choice: str) -> players.Node:
             new = "+" if group == "player" else ""  # no player is chosen for the whole sweep
-            composed = compose([f"{new}{group}={choice}"])
+            composed = composer.compose((f"{new}{group}={choice}",))
             node = OmegaConf.to_container(composed[group], resolve=True)
             assert isinstance(node, dict)
             return {str(key): value for key, value in node.items()}
 
-        jobs = [compose(overrides) for overrides in job_overrides]
+        found = [composer.job(overrides) for overrides in job_overrides]
         cells = [
             cell
-            for job in jobs
-            for cell in read.read_cells(
-                job, job.hydra.runtime.choices, job.hydra.overrides.task, find
-            )
+            for job in found
+            for cell in read.read_cells(job.config, job.choices, job.overrides, find)
         ]
-        status = composing.act(cells, read.read_sweep(jobs))
+        status = composing.act(cells, read.read_sweep([job.config for job in found]))
         if status:
             sys.exit(status)
-        return [JobReturn(status=JobStatus.COMPLETED, _return_value=None) for _ in jobs]
+        return [JobReturn(status=JobStatus.COMPLETED, _return_value=None) for _ in found]
 
 
 class GauntletSweeper(BasicSweeper):

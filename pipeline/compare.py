@@ -1,6 +1,7 @@
 """Two sweeps side by side: `python -m pipeline.compare DIR DIR`.
 
-Every cell of the first against every cell of the second, on the deals that both have finished.
+Every cell of the first against every cell of the second, on the deals that both have finished; of
+many cells those that differ in one factor at most (`tables/pairing.py`).
 Only sweeps of one seed can be paired: the seed is what makes deal 7 the same cards in both.
 """
 
@@ -20,6 +21,7 @@ from common.errors import UserError
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables import table
+from pipeline.tables.pairing import CELLS, paired_off
 from pipeline.tables.summary import paired
 from pipeline.tables.views import results_of
 
@@ -36,13 +38,14 @@ def compare(first: Path, second: Path) -> pd.DataFrame:
             f"{first} has seed {seeds[0]} and {second} seed {seeds[1]}: they met other cards, so "
             "there is nothing to pair; their summary.csv can be read side by side"
         )
+    cells = [*(_named(a, first) for a in ours), *(_named(b, second) for b in theirs)]
+    chosen = paired_off(cells, "all" if len(cells) <= CELLS else "factor").chosen
     pairs = paired(
-        (_named(a, first), _named(b, second))
-        for a in ours
-        for b in theirs
-        if a.about.comparable(b.about)
-        and a.about.key != b.about.key
-        and np.intersect1d(a.by_deal()[0], b.by_deal()[0]).size
+        (cells[a], cells[b])
+        for a, b in chosen
+        if a < len(ours) <= b
+        and cells[a].about.key != cells[b].about.key
+        and np.intersect1d(cells[a].by_deal()[0], cells[b].by_deal()[0]).size
     )
     if pairs.empty:
         raise UserError(

@@ -20,13 +20,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
     folder = parser.parse_args(arguments).output_dir
     try:
-        summary, pairs, sheets = write_views(folder, results_of(folder))
+        summary, pairs, sheets, note = write_views(folder, results_of(folder))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    table.show(summary, pairs, sheets)
-    for note in origin.notes(folder):
-        table.console().print(f"\n{note}")
+    table.show(summary, pairs, sheets, note)
+    for line in origin.notes(folder):
+        table.console().print(f"\n{line}")
     print(f"\nreport: {folder / 'report.html'}")
     return 0
 

@@ -7,6 +7,7 @@ both lists of a pair belongs to the same deal. What cannot be said is nan, never
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import nan, sqrt
 
 import numpy as np
@@ -108,17 +109,23 @@ def mcnemar(counts: PairCounts, level: float = 0.95) -> McNemar:
     disagree at the edge of significance.
     Raises ValueError for a level outside (0, 1).
     """
-    from scipy.stats import binomtest
-
     checks.inside(level, "level")
     if counts.deals == 0:
         return McNemar(nan, nan, nan, nan, nan)
     discordant = counts.a_only + counts.b_only
-    p_value = float(binomtest(counts.a_only, discordant).pvalue) if discordant else 1.0
+    p_value = _fair_coin(int(counts.a_only), int(discordant)) if discordant else 1.0
     told = (counts.b_only, counts.both + counts.neither, counts.a_only)
     low, high = limits((-1.0, 0.0, 1.0), (-1.0, 1.0), level, told)
     difference = (counts.a_only - counts.b_only) / counts.deals
     return McNemar(difference, float(low), float(high), _phi(counts), p_value)
+
+
+@lru_cache(maxsize=4096)
+def _fair_coin(heads: int, throws: int) -> float:
+    """Two-sided; kept, as the pairs of a sweep of few deals ask the same again and again."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(heads, throws).pvalue)
 
 
 def clustered_mean(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> ClusteredMean:

@@ -61,41 +61,60 @@ def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float =
     checks.finite(np.append(s.ravel(), y), "estimates and their covariance")
     if (np.diag(s) <= 0).any():
         raise ValueError("each estimate needs an error above 0")
-    spreads, weights = _spreads(y, s)
-    means, errors, centres, kept = _given(y, s, spreads)
+    apart = _apart(y, s)
+    means, errors = _given(y, apart)
+    kept = 1 - (apart.values / apart.whole).mean(axis=1)
+    weights, centres, spreads = apart.weights, apart.centres, apart.spreads
     low, high = _limits(means, errors, weights, level)
     mean, spread, share = (float(weights @ each) for each in (centres, spreads, kept))
     return Pooled(weights @ means, low, high, mean, spread, share)
 
 
-def _spreads(y: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Standard deviations, closer to each other near 0, and the posterior weight of each."""
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """The estimates along the eigenvectors of their covariance, where errors are independent.
+
+    values: eigenvalues; ones, turned: the vector of ones and the estimates, turned. spreads:
+    standard deviations of the true values, closer to each other near 0, with the posterior weight
+    of each. For each, were it known: whole, eigenvalues of the estimates' own covariance (GRID, k);
+    precision and centres: of the common mean.
+    """
+
+    values: Floats
+    vectors: Floats
+    ones: Floats
+    turned: Floats
+    spreads: Floats
+    weights: Floats
+    whole: Floats
+    precision: Floats
+    centres: Floats
+
+
+def _apart(y: Floats, s: Floats) -> _Apart:
     values, vectors = np.linalg.eigh(s)
     top = FARTHEST * max(float(y.std()), float(np.sqrt(np.diag(s).max())))
     steps = (np.arange(GRID) + 0.5) / GRID
     spreads = top * steps**2
     ones, turned = vectors.sum(axis=0), vectors.T @ y
-    whole = values + spreads[:, None] ** 2  # (GRID, k)
+    whole = values + spreads[:, None] ** 2
     precision = (ones**2 / whole).sum(axis=1)
     centres = (ones * turned / whole).sum(axis=1) / precision
     far = ((turned - centres[:, None] * ones) ** 2 / whole).sum(axis=1)
     logs = -0.5 * (np.log(whole).sum(axis=1) + np.log(precision) + far) + np.log(steps)
     weights = np.exp(logs - logs.max())
-    return spreads, weights / weights.sum()
+    shares = weights / weights.sum()
+    return _Apart(values, vectors, ones, turned, spreads, shares, whole, precision, centres)
 
 
-def _given(y: Floats, s: Floats, spreads: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """For each spread, were it known: means and errors of the true values, shape (GRID, k), their
-    common mean, and what is kept."""
-    inverse = np.linalg.inv(s + spreads[:, None, None] ** 2 * np.eye(y.size))  # (GRID, k, k)
-    precision = inverse.sum(axis=(1, 2))
-    centres = inverse.sum(axis=1) @ y / precision
-    pull = s @ inverse
-    means = y - (pull @ (y - centres[:, None])[..., None])[..., 0]
-    own = np.diagonal(s - pull @ s, axis1=1, axis2=2)
-    variances = own + pull.sum(axis=2) ** 2 / precision[:, None]
-    kept = 1 - np.diagonal(pull, axis1=1, axis2=2).mean(axis=1)
-    return means, np.sqrt(np.maximum(variances, 0.0)), centres, kept
+def _given(y: Floats, apart: _Apart) -> tuple[Floats, Floats]:
+    """For each spread, were it known: means and errors of the true values, shape (GRID, k)."""
+    pull = apart.values / apart.whole
+    around = apart.turned - apart.centres[:, None] * apart.ones
+    means = y - (pull * around) @ apart.vectors.T
+    own = (pull * apart.spreads[:, None] ** 2) @ (apart.vectors**2).T
+    shared = ((pull * apart.ones) @ apart.vectors.T) ** 2 / apart.precision[:, None]
+    return means, np.sqrt(np.maximum(own + shared, 0.0))
 
 
 def _limits(means: Floats, errors: Floats, weights: Floats, level: float) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ x, of shape (..., kinds), are each given by n deals, of the same shape.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache, wraps
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,8 +28,35 @@ EDGE = 1e-12
 FLAT = 1e-4
 """Below it a signed root is 0 but for rounding."""
 
+FEW, KEPT = 64, 4096
+"""Up to how many different values a question is kept with its answer, and how many questions: of
+deals that are won or lost, cells and pairs of cells ask the same ones again and again."""
 
-def lower(x: Floats, n: Floats, end: ArrayLike, tail: float) -> Floats:
+Array = tuple[tuple[int, ...], bytes]
+"""The shape of an array of floats, and what is in it."""
+
+
+def remembered(find: Callable[..., Floats]) -> Callable[..., Floats]:
+    """`find` of arrays of floats, with the answers to small questions kept."""
+
+    @lru_cache(maxsize=KEPT)
+    def known(*question: Array) -> Floats:
+        found = find(*(np.frombuffer(data).reshape(shape) for shape, data in question))
+        found.setflags(write=False)
+        return found
+
+    @wraps(find)
+    def answered(*question: ArrayLike) -> Floats:
+        given = [np.asarray(one, float) for one in question]
+        if given[0].size > FEW:
+            return find(*given)
+        return known(*((one.shape, one.tobytes()) for one in given))
+
+    return answered
+
+
+@remembered
+def lower(x: Floats, n: Floats, end: Floats, tail: Floats) -> Floats:
     """The mean below which lies a share `tail` of the weighted means with a deal at the low end."""
     y, w, mean = _with_end(x, n, end)
     known = y.min(-1) < 0  # else every deal lies at the end
@@ -38,7 +66,8 @@ def lower(x: Floats, n: Floats, end: ArrayLike, tail: float) -> Floats:
     return found[()]
 
 
-def chance(x: Floats, n: Floats, end: ArrayLike, null: Floats) -> Floats:
+@remembered
+def chance(x: Floats, n: Floats, end: Floats, null: Floats) -> Floats:
     """The share of the weighted means, with a deal at the low end, that are at most `null`."""
     y, w, mean = _with_end(x, n, end)
     aim = null - mean

@@ -88,6 +88,7 @@ class SweepConfig:
     controls: the places of `agents.fixed.Fixed` whose players are played in the subjects' places;
     "auto" is the first and the last, where that asks no model.
     accept_code: go on with a folder although the code has changed since its matches were played.
+    pairs: the rule of `pipeline.tables.pairing` by which the tables pair cells.
     """
 
     deals: int | Literal["auto"]
@@ -101,6 +102,7 @@ class SweepConfig:
     tracking: Node
     controls: Literal["auto"] | tuple[int, ...] = "auto"
     accept_code: bool = False
+    pairs: str = "auto"
 
 
 PLAIN = "wording=plain"
@@ -110,11 +112,10 @@ GROUPS = ("game", "agent", "model", "prompt", "seats")
 
 
 def read_cells(
-    config: DictConfig, choices: Mapping[str, str], overrides: Sequence[str], find: FindNode
+    plain: Node, choices: Mapping[str, str], overrides: Sequence[str], find: FindNode
 ) -> tuple[CellConfig, ...]:
     """One job's config as plain data: one cell, or one a pair of players. Raises UserError for a
     value that cannot be meant."""
-    plain = _plain(config)
     labels = {group: _label(group, choices, overrides, plain) for group in GROUPS}
     if plain["quirks"] == "paper":
         labels["game"] = f"{labels['game']}[quirks=paper]"
@@ -193,10 +194,9 @@ def _refuse_agent(job: Job) -> None:
             )
 
 
-def read_sweep(configs: Sequence[DictConfig]) -> SweepConfig:
+def read_sweep(plains: Sequence[Node]) -> SweepConfig:
     """What the jobs share; of a swept seed all values, in order. Raises UserError where another key
     that belongs to the sweep is swept."""
-    plains = [_plain(config) for config in configs]
     sweeps = [_sweep(plain) for plain in plains]
     seeds = tuple(dict.fromkeys(_whole("seed", plain["seed"], 0) for plain in plains))
     for field in fields(SweepConfig):
@@ -239,6 +239,7 @@ def _sweep(plain: Node) -> SweepConfig:
         tracking=plain["tracking"],
         controls=_controls(plain["controls"]),
         accept_code=_one_of("accept_code", plain["accept_code"], (True, False)),
+        pairs=str(plain["pairs"]),
     )
 
 
@@ -264,13 +265,19 @@ def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], pla
     return f"{name}[{','.join(changes)}]" if changes else name
 
 
-def _plain(config: DictConfig) -> dict[str, Any]:
+def plain(config: DictConfig) -> dict[str, Any]:
+    """A composed config without Hydra's own part. Raises UserError for what cannot be resolved."""
     try:
-        plain = OmegaConf.to_container(config, resolve=True)
+        return {str(key): _resolved(config, key) for key in config if key != "hydra"}
     except OmegaConfBaseException as error:
         raise UserError(str(error).splitlines()[0]) from error
-    assert isinstance(plain, dict)
-    return {str(key): value for key, value in plain.items() if key != "hydra"}
+
+
+def _resolved(config: DictConfig, key: Any) -> Any:
+    if OmegaConf.is_missing(config, key):
+        return "???"
+    value = config[key]
+    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
 
 
 def _whole(key: str, value: Any, least: int, further: str = "") -> int:

@@ -11,6 +11,7 @@
     run.log                 notable events
     controls/               one of the players of a fixed option, see `sweep/controls.py`
     controls.json           which of them belongs to which cell
+    tables.json             which cells the tables pair
 
 All else is a view of these. Only `records.Log` writes records, cells and sweep.json.
 """
@@ -31,7 +32,17 @@ from pipeline.log.outcomes import Measures, Outcomes, outcome
 from pipeline.log.reading import Reader, records
 from pipeline.log.results import About
 from pipeline.log.schema import MatchRecord, Record
-from pipeline.log.small import LOGS, Claim, Described, Event, Stops, Told, line_reader, parsed
+from pipeline.log.small import (
+    LOGS,
+    Claim,
+    Described,
+    Event,
+    Paired,
+    Stops,
+    Told,
+    line_reader,
+    parsed,
+)
 
 WARNINGS = logging.getLogger("gauntlet")
 
@@ -72,6 +83,10 @@ class Folder:
 
     def cell_file(self, stem: str) -> Path:
         return self.cells_folder / f"{stem}.json"
+
+    @property
+    def tables_file(self) -> Path:
+        return self.path / "tables.json"
 
     def lines_file(self, name: str) -> Path:
         return self.path / f"{name}.jsonl"
@@ -183,6 +198,11 @@ class Folder:
         if found is None:
             raise UserError(f"{self.stop_file} is damaged; the same sweep again writes it anew")
         return found
+
+    @property
+    def pairs(self) -> str:
+        """The rule by which the latest run paired cells; "auto" where none said."""
+        return str((_object(self.tables_file, Paired) or {}).get("pairs", "auto"))
 
     @property
     def status(self) -> dict[str, Any] | None:

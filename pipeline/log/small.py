@@ -69,6 +69,12 @@ class Stops(TypedDict):
     cells: dict[str, StoppedAt | None]
 
 
+class Paired(TypedDict):
+    """tables.json."""
+
+    pairs: str
+
+
 class Event(TypedDict):
     """A line of run.log."""
 

@@ -19,7 +19,7 @@ from pipeline.config.nodes import build, takes
 from pipeline.config.players import SeatConfig
 from pipeline.config.read import CellConfig
 from pipeline.plan.cells import Cell, Player
-from pipeline.plan.identity import cell_identity, model_identity
+from pipeline.plan.identity import Asked, cell_identity, model_identity
 
 
 def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
@@ -28,11 +28,12 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
     if len(measures) > 1:  # what is counted changes no match, so the cells would be one
         told = " and ".join(sorted(str(name or "null") for name in measures))
         raise UserError(f"measure takes one value a run, got {told}")
-    cells = {cell.key: cell for cell in map(_cell, configs)}
+    asked: Asked = {}
+    cells = {cell.key: cell for cell in (_cell(config, asked) for config in configs)}
     return tuple(cells.values())
 
 
-def _cell(config: CellConfig) -> Cell:
+def _cell(config: CellConfig, asked: Asked) -> Cell:
     game = _game(config)
     players = tuple(_player(number, config, game) for number in range(len(config.seats)))
     swept = tuple(number for number, seat in enumerate(config.seats) if seat.subject)
@@ -51,7 +52,7 @@ def _cell(config: CellConfig) -> Cell:
         samples=config.samples,
         test=config.test,
     )
-    return replace(cell, identity=cell_identity(cell))
+    return replace(cell, identity=cell_identity(cell, asked))
 
 
 def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict[str, str]:

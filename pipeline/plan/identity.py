@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from models.base import ModelSource
@@ -10,21 +10,28 @@ from pipeline.config.nodes import describe
 from pipeline.plan.cells import SCHEMA, Cell
 from pipeline.plan.probe import Role, probe
 
+Asked = dict[str, str]
+"""What players asked in probes, by what settles it: cells of one sweep share most."""
 
-def cell_identity(cell: Cell) -> dict[str, Any]:
+
+def cell_identity(cell: Cell, known: Asked | None = None) -> dict[str, Any]:
     """The cell without its labels, its baseline and its measure: those change no match. Raises
-    UserError for a setting that is no plain data."""
+    UserError for a setting that is no plain data.
+
+    known: probes of cells built by the same code, which is added to.
+    """
+    known = {} if known is None else known
     return {
         "schema": SCHEMA,
         "game": describe(cell.game),
-        "players": [player_identity(cell, number) for number in range(len(cell.players))],
+        "players": [player_identity(cell, number, known) for number in range(len(cell.players))],
         "rotate": cell.rotate,
         "ask_forced": cell.ask_forced,
         **({"samples": cell.samples} if cell.samples > 1 else {}),
     }
 
 
-def player_identity(cell: Cell, number: int) -> dict[str, Any]:
+def player_identity(cell: Cell, number: int, known: Asked) -> dict[str, Any]:
     """A player's class and settings; of one that asks a model also that, and a hash of all that it
     asks in a few deals: whoever changes a word of a method or of a game's facts gets new match
     ids, without a version number that could be forgotten."""
@@ -32,7 +39,11 @@ def player_identity(cell: Cell, number: int) -> dict[str, Any]:
     described: dict[str, Any] = {"agent": describe(player.agent), "helps": player.helps}
     if player.model is not None:
         described["model"] = model_identity(player.model)
-        described["asked"] = probe(cell.game, player.agent, roles(cell, number), cell.ask_forced)
+        own = roles(cell, number)
+        settles = repr((describe(cell.game), described["agent"], own, cell.ask_forced))
+        if settles not in known:
+            known[settles] = probe(cell.game, player.agent, own, cell.ask_forced)
+        described["asked"] = known[settles]
     return described
 
 
@@ -45,6 +56,6 @@ def roles(cell: Cell, number: int) -> tuple[Role, ...]:
     return tuple(dict.fromkeys(seated))
 
 
-@lru_cache
+@cache
 def model_identity(source: ModelSource) -> dict[str, Any]:
     return dict(source.identity())

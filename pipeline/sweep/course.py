@@ -33,7 +33,7 @@ from pipeline.play.driver import Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls, simulate
 from pipeline.sweep.announce import announce
-from pipeline.tables import aside, origin, table
+from pipeline.tables import aside, origin, pairing, table
 from pipeline.tables.views import write_views
 from pipeline.tracking.follow import live_tracking
 from pipeline.tracking.track import track, tracking_uri
@@ -59,6 +59,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
     stopping.check(sweep, abouts)
     patience(sweep.launch)
+    pairing.check(sweep.pairs, (cell.name for cell in cells))
     halted: Halted | None = None
     with (
         Log(sweep.output_dir, sweep.seed, abouts=abouts) as log,
@@ -71,6 +72,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         code.describe(log, cells, abouts, changed)
         for note in code.notes(sweep.output_dir, changed):
             out.print(note)
+        pairing.keep(log.folder, sweep.pairs)
         announce(out, plan, sweep, baselines, missing(plan, log))
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
@@ -179,12 +181,12 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     """Writes and prints the tables, logs to MLflow, and says where everything is. hurry: without
     figures and MLflow, as whoever interrupts a run does not want to wait."""
     folder = sweep.output_dir
-    summary, pairs, sheets = write_views(folder, results, draw=not hurry)
+    summary, pairs, sheets, note = write_views(folder, results, draw=not hurry)
     out.print()
-    table.show(summary, pairs, sheets)
+    table.show(summary, pairs, sheets, note)
     out.print()
-    for note in origin.notes(folder):
-        out.print(note)
+    for line in origin.notes(folder):
+        out.print(line)
     if hurry:
         out.print(f"figures  python -m pipeline.report {folder}", soft_wrap=True)
     elif sweep.tracking["kind"] == "mlflow":

@@ -13,7 +13,7 @@ from pipeline.judging import luck
 from pipeline.log.results import CellResults
 from pipeline.tables.numbers import percent
 from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet, short_names
+from pipeline.tables.table import Sheet, listed, short_names
 from stats.paired import clustered_mean
 
 HEADINGS = ("cell", "adjusted", "95% interval", "raw", "95% interval", "reference", "worth")
@@ -33,10 +33,16 @@ def sheets(folder: Path, summary: pd.DataFrame, results: Sequence[CellResults]) 
             rows.append(_shown(name, row, result))
         elif kept is not None:
             reasons.setdefault(kept.reason or "its matches are not judged yet", []).append(name)
-    foot = [f"{', '.join(names)}: not adjusted, as {reason}." for reason, names in reasons.items()]
+    foot = [f"{listed(names)}: not adjusted, as {reason}." for reason, names in reasons.items()]
     if rows or foot:
         foot = [FOOT, *foot] if rows else foot
-        yield Sheet("luck-adjusted win rates", HEADINGS if rows else (), rows, "\n".join(foot))
+        yield Sheet(
+            "luck-adjusted win rates",
+            HEADINGS if rows else (),
+            rows,
+            "\n".join(foot),
+            "summary.csv",
+        )
 
 
 def _shown(name: str, row: pd.Series[Any], result: CellResults) -> tuple[str, ...]:

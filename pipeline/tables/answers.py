@@ -20,6 +20,7 @@ from pipeline.tables.best import family
 from pipeline.tables.conditions import ALPHA, Conditions, group_of
 from pipeline.tables.numbers import p_value, percent
 from pipeline.tables.scale import Scale
+from pipeline.tables.table import ROWS, clearest, left_out
 from stats.means import LEAST
 from stats.power import detectable_mean, detectable_one_proportion, detectable_paired
 
@@ -73,12 +74,15 @@ def _rows(summary: pd.DataFrame, cells: Sequence[CellResults]) -> pd.DataFrame:
 
 
 def _effects(rows: pd.DataFrame, helping: bool, verdicts: Mapping[str, str]) -> Iterator[str]:
-    """A sentence on how many cells do, then one a cell."""
+    """A sentence on how many cells do, then one a cell; of many the clearest."""
     known = rows[(rows["matches"] > 0) & rows["baseline_mean"].notna()]
     if not known.empty and not verdicts:
         better = sum(_outcome(row) == BETTER for _, row in known.iterrows())
         what = _aim(known.iloc[0], helping)
         yield f"{better} of {len(known)} cells {what}, after Holm's correction."
+    if len(rows) > ROWS:
+        yield left_out(ROWS, len(rows), "summary.csv", "clearest")
+        rows = clearest(rows, ROWS)
     for _, row in rows.iterrows():
         yield f"{_name(row)}{_effect(row, helping, verdicts.get(row['cell'], ''))}."
 

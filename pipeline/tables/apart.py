@@ -78,7 +78,7 @@ def sheets(
     foot = "95% intervals over the deals, of fewer matches than the cell's own."
     for table, part in ((seats, "seat"), (seeds, "seed")):
         if not table.empty:
-            yield Sheet(f"By {part}", *_apart(table, part, scales, names), foot)
+            yield Sheet(f"By {part}", *_apart(table, part, scales, names), foot, f"{part}s.csv")
     if (summary["draws"] > 0).any():
         yield _score_sheet(summary, names)
 
@@ -95,7 +95,8 @@ def _score_sheet(summary: pd.DataFrame, names: dict[str, str]) -> Sheet:
         for _, row in summary[summary["matches"] > 0].iterrows()
     ]
     foot = "score: a win 1, a draw 1/2. The other tables count a draw as no win."
-    return Sheet("Expected score", ("cell", "wins", "draws", "score", "95% interval"), rows, foot)
+    headings = ("cell", "wins", "draws", "score", "95% interval")
+    return Sheet("Expected score", headings, rows, foot, "summary.csv")
 
 
 def _apart(

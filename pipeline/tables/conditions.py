@@ -14,6 +14,12 @@ from pipeline.tables.scale import Scale
 from stats.regression import Fit, clustered_linear, clustered_logit
 
 ALPHA = 0.05
+MOST = 40
+"""Terms of a regression: it grows with their square, and its errors need more deals than terms."""
+TOO_MANY = (
+    "{models} models and {prompts} prompts are too many for one regression; pairs.csv sets cells "
+    "beside each other."
+)
 BILLIONS = re.compile(r"(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
 
 
@@ -76,7 +82,9 @@ def _found(group: tuple[str, ...], cells: Sequence[CellResults]) -> Conditions:
         return Conditions(group, ("No language model took part.",))
     notes = tuple(_notes(models, prompts))
     terms = _terms(models, prompts)
-    if not terms:
+    if len(terms) > MOST:
+        notes = (*notes, TOO_MANY.format(models=len(models), prompts=len(prompts)))
+    if not terms or len(terms) > MOST:
         return Conditions(group, notes)
     odds = all(cell.about.wins and cell.about.measured == 1 for cell in asked)
     fit = _fit(asked, terms, clustered_logit if odds else clustered_linear)
@@ -123,12 +131,15 @@ def _terms(models: Sequence[str], prompts: Sequence[str]) -> list[Term]:
 def _fit(
     cells: Sequence[CellResults], terms: Sequence[Term], regression: Callable[..., Fit]
 ) -> Fit:
-    figures, design, deals = [], [], []
-    for cell in cells:
-        row = [1.0, *(values.get(cell.about.labels[label], 0.0) for _, label, values in terms)]
-        figures += cell.outcomes.column("figure").tolist()
-        deals += cell.outcomes.column("deal").tolist()
-        design += [row] * len(cell.outcomes)
+    rows = [
+        [1.0, *(values.get(cell.about.labels[label], 0.0) for _, label, values in terms)]
+        for cell in cells
+    ]
+    design = np.repeat(rows, [len(cell.outcomes) for cell in cells], axis=0)
+    figures, deals = (
+        np.concatenate([cell.outcomes.column(name) for cell in cells])
+        for name in ("figure", "deal")
+    )
     return regression(figures, design, deals)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,12 +68,14 @@ def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:
     """controls.csv; without rows where no control was played."""
     links = read_links(folder)
     found = _results(place_of(folder)) if links else {}
-    rows = [
-        _row(name, result, found[key])
+    played = [
+        (name, result, found[key])
         for result in results
         for name, key in links.get(result.about.key, {}).items()
         if key in found and result.outcomes and found[key].outcomes
     ]
+    pairs = paired((cell, control) for _, cell, control in played).to_dict("records")
+    rows = [_row(*one, pair) for one, pair in zip(played, pairs, strict=True)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -83,8 +86,9 @@ def _results(place: Path) -> dict[str, CellResults]:
     return {result.about.key: result for result in found}
 
 
-def _row(name: str, cell: CellResults, control: CellResults) -> dict[str, object]:
-    pair = paired([(cell, control)]).iloc[0]
+def _row(
+    name: str, cell: CellResults, control: CellResults, pair: Mapping[Any, Any]
+) -> dict[str, object]:
     mcnemar, flips = pair["p_mcnemar"], pair["p_permutation"]
     (deals, own), (others, theirs) = cell.by_deal(), control.by_deal()
     return {
@@ -125,4 +129,5 @@ def sheets(
         "deals.\nPaired by deal, two-sided; in no family of tests."
     )
     headings = ("cell", "always", "deals", "cell's", "its", "difference", "95% interval", "p")
-    return [Sheet("A fixed option in the subject's place", headings, rows, foot)]
+    title = "A fixed option in the subject's place"
+    return [Sheet(title, headings, rows, foot, "controls.csv")]

@@ -31,7 +31,7 @@ def reply_sheets(summary: pd.DataFrame) -> list[Sheet]:
         "the\nfallback decides. Unreported: choices to which the model gave no probability."
     )
     headings = ("cell", "replies", "malformed", "illegal", "decisions", "fallback", "unreported")
-    return [Sheet("What was wrong with replies", headings, rows, foot)]
+    return [Sheet("What was wrong with replies", headings, rows, foot, "summary.csv")]
 
 
 def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:
@@ -50,7 +50,7 @@ def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:
         "of a replica."
     )
     headings = ("cell", "matches", "tokens", "a match", "device-seconds", "a match", "tokens/s")
-    return [Sheet("What it cost", headings, rows, foot)]
+    return [Sheet("What it cost", headings, rows, foot, "summary.csv", sums=1)]
 
 
 def _cost_row(name: str, matches: int, tokens: int, seconds: float) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +101,11 @@ def diagnose(
     """The summary with its column `warning`, and what is behind it."""
     place, rivals = Folder(folder), controls.table(folder, results)
     entries = place.set_aside
+    beside = dict(iter(rivals.groupby("cell")))
     choices, cells, samples = [], [], {}
     for result, (_, row) in zip(results, summary.iterrows(), strict=True):
         name, seen = result.about.name, _seen(place, result)
-        own = rivals[rivals["cell"] == name]
+        own = beside.get(name, rivals[:0])
         told: dict[str, Any] = {"cell": name}
         if seen.choices.decisions:
             told |= _figures(result, seen)
@@ -239,7 +241,7 @@ def _choice_sheet(cells: pd.DataFrame, names: Mapping[str, str]) -> Iterator[She
         "questions. More: choices.csv."
     )
     headings = ("cell", "decisions", "options", "first", "last", "most taken", "", "same reply")
-    yield Sheet("How it chose", headings, rows, foot)
+    yield Sheet("How it chose", headings, rows, foot, "diagnostics.csv")
 
 
 def _beside(share: float, chance: float) -> str:
@@ -280,21 +282,21 @@ def _sensitivity_sheet(
         *("cell", "result", "fallback in", "without", "lost to won"),
         *("close", "in", "lost to won"),
     )
-    yield Sheet("What the result hangs on", headings, rows, foot)
+    yield Sheet("What the result hangs on", headings, rows, foot, "diagnostics.csv")
 
 
 def _span(scale: Scale, low: float, high: float) -> str:
     return scale.span(low, high) if math.isfinite(low + high) else "-"
 
 
-def page_sheets(found: Diagnosis, summary: pd.DataFrame) -> list[Sheet]:
-    """What is shown on the page alone: the distributions of each cell."""
+def page_sheets(found: Diagnosis, summary: pd.DataFrame, cells: int) -> list[Sheet]:
+    """What is shown on the page alone: the distributions of the first cells, so many."""
     names = dict(zip(summary["cell"], short_names(summary), strict=True))
     headings = ("kind", "value", "count", "share", "at random")
     foot = f"At most {SHOWN} values of a kind; all: choices.csv."
     return [
         Sheet(f"What {names[str(cell)]} chose", headings, _most_frequent(rows), foot)
-        for cell, rows in found.choices.groupby("cell", sort=False)
+        for cell, rows in islice(found.choices.groupby("cell", sort=False), cells)
     ]
 
 

@@ -13,19 +13,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.log.results import CellResults
+from pipeline.tables import many
 from pipeline.tables.best import ADJUSTED, DIFFERENCE
+from pipeline.tables.many import ACCENT, CONTRAST, MUTED, POINTS
 from pipeline.tables.scale import Scale, by_scale
 from pipeline.tables.table import short_names
 from stats.intervals import running_mean
 from stats.means import limits
 
-ACCENT, CONTRAST, MUTED = "#0b6e99", "#c2410c", "#9aa5b1"
 COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7e22ce", "#b45309", "#0f766e", "#be123c", "#475569")
 MEANS, DIFFERENCES = ("mean", "mean_low", "mean_high"), ("difference", "ci_low", "ci_high")
 SETTLED = 30
 """Deals after which a running curve decides how much of the axis is shown."""
-POINTS = 400
-"""Points drawn of a running curve; more would not be seen."""
+BLUE = "blue: p Holm < .05"
 
 
 def all_figures(
@@ -35,15 +35,18 @@ def all_figures(
     names, figures = short_names(summary), {}
     by_cell = {result.about.name: name for result, name in zip(results, names, strict=True)}
     for scale, places in by_scale(summary):
-        own = [results[at] for at in places]
-        if any(result.outcomes for result in own):
+        cells = [results[at] for at in places]
+        if any(result.outcomes for result in cells):
             rows, named = summary.iloc[places], [names[at] for at in places]
             figures[_called(scale, "win_rates")] = means(rows, named, scale)
-            drawn = running_means(rows, own, named, scale)
+            drawn = running_means(rows, cells, named, scale)
             figures[_called(scale, "running_win_rates")] = drawn
     for scale, places in by_scale(pairs):
-        drawn = paired_differences(pairs.iloc[places], by_cell, scale)
-        figures[_called(scale, "paired_differences")] = drawn
+        own = pairs.iloc[places]
+        if len(own) > many.ROWS:
+            own = own.dropna(subset=["difference"])
+        if len(own):
+            figures[_called(scale, "paired_differences")] = paired_differences(own, by_cell, scale)
     return figures
 
 
@@ -53,7 +56,11 @@ def _called(scale: Scale, figure: str) -> str:
 
 
 def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
-    """A point a cell with its 95% interval, raw and adjusted."""
+    """A point a cell with its 95% interval, raw and adjusted; of many cells the best estimates."""
+    if len(summary) > many.ROWS:
+        leading, told = _best(summary, "adjusted", (ADJUSTED, MEANS))
+        label = f"{_unit(f'{told}{scale.title}', scale)} (95% interval; dashed: baseline; {BLUE})"
+        return many.in_order(summary, (*leading, "baseline_mean"), names, scale, label)
     figure, axes = _canvas(1.4 + 0.4 * len(summary))
     for place, (_, row) in enumerate(summary.iterrows()):
         raw, best = (row[list(names)] for names in (MEANS, ADJUSTED))
@@ -108,7 +115,10 @@ def _interval(
 def running_means(
     summary: pd.DataFrame, results: Sequence[CellResults], names: Sequence[str], scale: Scale
 ) -> Figure:
-    """The mean after every deal, in deal order, with a band of one 95% interval."""
+    """The mean after every deal, in deal order, with a band of one 95% interval; of many cells how
+    they spread."""
+    if len(summary) > many.ROWS:
+        return many.fan(summary, results, scale, _unit(f"{scale.title} so far", scale))
     figure, axes = _canvas(3.6)
     by = scale.factor
     shown = [summary["baseline_mean"].min(), summary["baseline_mean"].max()]
@@ -145,36 +155,64 @@ def _band(
 
 
 def paired_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
-    """The difference of every two cells on shared deals, with its 95% interval."""
+    """The difference of two cells on shared deals, with its 95% interval; many as a heat map, or in
+    order."""
+    if len(pairs) > many.ROWS:
+        return _many_differences(pairs, names, scale)
     figure, axes = _canvas(1.4 + 0.4 * len(pairs))
     for place, (_, row) in enumerate(pairs.iterrows()):
         raw, best = (row[list(names)] for names in (DIFFERENCES, DIFFERENCE))
         _intervals(axes, place, raw, best, row, scale)
     axes.axvline(0, color=MUTED, ls="--", lw=1.2)
-    labels = [f"{names[row['cell_a']]} - {names[row['cell_b']]}" for _, row in pairs.iterrows()]
-    _name_rows(axes, labels)
-    what = "win rates" if scale.wins else f"mean {scale.title}"
-    unit = ", points" if scale.share else ""
+    _name_rows(axes, _two(pairs, names))
     key = _key(pairs["adj_difference"])
-    axes.set_xlabel(f"difference of {what} on shared deals{unit} ({key}filled: p Holm < .05)")
+    axes.set_xlabel(f"{_difference(scale)} ({key}filled: p Holm < .05)")
     return figure
 
 
-def running(per_deal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of deals (at most POINTS of them) and the mean over the first so many, of one figure
-    a deal."""
+def _many_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
+    best, told = _best(pairs, "adj_difference", (DIFFERENCE, DIFFERENCES))
+    label = f"{told}{_difference(scale)}"
+    if many.dense(pairs):
+        return many.heat_map(pairs, best[0], names, scale, label)
+    rows = pairs.assign(nothing=0.0)
+    label = f"{label} (95% interval; {BLUE})"
+    return many.in_order(rows, (*best, "nothing"), _two(pairs, names), scale, label)
+
+
+def _best(
+    table: pd.DataFrame, column: str, kinds: tuple[Sequence[str], Sequence[str]]
+) -> tuple[Sequence[str], str]:
+    """The columns of the adjusted estimate where every row has one, else of the raw; a word."""
+    adjusted = bool(table[column].notna().all())
+    return (kinds[0], "luck-adjusted ") if adjusted else (kinds[1], "")
+
+
+def _two(pairs: pd.DataFrame, names: dict[str, str]) -> list[str]:
+    both = zip(pairs["cell_a"], pairs["cell_b"], strict=True)
+    return [f"{names[a]} - {names[b]}" for a, b in both]
+
+
+def _difference(scale: Scale) -> str:
+    what = "win rates" if scale.wins else f"mean {scale.title}"
+    return f"difference of {what} on shared deals{', points' * scale.share}"
+
+
+def running(per_deal: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of deals (`points` of them at most) and the mean over the first so many, of one
+    figure a deal."""
     if not len(per_deal):
         return np.array([]), np.array([])
     counts = np.arange(1, len(per_deal) + 1)
     rates = np.cumsum(per_deal) / counts
-    kept = np.unique(np.linspace(0, len(per_deal) - 1, min(POINTS, len(per_deal))).astype(int))
+    kept = np.unique(np.linspace(0, len(per_deal) - 1, min(points, len(per_deal))).astype(int))
     return counts[kept], rates[kept]
 
 
 def svg(figure: Figure) -> str:
     """The figure as an <svg> element."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(text, format="svg", dpi=150, bbox_inches="tight", metadata={"Date": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 

@@ -206,7 +206,7 @@ def _component_sheet(table: pd.DataFrame, scales: dict[str, Scale]) -> Sheet:
         "\nall else. Few levels tell little, as the intervals show."
     )
     headings = ("where spread comes from", "levels", "SD", "95% interval", "share")
-    return Sheet("Variance components", headings, rows, foot)
+    return Sheet("Variance components", headings, rows, foot, "components.csv")
 
 
 def _pooled_sheet(table: pd.DataFrame, scales: dict[str, Scale], names: dict[str, str]) -> Sheet:
@@ -228,4 +228,4 @@ def _pooled_sheet(table: pd.DataFrame, scales: dict[str, Scale], names: dict[str
         "\nexpect of the best of many, which owes its place to luck too."
     )
     headings = ("cell", "raw", "pooled", "95% interval", "all cells")
-    return Sheet("Partially pooled", headings, rows, foot)
+    return Sheet("Partially pooled", headings, rows, foot, "pooled.csv")

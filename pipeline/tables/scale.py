@@ -78,7 +78,11 @@ def heading(scales: Sequence[Scale]) -> str:
 
 
 def scales_of(table: pd.DataFrame) -> list[Scale]:
-    return [Scale.row(row) for _, row in table.iterrows()]
+    """Of every row of summary.csv or pairs.csv."""
+    columns = ["measure", "measure_low", "measure_high"]
+    told = list(table[columns].itertuples(index=False, name=None))
+    known = {one: Scale.of(Measure(*one)) for one in dict.fromkeys(told)}
+    return [known[one] for one in told]
 
 
 def by_scale(table: pd.DataFrame) -> Iterator[tuple[Scale, list[int]]]:

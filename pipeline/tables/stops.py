@@ -26,7 +26,8 @@ def sheets(folder: Path, names: Sequence[str], results: Sequence[CellResults]) -
         "Deals were played until the rule stopped. The verdict allows for every look; z, p and the "
         "\nintervals of the tables take the number of deals as fixed, and do not."
     )
-    return [Sheet(f"stop={found['rule']}", ("cell", "deals", "verdict"), rows, foot)]
+    headings = ("cell", "deals", "verdict")
+    return [Sheet(f"stop={found['rule']}", headings, rows, foot, "stop.json")]
 
 
 def verdicts(folder: Path, results: Sequence[CellResults]) -> dict[str, str]:

@@ -6,7 +6,6 @@ whatever has finished would favour whoever wins short games.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from pipeline.tables.apart import SCORE, score_columns
 from pipeline.tables.best import ADJUSTED, CELL_COLUMNS, family, of_cell, of_pair
 from pipeline.tables.best import PAIR_COLUMNS as BEST
 from pipeline.tables.conditions import Conditions
+from pipeline.tables.pairing import Pair, paired_off
 from stats.means import limits, p_value, per_deal
 from stats.multiple import holm
 from stats.paired import clustered_mean, clustered_z, count_pairs, mcnemar, sign_flip
@@ -214,12 +214,13 @@ PAIR_COLUMNS = [
 ]
 
 
-def pairs_table(results: Sequence[CellResults]) -> pd.DataFrame:
-    """pairs.csv: every two cells that meet the same deals and are judged by the same measure, on
-    the deals that both have finished."""
-    return paired(
-        (a, b) for a, b in itertools.combinations(results, 2) if a.about.comparable(b.about)
-    )
+def pairs_table(
+    results: Sequence[CellResults], chosen: Sequence[Pair] | None = None
+) -> pd.DataFrame:
+    """pairs.csv: the chosen pairs (those of `pairing.paired_off` by default) of cells that meet the
+    same deals and are judged by the same measure, on the deals that both have finished."""
+    found = paired_off(results).chosen if chosen is None else chosen
+    return paired((results[a], results[b]) for a, b in found)
 
 
 def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
@@ -229,9 +230,9 @@ def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
     another measure: a deal's mean is compared, by a paired permutation test, and p_mcnemar stays
     empty. Holm's family is the rows.
     """
-    rows = []
+    rows, played = [], _ByDeal()
     for a, b in cells:
-        row = _pair(a, b)
+        row = _pair(a, b, played)
         raw = row["p_permutation"] if np.isnan(row["p_mcnemar"]) else row["p_mcnemar"]
         rows.append({**row, "p_holm": raw, **of_pair(a, b, raw)})
     table = pd.DataFrame(rows, columns=PAIR_COLUMNS)
@@ -239,10 +240,21 @@ def paired(cells: Iterable[tuple[CellResults, CellResults]]) -> pd.DataFrame:
     return table.assign(**{name: holm(p.to_numpy(float)) for name, p in corrected.items()})
 
 
-def _pair(a: CellResults, b: CellResults) -> dict[str, Any]:
-    (deals_a, means_a), (deals_b, means_b) = a.by_deal(), b.by_deal()
-    shared, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
-    x, y = means_a[in_a], means_b[in_b]
+class _ByDeal(dict[int, tuple[CellResults, tuple[np.ndarray, np.ndarray]]]):
+    """What each cell's deals gave, found once however many pairs it is in."""
+
+    def of(self, cell: CellResults) -> tuple[np.ndarray, np.ndarray]:
+        if id(cell) not in self:
+            self[id(cell)] = cell, cell.by_deal()  # the cell too, lest another take its place
+        return self[id(cell)][1]
+
+
+def _pair(a: CellResults, b: CellResults, played: _ByDeal) -> dict[str, Any]:
+    (deals_a, means_a), (deals_b, means_b) = played.of(a), played.of(b)
+    shared, x, y = deals_a, means_a, means_b
+    if not np.array_equal(deals_a, deals_b):
+        shared, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
+        x, y = means_a[in_a], means_b[in_b]
     row = {
         "cell_a": a.about.name,
         "cell_b": b.about.name,

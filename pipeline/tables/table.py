@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from pipeline.tables.scale import Scale, by_scale, heading, scales_of
 from stats.means import LEAST
 
 WIDTH = 100
+ROWS = 40
+"""Rows of a table that a terminal shows; its CSV has all."""
 TESTS = {"two_sided": "other than", "above": "above", "non_inferior": "not below by a margin"}
 """The declared tests, in a few words."""
 GROUPS = ("experiment", "game", "agent", "model", "prompt", "seats")
@@ -26,12 +29,38 @@ GROUPS = ("experiment", "game", "agent", "model", "prompt", "seats")
 @dataclass(frozen=True)
 class Sheet:
     """A further table, as text, for the terminal and the report alike; its first column names the
-    rows."""
+    rows.
+
+    file: the CSV that has every row. sums: how many rows at the end add up the others.
+    """
 
     title: str
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     foot: str
+    file: str = ""
+    sums: int = 0
+
+    def first(self, rows: int) -> Sheet:
+        """The sheet with so many rows at most, and its sums; the foot tells where all are."""
+        own = len(self.rows) - self.sums
+        if own <= rows:
+            return self
+        kept = [*self.rows[:rows], *self.rows[own:]]
+        return replace(self, rows=kept, foot=f"{left_out(rows, own, self.file)}\n{self.foot}")
+
+
+def left_out(shown: int, of: int, file: str, which: str = "first") -> str:
+    """What stands under a table of which not all rows are shown; "" under one that is whole."""
+    return f"The {which} {shown:,} of {of:,}; all: {file}." if shown < of else ""
+
+
+def listed(names: Sequence[str], most: int = ROWS) -> str:
+    """Names after each other; of many a few, and how many there are besides."""
+    if len(names) <= most:
+        return ", ".join(names)
+    few = most // 10
+    return f"{', '.join(names[:few])} and {len(names) - few:,} other cells"
 
 
 def console(markup: bool = False) -> Console:
@@ -46,29 +75,38 @@ def short_names(summary: pd.DataFrame) -> list[str]:
     """For each row, the choices that tell it from the others (at least model and prompt)."""
     varying = [group for group in GROUPS if summary[group].nunique() > 1]
     shown = [group for group in GROUPS if group in varying or group in ("model", "prompt")]
-    names = []
-    for _, row in summary.iterrows():
-        parts = [str(row[group]) for group in shown if row[group] != "-"]
-        names.append(visible(" ".join(parts) or str(row["agent"])))
-    return names
+    told = zip(summary["agent"], *(summary[group] for group in shown), strict=True)
+    return [
+        visible(" ".join(str(part) for part in parts if part != "-") or str(agent))
+        for agent, *parts in told
+    ]
 
 
-def show(summary: pd.DataFrame, pairs: pd.DataFrame, sheets: Sequence[Sheet] = ()) -> None:
-    """Prints the tables and the figure, and further sheets."""
+def show(
+    summary: pd.DataFrame, pairs: pd.DataFrame, sheets: Sequence[Sheet] = (), note: str = ""
+) -> None:
+    """Prints the tables and the figure, and further sheets. note: what stands under the pairs."""
     out = console()
     out.print(summary_view(summary))
     out.print()
     out.print(bars_view(summary))
     if not pairs.empty:
         out.print()
-        out.print(pairs_view(pairs, dict(zip(summary["cell"], short_names(summary), strict=True))))
+        names = dict(zip(summary["cell"], short_names(summary), strict=True))
+        out.print(pairs_view(pairs, names, note))
     for sheet in sheets:
         out.print()
-        out.print(sheet_view(sheet))
+        out.print(sheet_view(sheet.first(ROWS)))
 
 
 def summary_view(summary: pd.DataFrame) -> RenderableType:
-    """The main table with its foot."""
+    """The main table with its foot, and what there is to be warned of."""
+    notes = [left_out(ROWS, len(summary), "summary.csv"), foot(summary)]
+    under = Text("\n".join(filter(None, notes)), style="dim")
+    return Group(_cells(summary), under, *map(Text, some_warnings(summary, ROWS)))
+
+
+def _cells(summary: pd.DataFrame) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("cell", overflow="fold", min_width=12)
     scales = scales_of(summary)
@@ -81,7 +119,7 @@ def summary_view(summary: pd.DataFrame) -> RenderableType:
     ):
         table.add_column(title, justify="right", no_wrap=True)
     rows = zip(short_names(summary), scales, summary.iterrows(), strict=True)
-    for name, scale, (_, row) in rows:
+    for name, scale, (_, row) in islice(rows, ROWS):
         table.add_row(
             name if heading(scales) == scale.title else f"{name} ({scale.title})",
             scale.mean(row["mean"]),
@@ -94,7 +132,7 @@ def summary_view(summary: pd.DataFrame) -> RenderableType:
             *_turns(row),
             *_shown(speed, number(row["decisions_per_s"], ",.0f")),
         )
-    return Group(table, Text(foot(summary), style="dim"), *map(Text, warnings(summary)))
+    return table
 
 
 def warnings(summary: pd.DataFrame) -> list[str]:
@@ -103,6 +141,15 @@ def warnings(summary: pd.DataFrame) -> list[str]:
         return []
     rows = zip(short_names(summary), summary["warning"], strict=True)
     return [f"WARNING {name}: {warning}" for name, warning in rows if warning]
+
+
+def some_warnings(summary: pd.DataFrame, most: int) -> list[str]:
+    """The warnings; of more than `most` a quarter as many, and where all are."""
+    told = warnings(summary)
+    if len(told) <= most:
+        return told
+    few = most // 4
+    return [*told[:few], f"WARNING and {len(told) - few:,} other cells: diagnostics.csv"]
 
 
 def _turns(row: pd.Series[Any]) -> tuple[str, ...]:
@@ -135,7 +182,8 @@ def foot(summary: pd.DataFrame) -> str:
     if not best:
         lines.append("z, p raw: one-sided. dec/s: decisions a worker-second.")
     if baselines and any(scale.wins for scale in scales_of(summary)):
-        two = ", ".join(p_value(p) for p in summary["p_two_sample"])
+        few = len(summary) <= ROWS
+        two = ", ".join(p_value(p) for p in summary["p_two_sample"]) if few else "in summary.csv"
         lines.append(
             f"The baseline was measured in {' / '.join(baselines)} games; the two-sample test, "
             f"which allows for that: p {two}."
@@ -147,8 +195,8 @@ def foot(summary: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def pairs_view(pairs: pd.DataFrame, names: dict[str, str]) -> RenderableType:
-    """The paired comparisons, the clearest first."""
+def pairs_view(pairs: pd.DataFrame, names: dict[str, str], note: str = "") -> RenderableType:
+    """The paired comparisons, the clearest first, and a note."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("paired on shared deals", overflow="fold", min_width=24)
     scales = scales_of(pairs)
@@ -158,7 +206,7 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str]) -> RenderableType:
     a, b = f"A {ahead}", f"B {ahead}"
     for title in ("deals", a, b, "A - B", "95% interval", *best, *raw, "p Holm"):
         table.add_column(title, justify="right", no_wrap=True)
-    for _, row in pairs.sort_values("p_test_holm", kind="stable").iterrows():
+    for _, row in clearest(pairs, ROWS).iterrows():
         scale = Scale.row(row)
         tested = row["p_permutation"] if np.isnan(row["p_mcnemar"]) else row["p_mcnemar"]
         table.add_row(
@@ -173,7 +221,14 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str]) -> RenderableType:
             *_shown(raw, number(row["correlation"], ".2f"), p_value(tested)),
             p_value(row["p_test_holm"]),
         )
-    return table
+    notes = [left_out(ROWS, len(pairs), "pairs.csv", "clearest"), note]
+    told = "\n".join(filter(None, notes))
+    return Group(table, Text(told, style="dim")) if told else table
+
+
+def clearest(table: pd.DataFrame, rows: int) -> pd.DataFrame:
+    """So many rows at the most, by their p-values."""
+    return table.sort_values(["p_test_holm", "p_test"], kind="stable").head(rows)
 
 
 def sheet_view(sheet: Sheet) -> RenderableType:
@@ -190,9 +245,10 @@ def sheet_view(sheet: Sheet) -> RenderableType:
 
 
 def bars_view(summary: pd.DataFrame, width: int = 60) -> RenderableType:
-    """Means as a figure, one axis a measure: interval, estimate and baseline."""
+    """The first cells' means as a figure, one axis a measure: interval, estimate and baseline."""
     known = summary.dropna(subset=["mean"])
-    names, lines = short_names(known), []
+    names, lines = short_names(known), list[str]()
+    known = known.head(ROWS)
     for scale, places in by_scale(known):
         lines += _bars(known.iloc[places], [names[at] for at in places], scale, width)
     return Text("\n".join(lines))

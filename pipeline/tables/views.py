@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import jinja2
@@ -27,19 +28,26 @@ from pipeline.tables import (
 )
 from pipeline.tables.answers import Answer, answers
 from pipeline.tables.conditions import conditions
+from pipeline.tables.pairing import paired_off
 from pipeline.tables.scale import Scale, heading, scales_of
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import Sheet
 
+PAGE_ROWS, PAGE_CELLS = 100, 20
+"""Rows of a table that the page shows, and cells whose choices and replies it does; files have all.
+"""
+
 
 def write_views(
     folder: Path, results: Sequence[CellResults], draw: bool = True
-) -> tuple[pd.DataFrame, pd.DataFrame, list[Sheet]]:
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Sheet], str]:
     """Writes summary.csv, pairs.csv, figures/ and report.html, what `diagnostics` finds, and
-    where a cell studies letters labels.csv and debiasing.csv; returns the two tables and further
-    sheets. draw: figures too; they take longest."""
+    where a cell studies letters labels.csv and debiasing.csv; returns the two tables, further
+    sheets, and what there is to say of which cells are paired. draw: figures too; they take
+    longest."""
     matter = conditions(results)
-    summary, pairs = summary_table(results, matter), pairs_table(results)
+    pairing = paired_off(results, Folder(folder).pairs)
+    summary, pairs = summary_table(results, matter), pairs_table(results, pairing.chosen)
     summary, diagnosis = diagnostics.diagnose(folder, results, summary)
     diagnosis.write(folder)
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
@@ -54,9 +62,9 @@ def write_views(
     sheets = [*first, *varied, *_study(folder, results, summary), *told, *wrong, *spent]
     drawings = {name: figures.svg(figure) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
-    page = _page(folder, summary, pairs, drawings, sheets, said, diagnosis)
+    page = _page(folder, summary, pairs, drawings, sheets, said, diagnosis, pairing.foot)
     write_atomically(folder / "report.html", page)
-    return summary, pairs, sheets
+    return summary, pairs, sheets, pairing.foot
 
 
 def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) -> list[Sheet]:
@@ -99,6 +107,7 @@ def _page(
     sheets: Sequence[Sheet],
     said: Sequence[Answer],
     diagnosis: diagnostics.Diagnosis,
+    note: str,
 ) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -109,17 +118,26 @@ def _page(
     for view in (numbers.number, numbers.p_value):
         environment.filters[view.__name__] = view
     names, scales = table.short_names(summary), scales_of(summary)
+    few = table.clearest(pairs, PAGE_ROWS) if len(pairs) > PAGE_ROWS else pairs
     return environment.get_template("report.html.j2").render(
         title=folder.name,
-        rows=list(zip(names, scales, summary.to_dict("records"), strict=True)),
+        rows=list(zip(names, scales, summary.head(PAGE_ROWS).to_dict("records"), strict=False)),
         heading=heading(scales),
-        pairs=list(zip(scales_of(pairs), pairs.to_dict("records"), strict=True)),
+        pairs=list(zip(scales_of(few), few.to_dict("records"), strict=True)),
         names=dict(zip(summary["cell"], names, strict=True)),
         drawings=drawings,
-        sheets=[*sheets, *diagnostics.page_sheets(diagnosis, summary)],
-        samples=diagnosis.samples,
+        sheets=[
+            one.first(PAGE_ROWS)
+            for one in (*sheets, *diagnostics.page_sheets(diagnosis, summary, PAGE_CELLS))
+        ],
+        samples=dict(islice(diagnosis.samples.items(), PAGE_CELLS)),
         answers=said,
-        foot=table.foot(summary).splitlines(),
-        warnings=[*table.warnings(summary), *origin.notes(folder)],
+        foot=[
+            table.left_out(PAGE_ROWS, len(summary), "summary.csv"),
+            *table.foot(summary).splitlines(),
+        ],
+        pairs_notes=[table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"), note],
+        warnings=[*table.some_warnings(summary, PAGE_ROWS), *origin.notes(folder)],
+        replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),
     )

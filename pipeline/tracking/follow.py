@@ -19,7 +19,7 @@ from pipeline.log.events import event
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.plan.cells import Cell
-from pipeline.tracking.track import CELL_TAG, LIVE_TAG, TAG, forget, log_values, open_store
+from pipeline.tracking.track import CELL_TAG, LIVE_TAG, MANY, TAG, forget, log_values, open_store
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -35,7 +35,8 @@ Figures = Mapping[str, tuple[int, Mapping[str, float]]]
 def live_tracking(tracking: Node, folder: Path, cells: Sequence[Cell]) -> Iterator[Follower]:
     """Someone to whom a run offers its figures; `track` replaces what it logged."""
     follower = Follower(str(tracking["store"]) if tracking["kind"] == "mlflow" else None, folder)
-    follower.names.update({cell.key: cell.name for cell in cells})
+    if len(cells) <= MANY:
+        follower.names.update({cell.key: cell.name for cell in cells})
     follower.experiment = cells[0].experiment
     try:
         yield follower
@@ -87,11 +88,13 @@ class Follower:
 
     def _log(self, found: Figures) -> None:
         client = self._client or self._begin()
-        for key, (step, metrics) in found.items():
-            log_values(client, self._runs[key], metrics, step)
+        for key, run in self._runs.items():
+            step, metrics = found[key]
+            log_values(client, run, metrics, step)
 
     def _begin(self) -> MlflowClient:
-        """A parent run and a child run a cell, in place of those that a killed run left."""
+        """A parent run and, of few cells, a child run each, in place of those that a killed run
+        left."""
         client, experiment = open_store(str(self.store), self.experiment)
         sweep = Folder(self.folder).id
         forget(client, sweep, live=True)

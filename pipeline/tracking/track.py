@@ -24,9 +24,10 @@ from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables.diagnostics import WRITTEN
 from pipeline.tables.figures import running
+from pipeline.tables.many import POINTS
 
 if TYPE_CHECKING:
-    from mlflow.entities import Run
+    from mlflow.entities import Param, Run
     from mlflow.tracking import MlflowClient
 
 STORE = Path("outputs/mlflow")
@@ -36,7 +37,12 @@ LIVE_TAG = "gauntlet.live"
 WARNING_TAG = "gauntlet.warning"
 """What a reader of a cell's result should know first; empty where there is nothing."""
 BATCH = 1000
-"""The most metrics that MLflow takes in one call."""
+"""The most metrics and params that MLflow takes in one call."""
+MANY = 40
+"""Cells beyond which their runs bring no figures of the whole sweep, and none go along live."""
+
+LEAST = 10
+"""Points of a running curve at the least, however many cells share MANY times POINTS."""
 
 PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
 """A server that is gone is given up in seconds, where the user's environment asks nothing else."""
@@ -57,7 +63,7 @@ def track(folder: Path, store: str, results: Sequence[CellResults], summary: pd.
         )
         _log_sweep(client, parent.info.run_id, sweep, summary)
         for result, (_, row) in zip(results, summary.iterrows(), strict=True):
-            _log_cell(client, experiment, parent.info.run_id, sweep, result, row)
+            _log_cell(client, experiment, parent.info.run_id, sweep, result, row, len(results))
         client.set_terminated(parent.info.run_id, _status(results))
     run_id: str = parent.info.run_id
     return run_id
@@ -168,7 +174,9 @@ def _log_cell(
     sweep: Folder,
     result: CellResults,
     row: pd.Series[Any],
+    cells: int,
 ) -> None:
+    """A child run. cells: how many there are; of many each has fewer points, and no figures."""
     from mlflow.entities import Param
 
     about = result.about
@@ -176,18 +184,19 @@ def _log_cell(
     tags[WARNING_TAG] = row["warning"]
     run = client.create_run(experiment, run_name=about.name, tags=tags).info.run_id
     params = [Param(name, str(row[name])) for name in PARAMS]
-    client.log_batch(run, params=[*params, Param("seed", str(sweep.seed))])
-    log_values(client, run, {name: row[name] for name in METRICS})
+    points = [(name, 0, row[name]) for name in METRICS]
+    most = max(POINTS * MANY // max(cells, MANY), LEAST)
     for name, (_, by_deal) in (
         ("running_win_rate", result.win_rates()),
         ("running_mean", result.by_deal()),
     ):
-        points = zip(*running(by_deal), strict=True)
-        log_points(client, run, [(name, *point) for point in points])
+        points += [(name, *point) for point in zip(*running(by_deal, most), strict=True)]
+    log_points(client, run, points, [*params, Param("seed", str(sweep.seed))])
     log = sweep.records_file(about.stem)
     if log.exists():
         client.log_artifact(run, str(log), "records")
-    client.log_artifacts(run, str(sweep.path / "figures"), "figures")
+    if cells <= MANY:
+        client.log_artifacts(run, str(sweep.path / "figures"), "figures")
     client.set_terminated(run, _status([result]))
 
 
@@ -202,15 +211,23 @@ def log_values(client: MlflowClient, run: str, values: Mapping[str, float], step
     log_points(client, run, [(name, step, value) for name, value in values.items()])
 
 
-def log_points(client: MlflowClient, run: str, points: Sequence[tuple[str, int, float]]) -> None:
-    """Logs (name, step, value) in as few calls as MLflow takes; without those that are nan."""
+def log_points(
+    client: MlflowClient,
+    run: str,
+    points: Sequence[tuple[str, int, float]],
+    params: Sequence[Param] = (),
+) -> None:
+    """Logs (name, step, value) and params in as few calls as MLflow takes; without those that are
+    nan."""
     from mlflow.entities import Metric
 
     now = int(time.time() * 1000)
     known = [(name, step, value) for name, step, value in points if not np.isnan(value)]
     metrics = [Metric(name, float(value), now, int(step)) for name, step, value in known]
-    for start in range(0, len(metrics), BATCH):
-        client.log_batch(run, metrics=metrics[start : start + BATCH])
+    room = BATCH - len(params)
+    for start in range(0, max(len(metrics), 1), room):
+        own = params if start == 0 else ()
+        client.log_batch(run, metrics=metrics[start : start + room], params=own)
 
 
 def add_metrics(folder: Path, store: str) -> bool:

@@ -14,6 +14,7 @@ from pipeline.log.folder import Folder
 from pipeline.play.match import Table
 from pipeline.sweep import course as sweeping
 from pipeline.tracking import follow
+from pipeline.tracking import track as tracking
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -90,6 +91,28 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
 
     assert track.main([str(folder), "--store", str(store)]) == 0
     assert len(runs(store)) == 3, "tracking again must replace, not add"
+
+
+@pytest.mark.drawn
+def test_runs_of_many_cells_bring_what_is_their_own(
+    sweep: Sweep, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow.tracking import MlflowClient
+
+    monkeypatch.setattr(tracking, "MANY", 1)
+    monkeypatch.setattr(follow, "MANY", 1)
+    told = ("tracking=mlflow", f"tracking.store={store}", "game=tic_tac_toe", "deals=2")
+    with monkeypatch.context() as killed:  # before the final runs are made
+        killed.setattr(sweeping, "track", lambda *_: "")
+        assert sweep(*told) == 0
+    assert [run.info.run_name for run in runs(store)] == ["out (live)"]  # type: ignore[attr-defined]
+    assert sweep(*told) == 0
+    client = MlflowClient(track.tracking_uri(store))
+    parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))  # type: ignore
+    assert client.list_artifacts(parent.info.run_id, "figures")
+    for run in cells:
+        assert client.list_artifacts(run.info.run_id, "records")
+        assert not client.list_artifacts(run.info.run_id, "figures")
 
 
 def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, store: Path) -> None:

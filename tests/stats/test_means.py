@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom, binomtest, fisher_exact, norm, ttest_1samp
 from statsmodels.stats.proportion import proportion_confint
 
+from stats import weighted
 from stats.means import LEAST, Side, limits, p_value, per_deal, reaching, with_error
 
 SHARE, DIFFERENCE, BOUNDLESS = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)
@@ -216,3 +217,13 @@ def test_what_makes_no_sense_is_refused() -> None:
         limits([0, math.nan], SHARE)
     with pytest.raises(ValueError, match="each value needs its deal, got 2 values and 1 deals"):
         per_deal([0, 1], [3])
+
+
+@FEW
+@given(SHARES, st.floats(0.0, 1.0))
+def test_an_answer_that_is_kept_is_the_one_found_anew(values: list[float], null: float) -> None:
+    x, n = (np.asarray(one, float) for one in np.unique(values, return_counts=True))
+    for find, last in ((weighted.lower, 0.025), (weighted.chance, null)):
+        kept = [find(x, n, 0.0, last) for _ in range(2)]
+        anew = find.__wrapped__(x, n, np.asarray(0.0), np.asarray(last))
+        assert np.array_equal(kept, [anew, anew], equal_nan=True)

@@ -1,0 +1,117 @@
+"""What a big sweep takes besides its matches: seconds until it plays and from its last match to its
+last table, memory, and the size of its page.
+
+    python -m benchmarks.sweeps [--cells 1000 ...] [--deals 20] [--one 100000] [--json FILE]
+
+A sweep of tic-tac-toe with the fake model, as many fakes as it takes times two prompting methods
+times five lengths of the history that is told, is played as a user would: `python -m pipeline.run`,
+in one process, with MLflow. Of each number N of cells
+
+    plan_N_s                      from the command to the workers' being ready for the first match
+    cells_N.seconds_after_play    from the last match on disk to the command's end: judging,
+                                  controls, tables, figures, report, MLflow
+    cells_N.peak_mb               the most memory that the process held at any time
+    cells_N.report_mb             report.html
+    cells_N.play_s                the matches, for comparison
+    ..._cpu                       the process's own time in each, whatever else the machine does
+
+and with --one the same of one cell of so many deals (0 leaves it out).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.log.folder import Folder
+
+ROOT = Path(__file__).parent.parent
+METHODS = 10
+SWEPT = ("prompt=cloze,counterfactual", "prompt.moves=1,2,3,4,5")
+COMMON = ("game=tic_tac_toe", "model=fake", "launch=inline")
+LOOK_SECONDS = 0.2
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def measured(name: str, plan: str, typed: Sequence[str]) -> dict[str, float]:
+    """Plays one sweep in a fresh folder; its figures under their names."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "sweep"
+        command = [sys.executable, "-m", "pipeline.run", "-m", *COMMON, *typed]
+        command += [f"output_dir={folder}", f"tracking.store={scratch}/mlflow"]
+        begun = time.time()
+        looks, peak = watched(command, Path(scratch))
+        place = Folder(folder)
+        (ready,) = (one["time"] for one in place.events if one["event"] == "models loaded")
+        started = datetime.fromisoformat(ready).timestamp()
+        played = max(file.stat().st_mtime for file in place.record_files())
+        ended = looks[-1][0]
+        steps = {plan: (begun, started), f"{name}.seconds_after_play": (played, ended)}
+        steps[f"{name}.play_s"] = (started, played)
+        figures = {step: until - since for step, (since, until) in steps.items()}
+        for step, (since, until) in steps.items():
+            used = np.interp([since, until], *zip(*looks, strict=True))
+            figures[f"{step}_cpu"] = used[1] - used[0]
+        report = (folder / "report.html").stat().st_size
+        return {**figures, f"{name}.peak_mb": peak, f"{name}.report_mb": report / 1e6}
+
+
+def watched(command: Sequence[str], scratch: Path) -> tuple[list[tuple[float, float]], float]:
+    """Runs a command to its end: at which time it had used how much of a processor's, looked at now
+    and then, and the most memory it held, in MB."""
+    looks = []
+    with (scratch / "said").open("w") as said:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(command, cwd=scratch, env=environment, stdout=said)
+    while True:
+        told = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        looks.append((time.time(), (int(told[11]) + int(told[12])) / TICKS))
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(LOOK_SECONDS)
+    if status:
+        raise SystemExit(f"{' '.join(command)} ended with status {status}")
+    looks.append((time.time(), used.ru_utime + used.ru_stime))
+    return looks, used.ru_maxrss * 1024 / 1e6
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--cells", type=int, nargs="*", default=[1000], help=f"multiples of {METHODS}"
+    )
+    parser.add_argument("--deals", type=int, default=20, help="of each cell")
+    parser.add_argument("--one", type=int, default=0, help="deals of a sweep of one cell; 0: none")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    args = parser.parse_args()
+    sweeps: list[tuple[str, ...]] = []
+    for cells in args.cells:
+        fakes = f"model.seed=range(0,{cells // METHODS})"
+        sweeps.append((f"cells_{cells}", f"plan_{cells}_s", fakes, *SWEPT, f"deals={args.deals}"))
+    if args.one:
+        name = f"deals_{args.one}"
+        sweeps.append((name, f"{name}.plan_s", "prompt=cloze", f"deals={args.one}"))
+    figures: dict[str, float] = {}
+    for name, plan, *typed in sweeps:
+        found = measured(name, plan, typed)
+        for key, value in found.items():
+            print(f"{key:34} {value:10.1f}", flush=True)
+        figures |= found
+        if args.json:
+            args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""A thousand cells: views that stay small, and what they say of what they leave out."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from games.capabilities import Measure
+from pipeline.log.results import CellResults
+from pipeline.tables import figures, many, table
+from pipeline.tables.answers import answers
+from pipeline.tables.conditions import MOST, conditions
+from pipeline.tables.pairing import paired_off
+from pipeline.tables.scale import Scale
+from pipeline.tables.summary import pairs_table, summary_table
+from pipeline.tables.table import ROWS, Sheet, listed
+from tests.pipeline.made import RANDOM, SCORE, about, results, won
+
+DEALS = 20
+
+
+def cells(number: int) -> list[CellResults]:
+    """Won by a number of deals that goes up and down with the cell."""
+    orders = (np.random.default_rng(seed).permutation(DEALS) for seed in range(number))
+    return [
+        won(about(f"m{at}", baseline=RANDOM, model=f"m[seed={at}]"), (order < at % 15).tolist())
+        for at, order in enumerate(orders)
+    ]
+
+
+def shown(number: int) -> dict[str, str]:
+    """Every figure as the page has it."""
+    found = cells(number)
+    summary = summary_table(found)
+    pairs = pairs_table(found, paired_off(found, "first").chosen)
+    drawn = figures.all_figures(summary, pairs, found)
+    return {name: figures.svg(figure) for name, figure in drawn.items()}
+
+
+def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
+    few, more = shown(50), shown(200)
+    assert few.keys() == more.keys() == {"win_rates", "running_win_rates", "paired_differences"}
+    for name in few:
+        assert len(more[name]) < 1.5 * len(few[name]) < 500_000
+
+
+def test_every_named_end_is_where_it_belongs() -> None:
+    found = cells(60)
+    summary = summary_table(found)
+    figure = figures.means(summary, table.short_names(summary), Scale("win rate", True))
+    whole, ends = figure.axes
+    labels = [one.get_text() for one in ends.get_yticklabels()]
+    assert len(labels) == many.HIGHEST + many.LOWEST
+    rates = dict(zip(table.short_names(summary), summary["mean"], strict=True))
+    told = [rates[label] for label in labels]
+    assert told == sorted(told, reverse=True)
+    assert told[: many.HIGHEST] == sorted(rates.values(), reverse=True)[: many.HIGHEST]
+    assert whole.get_title(loc="left") == "all 60, in order"
+
+
+def test_a_heat_map_has_every_pair_on_both_sides() -> None:
+    found = cells(10)
+    pairs = pairs_table(found)
+    names = {one.about.name: one.about.name for one in found}
+    assert many.dense(pairs)
+    figure = figures.paired_differences(pairs, names, Scale("win rate", True))
+    shades = np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)
+    assert np.isnan(np.diag(shades)).all()
+    wins = np.array([one.outcomes.won.mean() for one in found])
+    apart = 100 * (wins[:, None] - wins)
+    off = ~np.eye(10, dtype=bool)
+    assert shades[off] == pytest.approx(apart[off])
+
+
+def test_a_heat_map_is_for_pairs_that_fill_it() -> None:
+    found = cells(60)
+    assert not many.dense(pairs_table(found, paired_off(found, "m0").chosen))
+
+
+@pytest.mark.parametrize("measure", [SCORE, Measure("chips")])
+def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too(measure: Measure) -> None:
+    found = [
+        results(about(f"$s{at}$", measure), [at % 7, 3.0, 5.0] * (at > 0), [0] * 3 * (at > 0))
+        for at in range(50)
+    ]
+    pairs = pairs_table(found, paired_off(found, found[0].about.name).chosen)
+    assert pairs["difference"].isna().all()
+    drawn = figures.all_figures(summary_table(found), pairs, found)
+    assert len(drawn) == 2
+    for figure in drawn.values():
+        assert figures.svg(figure).startswith("<svg")
+
+
+def test_the_terminal_shows_some_rows_and_says_where_all_are() -> None:
+    found = cells(100)
+    summary = summary_table(found).assign(warning="odd")
+    pairs = pairs_table(found, paired_off(found, "first").chosen)
+    out = Console(record=True, width=100, file=StringIO())
+    out.print(table.summary_view(summary))
+    out.print(table.pairs_view(pairs, {name: name for name in summary["cell"]}, "a note"))
+    text = out.export_text()
+    assert f"The first {ROWS} of 100; all: summary.csv." in text
+    assert f"The clearest {ROWS} of 99; all: pairs.csv.\na note" in text
+    assert "WARNING and 90 other cells: diagnostics.csv" in text
+    assert len(text.splitlines()) < 4 * ROWS
+
+
+def test_a_sheet_keeps_its_sums() -> None:
+    sheet = Sheet("t", ("a",), [(str(at),) for at in range(9)] + [("sum",)], "foot", "x.csv", 1)
+    assert sheet.first(9) is sheet
+    assert [row[0] for row in sheet.first(2).rows] == ["0", "1", "sum"]
+    assert sheet.first(2).foot == "The first 2 of 9; all: x.csv.\nfoot"
+
+
+def test_many_names_are_a_few_and_a_number() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed(list(map(str, range(50)))) == "0, 1, 2, 3 and 46 other cells"
+
+
+def test_more_terms_than_a_regression_can_tell_apart_are_left_to_the_pairs() -> None:
+    (some,), (more,) = conditions(cells(MOST + 1)), conditions(cells(MOST + 2))
+    assert len(some.effects) == MOST
+    assert not more.effects
+    assert f"{MOST + 2} models and 1 prompts are too many for one regression" in more.sentences()[1]
+
+
+def test_the_sentences_are_those_of_the_clearest_cells() -> None:
+    found = cells(100)
+    summary = summary_table(found)
+    said, *_ = answers(found, summary, pairs_table(found), conditions(found))
+    assert said.question == "Do they beat the baseline?"
+    assert len(said.sentences) == ROWS + 2
+    assert said.sentences[1] == f"The clearest {ROWS} of 100; all: summary.csv."

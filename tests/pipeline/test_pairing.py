@@ -1,0 +1,125 @@
+"""Which two cells are set beside each other, by rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from common.errors import UserError
+from pipeline import report
+from pipeline.log.folder import Folder
+from pipeline.log.results import CellResults
+from pipeline.tables.pairing import CELLS, PAIRS, check, factors, keep, paired_off
+from pipeline.tables.summary import pairs_table
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.made import SCORE, about, won
+
+
+def cell(model: str, prompt: str, game: str = "uno") -> CellResults:
+    told = about(f"{game} {model} {prompt}", model=model)
+    return won(replace(told, labels={**told.labels, "prompt": prompt, "game": game}), [0, 1])
+
+
+def grid(models: int, prompts: int) -> list[CellResults]:
+    crossed = product(range(models), range(prompts))
+    return [cell(f"fake[seed={m}]", f"cloze[moves={p}]") for m, p in crossed]
+
+
+def names(cells: list[CellResults], rule: str) -> set[tuple[str, str]]:
+    found = paired_off(cells, rule).chosen
+    return {(cells[a].about.name, cells[b].about.name) for a, b in found}
+
+
+FOUR = [cell(*labels) for labels in product("ab", "xy")]
+
+
+def test_a_label_tells_its_settings_apart() -> None:
+    labels = {"game": "uno", "agent": "llm", "model": "fake[seed=3,texts=[A,B]]", "prompt": "cloze"}
+    assert factors({**labels, "seats": "solo"}) == {
+        **labels,
+        "seats": "solo",
+        "model": "fake",
+        "model.seed": "3",
+        "model.texts": "[A,B]",
+    }
+
+
+def test_every_rule_has_its_pairs() -> None:
+    one_apart = {("a x", "a y"), ("a x", "b x"), ("a y", "b y"), ("b x", "b y")}
+    uno = {(f"uno {a}", f"uno {b}") for a, b in one_apart}
+    assert names(FOUR, "factor") == uno
+    assert names(FOUR, "all") == uno | {("uno a x", "uno b y"), ("uno a y", "uno b x")}
+    assert names(FOUR, "first") == {(b, a) for a, b in uno}
+    assert names(FOUR, "uno a y") == {(f"uno {one}", "uno a y") for one in ("a x", "b x", "b y")}
+
+
+def test_up_to_a_bound_every_two_are_paired_as_ever() -> None:
+    cells = grid(1, CELLS)
+    assert paired_off(cells).chosen == list(combinations(range(CELLS), 2))
+    assert paired_off(cells).foot == ""
+    assert paired_off([*cells, cell("fake[seed=1]", "cloze[moves=0]")]).rule == "factor"
+
+
+def test_of_many_cells_those_within_a_factor_and_of_very_many_those_with_its_first_value() -> None:
+    some = paired_off(grid(10, 10))
+    assert (some.rule, len(some.chosen), some.possible) == ("factor", 900, 4950)
+    assert "4,050 of 4,950 are left out (pairs=factor" in some.foot
+    many = paired_off(grid(100, 4))
+    assert PAIRS < 4 * 100 * 99 / 2
+    assert (many.rule, len(many.chosen)) == ("first", 4 * 99 + 100 * 3)
+
+
+def test_cells_of_other_deals_or_measures_are_never_paired() -> None:
+    other = won(replace(about("other", SCORE), labels=FOUR[0].about.labels), [0, 1])
+    for rule in ("all", "factor", "first", "uno a x"):
+        assert not any("other" in pair for pair in names([*FOUR, other], rule))
+
+
+def test_what_is_no_rule_and_no_cell_is_one_line() -> None:
+    with pytest.raises(UserError, match=r"pairs is 'fctor'; .* a cell; did you mean 'factor'"):
+        check("fctor", ["uno a x"])
+
+
+def test_holm_counts_the_pairs_of_the_table() -> None:
+    cells = [cell(name, "x") for name in "abc"]
+    wins = zip(cells, (0, 6, 12), strict=True)
+    mixed = [won(one.about, [1] * at + [0] * (12 - at)) for one, at in wins]
+    against = pairs_table(mixed, paired_off(mixed, "uno a x").chosen)
+    assert len(against) == 2
+    whole = pairs_table(mixed)
+    same = whole[whole["cell_a"] == "uno a x"]
+    assert against["p_mcnemar"].tolist() == same["p_mcnemar"].tolist()
+    assert (against["p_holm"].to_numpy() <= same["p_holm"].to_numpy()).all()
+    assert against["p_holm"].max() < same["p_holm"].max()
+
+
+def test_a_folder_remembers_the_rule(tmp_path: Path) -> None:
+    keep(tmp_path, "auto")
+    assert not Folder(tmp_path).tables_file.exists()
+    keep(tmp_path, "first")
+    assert Folder(tmp_path).pairs == "first"
+    keep(tmp_path, "auto")
+    assert Folder(tmp_path).pairs == "auto"
+
+
+def test_the_report_has_the_pairs_of_the_run(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    swept = ("game=tic_tac_toe", "deals=4", "prompt=cloze,counterfactual", "model.seed=0,1")
+    named = "tic_tac_toe-solo-llm.fake_seed_1_.cloze"
+    assert sweep(*swept, f"pairs={named}x") == 2
+    assert f"pairs is '{named}x'" in capsys.readouterr().err
+    assert not folder.exists()
+    assert sweep(*swept, f"pairs={named}") == 0
+    pairs = pd.read_csv(folder / "pairs.csv")
+    assert set(pairs["cell_b"]) == {named}
+    assert len(pairs) == 3
+    assert "3 of 6 are left out" in " ".join(capsys.readouterr().out.split())
+    first = (folder / "pairs.csv").read_bytes()
+    assert report.main([str(folder)]) == 0
+    assert (folder / "pairs.csv").read_bytes() == first
+    assert "3 of 6 are left out" in (folder / "report.html").read_text()
