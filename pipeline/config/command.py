@@ -43,6 +43,8 @@ def words(given: Sequence[str]) -> list[str]:
     options = list(given)
     for word in overrides:  # Hydra wants them side by side
         options.remove(word)
+    if asked.hydra_help:  # of Hydra's own config, which has none of our keys
+        return ["--hydra-help"]
     if not any((asked.help, asked.hydra_help, asked.cfg, asked.info, asked.shell_completion)):
         runs = ("-r", "--run", "-m", "--multirun")
         options = ["--multirun", *(word for word in options if word not in runs)]

@@ -38,7 +38,7 @@ def own_folder(folder: Path, master: DictConfig, compose: Compose) -> Path:
     grid = master.hydra.sweeper.get("params") or {}
     changed = [one for one in apart if not _values(one) <= _owns(one, own, grid)]
     told = [_told(one) for one in sorted(changed, key=_order)]
-    return folder.with_name("-".join([folder.name, _short(told)])) if told else folder
+    return folder.with_name("-".join([folder.name, short(told)])) if told else folder
 
 
 def _order(override: Override) -> tuple[int, str]:
@@ -74,7 +74,7 @@ def _told(override: Override) -> str:
     return value if key in ("game", "seats") else f"{key.removeprefix('game.')}_{value}"
 
 
-def _short(told: Sequence[str]) -> str:
+def short(told: Sequence[str]) -> str:
     """Fit for a file's name, and never the same for two."""
     whole = "-".join(told)
     short = re.sub(r"[^\w.-]+", "_", whole).strip("_")

@@ -20,11 +20,11 @@ from pipeline.launch.place import asks_a_person, paid, resolve_launch
 from pipeline.log.events import event, logged, redact
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
-from pipeline.log.progress import Bar
+from pipeline.log.progress import Bar, Waiting
 from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults, collect, measures
 from pipeline.log.this_run import about_this_run
-from pipeline.plan.baseline import measure
+from pipeline.plan.baseline import Watch, measure
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan, Task
 from pipeline.plan.deals import planned_deals
@@ -49,7 +49,9 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
     if sweep.simulate:
         simulate.run(out, cells, sweep)
         return 0
-    baselines = {cell.key: measure(cell, sweep.seed) for cell in cells}
+    with Waiting(out, "baseline", "games") as waiting:
+        watch = Watch(waiting.reach)
+        baselines = {cell.key: measure(cell, sweep.seed, watch) for cell in cells}
     plan = Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed)
     sweep = resolve_launch(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
