@@ -70,13 +70,12 @@ def outcome(game: Any, state: Any, seconds: float = math.inf) -> float:
         known.clear()
     try:
         return _outcome(game, state, known, len(known) + POSITIONS, time.thread_time() + seconds)
-    except (_TooBig, RecursionError):
-        looked = len(known)
+    except (_TooBig, RecursionError) as error:
         known.clear()
+        why = error.args[0] if isinstance(error, _TooBig) else "has more"
         raise ValueError(
-            f"minimax searches games of up to {POSITIONS:,} positions, in {SECONDS:.0f} seconds, "
-            f"and gave {type(game).__name__} up after {looked:,}; agent=search plays games of any "
-            "size"
+            f"minimax searches games of up to {POSITIONS:,} positions, and {type(game).__name__} "
+            f"{why}; agent=search plays games of any size"
         ) from None
 
 
@@ -100,8 +99,10 @@ def _outcome(
     seats = game.to_move(state)
     if not seats:
         return float(game.returns(state)[0])
-    if len(known) >= most or time.thread_time() > until:
-        raise _TooBig
+    if len(known) >= most:
+        raise _TooBig("has more")
+    if time.thread_time() > until:
+        raise _TooBig("takes too long to look at so many")
     (seat,) = seats
     sign: int = 1 - 2 * seat
     best = -1.0

@@ -41,7 +41,8 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     except UserError as error:
         message = str(error)
     except OSError as error:
-        message = f"{error.filename or 'the system'}: {error.strerror or error}"
+        named = error.filename2 or error.filename or "the system"
+        message = f"{named}: {error.strerror or error}; what was played is safe"
     except MemoryError as error:
         message = f"memory is used up: {error or 'an allocation failed'}"
     except KeyboardInterrupt:

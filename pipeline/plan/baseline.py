@@ -138,7 +138,9 @@ def _counted(policy: str, game: Any, tables: Sequence[Table], seed: int, watch: 
     """Of GAMES games that the game plays itself; of a slow one as many as make the error small."""
     if _quick(game, tables[0][0], seed):
         games = GAMES // len(tables)
-        counts = [_simulated(game, policies, games, seed) for policies, _ in tables]
+        counts: Sequence[Sequence[int]] = [
+            _simulated(game, policies, games, seed) for policies, _ in tables
+        ]
     else:
         games, counts = _in_turns(game, tables, seed, watch)
     wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
@@ -166,7 +168,7 @@ def _quick(game: Game[Any], policies: Sequence[str], seed: int) -> bool:
 @lru_cache
 def _in_turns(
     game: Game[Any], tables: Sequence[Table], seed: int, watch: Watch
-) -> tuple[int, list[np.ndarray]]:
+) -> tuple[int, list[list[int]]]:
     """How many games of each table make the error small, and what each seat wins of them."""
     most = math.ceil(1 / (2 * ERROR) ** 2 / len(tables))
     counts, games, until = [np.zeros(game.num_seats + 1, np.int64) for _ in tables], 0, 0.0
@@ -177,7 +179,7 @@ def _in_turns(
             count += simulate(game, policies, SOME, int(own))
         games += SOME
         watch.reach(games * len(tables), most * len(tables))
-    return games, counts
+    return games, [count.tolist() for count in counts]
 
 
 @lru_cache

@@ -4,6 +4,7 @@ decisions were beside those of a player that takes every option alike."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -25,8 +26,8 @@ def sheets(table: pd.DataFrame) -> Iterator[Sheet]:
         return
     players = table.drop_duplicates(["key", "player"])
     rows = [_wins(row) for _, row in players.iterrows()]
-    headings = ("player", "games", "wins", "shared", "win rate", "95% interval")
-    yield Sheet("all games", headings, rows, "shared: wins that another player had too.")
+    won = ("player", "games", "wins", "shared", "win rate", "95% interval")
+    yield Sheet("all games", won, rows, "shared: wins that another player had too.")
     kept = table[table["fallbacks"] == "left_out"]
     headings = ("player", "K", "n", "ODHR", "95% interval", "by chance", "ADR", "95% interval")
     readings = list(kept[["threshold", "values"]].drop_duplicates().itertuples(index=False))
@@ -38,13 +39,13 @@ def sheets(table: pd.DataFrame) -> Iterator[Sheet]:
         yield Sheet(title, (*headings, "by chance"), rows, LEGEND if last else "")
 
 
-def _wins(row: pd.Series) -> list[str]:  # type: ignore[type-arg]
+def _wins(row: pd.Series[Any]) -> list[str]:
     counts = [f"{row[name]:,}" for name in ("games", "wins", "shared_wins")]
     span = f"{percent(row['win_low'])} to {percent(row['win_high'])}"
     return [str(row["name"]), *counts, percent(row["win_rate"]), span]
 
 
-def _decisions(row: pd.Series) -> list[str]:  # type: ignore[type-arg]
+def _decisions(row: pd.Series[Any]) -> list[str]:
     low, high = (percent(row[f"odhr_{side}"]) for side in ("low", "high"))
     least, most = (number(row[f"adr_{side}"], ".2f") for side in ("low", "high"))
     return [

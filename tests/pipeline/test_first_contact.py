@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
+import resource
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import psutil
 import pytest
+from matplotlib.figure import Figure
 
+from common.errors import UserError
 from pipeline.config.compose import CONF, compose
 from pipeline.config.keys import KEYS
 from pipeline.config.own_folder import short
-from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.config.read import CellConfig, Expect, SweepConfig
+from pipeline.launch import session
+from pipeline.plan.baseline import Baseline
+from pipeline.plan.deals import planned_deals
+from pipeline.sweep.announce import power_line
+from pipeline.tables import figures
 from tests.pipeline.conftest import Sweep
 
 TOLD = {
@@ -168,3 +180,86 @@ def test_long_lists_of_seats_do_not_share_a_folder() -> None:
     names = [short([told]) for told in ("players_[a,b]", "players_[a_b]", 30 * "a,b", 31 * "a,b")]
     assert len(set(names)) == 4
     assert all(re.fullmatch(r"[\w-]{1,70}", name) for name in names)
+
+
+PLACES = {
+    "lock": "lock cannot be written: Is a directory",
+    "runs.jsonl": "runs.jsonl cannot be written: Is a directory",
+    "stop.json": "stop.json: Is a directory",
+    "summary.csv": "summary.csv: Is a directory",
+}
+
+
+@pytest.mark.parametrize(("name", "line"), PLACES.items())
+def test_a_folder_where_a_file_belongs_is_named(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], name: str, line: str
+) -> None:
+    (folder / name).mkdir(parents=True)
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 2
+    said = capsys.readouterr().err
+    assert f"{folder}/{line}" in said
+    assert said.count("\n") == 1
+
+
+def test_a_place_that_cannot_be_written_is_named(
+    sweep: Sweep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert sweep(f"output_dir={tmp_path}/file/x", "deals=1") == 2
+    assert "file/x/records cannot be written: Not a directory" in capsys.readouterr().err
+
+
+def test_a_label_is_no_formula() -> None:
+    """Two `$` make mathematics of what stands between them, and this is none."""
+    figure = Figure()
+    figure.text(0.5, 0.5, r"a $\oops_{$ of a model")
+    assert figures.svg(figure).startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("limit", "found", "line"),
+    [
+        ("RLIMIT_NOFILE", (60, 60), "needs 80 file descriptors, and this process may have 60"),
+        ("RLIMIT_AS", (2**32, 2**32), "an address space of 15 GiB, and this process may have 4.0"),
+        ("", (10**6, 10**6), "2 worker(s) needs 500 MB of memory beside the models, and 1 MB are"),
+    ],
+)
+def test_a_small_machine_is_told_before_ray_starts(
+    monkeypatch: pytest.MonkeyPatch, limit: str, found: tuple[int, int], line: str
+) -> None:
+    """What is there is made up; nothing is set."""
+    much = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    asked = getattr(resource, limit, None)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: found if which == asked else much)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2**20))
+    with pytest.raises(UserError, match=re.escape(line)):
+        session.room(workers=2)
+
+
+EXPECT = Expect(win_rate=None, gain=0.05, power=0.9, alpha=0.05, half_width=0.03)
+
+
+def test_what_is_expected_is_above_each_baseline() -> None:
+    assert EXPECT.above(0.3) == pytest.approx(0.35)
+    assert EXPECT.above(0.98) == pytest.approx(0.99), "half the way where there is less to gain"
+    assert replace(EXPECT, win_rate=0.4).above(0.5) == 0.4, "what a person said counts"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "words", "planned"),
+    [(0.2878, {}, 893), (0.4957, {}, 1048), (0.2878, {"win_rate": 0.545}, 34)],
+)
+def test_auto_plans_for_the_baseline_at_hand(
+    baseline: float, words: dict[str, float], planned: int
+) -> None:
+    """The baselines of tic-tac-toe and of UNO, two cells each."""
+    sweep: Any = SimpleNamespace(deals="auto", seed=1, expect=EXPECT)
+    sweep.expect = replace(EXPECT, **words)
+    cells: list[Any] = [SimpleNamespace(key=key, name=key, measure="win") for key in "ab"]
+    known = {key: Baseline("random", 0, 1, baseline, 0.001) for key in "ab"}
+    assert planned_deals(sweep, cells, known) == planned
+    plan: Any = SimpleNamespace(deals=planned, cells=cells)
+    assert " (to " in power_line(plan, known["a"], sweep.expect)
+    sweep.expect = replace(EXPECT, win_rate=0.2)
+    with pytest.raises(UserError, match=r"expect.win_rate=0.2 is not above the baseline of a, 0\."):
+        planned_deals(sweep, cells, known)
