@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,6 +17,9 @@ from games.playouts import sample
 
 POSITIONS = 100_000
 """The most positions that are looked at for one answer: 3 seconds of tic-tac-toe, and 50 MB."""
+
+SECONDS = 20.0
+"""The most that a game may take of this thread's time to be let in, where its rules are slow."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Minimax:
             hash(state)
         except TypeError:
             raise ValueError(f"minimax keeps states in a table; {name}'s have no hash") from None
-        outcome(game, state)
+        outcome(game, state, SECONDS)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game, state = turn.game, sample(turn.game, turn.observation, rng)
@@ -54,22 +59,23 @@ class Minimax:
         yield
 
 
-def outcome(game: Any, state: Any) -> float:
+def outcome(game: Any, state: Any, seconds: float = math.inf) -> float:
     """What seat 0 gets from here when both seats play perfectly.
 
-    Raises ValueError where it takes more than POSITIONS positions to tell, or where lines of play
-    are too long to follow.
+    seconds: how much of this thread's time it may take. Raises ValueError where it takes more, or
+    more than POSITIONS positions, to tell, or where lines of play are too long to follow.
     """
     known = outcomes(game)
     if len(known) > POSITIONS:
         known.clear()
     try:
-        return _outcome(game, state, known, len(known) + POSITIONS)
-    except (_TooBig, RecursionError):
+        return _outcome(game, state, known, len(known) + POSITIONS, time.thread_time() + seconds)
+    except (_TooBig, RecursionError) as error:
         known.clear()
+        why = error.args[0] if isinstance(error, _TooBig) else "has more"
         raise ValueError(
             f"minimax searches games of up to {POSITIONS:,} positions, and {type(game).__name__} "
-            "has more; agent=search plays games of any size"
+            f"{why}; agent=search plays games of any size"
         ) from None
 
 
@@ -83,20 +89,25 @@ class _TooBig(Exception):
     """The search has looked at all positions that it may."""
 
 
-def _outcome(game: Game[Any], state: Any, known: dict[Any, float], most: int) -> float:
-    """As `outcome`; what is found goes into `known`, which may grow to `most` entries."""
+def _outcome(
+    game: Game[Any], state: Any, known: dict[Any, float], most: int, until: float
+) -> float:
+    """As `outcome`; what is found goes into `known`, which may grow to `most` entries `until` then,
+    by this thread's clock."""
     if (found := known.get(state)) is not None:
         return found
     seats = game.to_move(state)
     if not seats:
         return float(game.returns(state)[0])
     if len(known) >= most:
-        raise _TooBig
+        raise _TooBig("has more")
+    if time.thread_time() > until:
+        raise _TooBig("takes too long to look at so many")
     (seat,) = seats
     sign: int = 1 - 2 * seat
     best = -1.0
     for action in game.legal(state, seat):
-        best = max(best, sign * _outcome(game, game.play(state, (action,)), known, most))
+        best = max(best, sign * _outcome(game, game.play(state, (action,)), known, most, until))
         if best == 1:  # no return is above 1
             break
     known[state] = sign * best

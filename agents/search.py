@@ -13,6 +13,9 @@ from games.base import Game
 from games.capabilities import Measure, measures_of
 from games.playouts import lack, policies_of, values
 
+MOST = 100_000
+"""Playouts an option, with an error of at most .0016: ten seconds or so a decision of UNO."""
+
 
 @dataclass(frozen=True)
 class Search:
@@ -32,8 +35,8 @@ class Search:
     policy: str = "random"
 
     def __post_init__(self) -> None:
-        if self.playouts < 1:
-            raise ValueError(f"playouts is {self.playouts}; a search plays 1 or more an option")
+        if not 1 <= self.playouts <= MOST:
+            raise ValueError(f"playouts is {self.playouts}; a search plays 1 to {MOST:,} an option")
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the game cannot be played on from what a seat knows."""

@@ -61,9 +61,16 @@ def probabilities(game: Game[Any], policy: str, observation: Observation) -> tup
     return (1 / len(observation.options),) * len(observation.options)
 
 
-def simulate(game: Game[Any], policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+def simulate(
+    game: Game[Any],
+    policies: Sequence[str],
+    games: int,
+    seed: int,
+    reach: Callable[[int, int], None] = lambda done, games: None,
+) -> np.ndarray:
     """Plays `games` games between scripted players, one policy a seat.
 
+    reach: told how many are played, of how many, where the game does not play itself.
     Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A shared
     win counts for each of its seats. Raises ValueError unless there is a known policy a seat.
     """
@@ -75,6 +82,7 @@ def simulate(game: Game[Any], policies: Sequence[str], games: int, seed: int) ->
         last, _ = played(game, policies, seed, number)
         wins = measured(game, last)[WIN.name]
         counts += np.array([*wins, not any(wins)], np.int64)
+        reach(number + 1, games)
     return counts
 
 

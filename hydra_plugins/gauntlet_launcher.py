@@ -6,20 +6,28 @@ that a sweep is one plan, one Ray session, one progress bar and one table.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
+from common.errors import UserError
+from pipeline.config.own_folder import own_folder
+
+ONE_A_RUN = ("experiment", "name")
+"""What is no part of a grid: an experiment brings a grid of its own."""
+
 
 class GauntletLauncher(Launcher):
-    """Runs all jobs as one sweep, and ends the process where the sweep was interrupted."""
+    """Composes all jobs as one sweep."""
 
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
@@ -48,17 +56,32 @@ class GauntletLauncher(Launcher):
             for job in found
             for cell in read.read_cells(job.config, job.choices, job.overrides, find)
         ]
-        status = composing.act(cells, read.read_sweep([job.config for job in found]))
-        if status:
-            sys.exit(status)
+        sweep = read.read_sweep([job.config for job in found])
+        folder = own_folder(sweep.output_dir, self._config, composer.compose)
+        composing.take(cells, replace(sweep, output_dir=folder))
         return [JobReturn(status=JobStatus.COMPLETED, _return_value=None) for _ in found]
 
 
 class GauntletSweeper(BasicSweeper):
-    """Hydra's own, without its rehearsal: our launcher composes every job before any is played."""
+    """Hydra's own, without its rehearsal, its files and its batches: our launcher composes every
+    job before any is played."""
 
-    def validate_batch_is_legal(self, batch: Sequence[Sequence[str]]) -> None:
-        pass
+    def __init__(self, params: dict[str, str] | None = None) -> None:
+        super().__init__(max_batch_size=None, params=params)
+
+    def sweep(self, arguments: list[str]) -> Any:
+        assert self.launcher is not None
+        assert self.hydra_context is not None
+        parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
+        overrides = parser.parse_overrides([*self._parse_config(), *arguments])
+        for override in overrides:
+            if override.key_or_group in ONE_A_RUN and override.is_sweep_override():
+                raise UserError(
+                    f"{override.input_line}: {override.key_or_group} takes one value a run; run "
+                    "them one after the other"
+                )
+        (jobs,) = self.split_arguments(overrides, None)
+        return self.launcher.launch(jobs, initial_job_idx=0)
 
 
 ConfigStore.instance().store(
@@ -66,7 +89,6 @@ ConfigStore.instance().store(
     name="gauntlet",
     node={
         "_target_": "hydra_plugins.gauntlet_launcher.GauntletSweeper",
-        "max_batch_size": None,
         "params": None,
     },
     provider="gauntlet",

@@ -12,38 +12,41 @@ writes, in DIR/metrics:
 `true` values are played on from the cards as they lay, as UNO Arena has it; for `seen` values the
 cards that the deciding seat could not see are dealt afresh, uniformly: what past moves tell of them
 is left out. `key` tells cells of one name apart. Decisions that a fallback took are left out, and
-counted in rows of their own. Only the gap-free deals of a cell count, as in every table. The
-matches are judged on the threads of this process, or by Ray with --launch; the files are the same
-to the byte, in whatever order the matches ended.
+counted in rows of their own; `odhr_chance` and `adr_chance` are those of a player that takes every
+option alike. Only the gap-free deals of a cell count, as in every table. The matches are judged on
+the threads of this process, or by Ray with --launch; the files are the same to the byte, in
+whatever order the matches ended. What is judged is kept in DIR/judged at once (`judging/kept.py`).
+
+Without --playouts it is the first deals alone that are judged, as many as take two minutes or so;
+how many hangs on the log, not on the machine. Wins are always those of all matches.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pandas as pd
 from matplotlib.figure import Figure
-from msgspec import structs
 from msgspec.json import encode
 from rich.console import Console
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.base import Game
 from games.capabilities import PlayedOut, seatings_of
-from games.playouts import lack
 from pipeline.config.read import Node, Seed
-from pipeline.judging.judge import Judged, Stand, Work, judge
+from pipeline.judging.judge import Work, judge
+from pipeline.judging.kept import Found, Kept, most_deals, plies
 from pipeline.judging.metric_rows import (
     METRIC_COLUMNS,
-    OPTIONS,
     TRACE_COLUMNS,
     JudgedCell,
     Reading,
@@ -51,23 +54,26 @@ from pipeline.judging.metric_rows import (
     metric_rows,
     trace_rows,
 )
+from pipeline.judging.recorded_cells import RecordedCell, cell_of
 from pipeline.launch.fan_out import Map, executor, read_launch
 from pipeline.log.folder import Folder
 from pipeline.log.progress import Bar
-from pipeline.log.recorded import player_name, recorded_game
-from pipeline.log.results import CellResults
 from pipeline.log.schema import MatchRecord
 from pipeline.tables.figures import save_png
 from pipeline.tables.metric_figures import by_player, heat_map, traces
-from pipeline.tables.numbers import number, percent
-from pipeline.tables.table import Sheet, console, sheet_view
+from pipeline.tables.metric_sheets import sheets
+from pipeline.tables.numbers import percent
+from pipeline.tables.table import console, sheet_view
 from pipeline.tables.views import results_of
 from pipeline.tracking.track import STORE, add_metrics, tracking_uri
 from stats.decisions import Tie
 
-PLAYOUTS, SLOW_PLAYOUTS = 10_000, 200
+PLAYOUTS, SLOW_PLAYOUTS = 1_000, 200
 """Playouts an option where nothing else is asked for: in games that play themselves, and where one
 is played by its rules."""
+
+PLIES, SLOW_PLIES = 2_000_000_000, 5_000_000
+"""How much is then judged, in plies of playouts: two minutes or so on two cores."""
 
 THRESHOLDS = (0.0, 0.15)
 LEAST_PLAYERS = 3
@@ -85,11 +91,12 @@ class Options:
     traces: int = 4
     threads: int = os.cpu_count() or 1
     launch: Node | None = None
+    deals: int | None = None
 
     def __post_init__(self) -> None:
         fewest = self.threads if self.playouts is None else min(self.playouts, self.threads)
-        if fewest < 1 or self.traces < 0:
-            raise UserError("playouts and threads are 1 or more, traces 0 or more")
+        if fewest < 1 or self.traces < 0 or (self.deals is not None and self.deals < 1):
+            raise UserError("playouts, threads and deals are 1 or more, traces 0 or more")
         given = self.thresholds
         if not all(0 <= one <= 1 for one in given) or len(set(given)) < len(given):
             shown = " ".join(f"{one:g}" for one in given)
@@ -100,12 +107,17 @@ class Options:
         assert self.playouts is not None, "settle the playouts first"
         return Reading(self.playouts, self.thresholds, self.tie, self.traces)
 
-    def settled(self, games: Iterable[Game[Any]]) -> Options:
-        """With playouts that these games can be asked for, where a person did not say."""
+    def settled(self, cells: Sequence[RecordedCell]) -> Options:
+        """With playouts that these games can be asked for, and as many deals as they allow, where
+        a person did not say."""
         if self.playouts is not None:
             return self
-        fast = all(isinstance(game, PlayedOut) for game in games)
-        return replace(self, playouts=PLAYOUTS if fast else SLOW_PLAYOUTS)
+        fast = all(isinstance(cell.game, PlayedOut) for cell in cells)
+        playouts, budget = (PLAYOUTS, PLIES) if fast else (SLOW_PLAYOUTS, SLOW_PLIES)
+        if self.deals is not None:
+            return replace(self, playouts=playouts)
+        costs = [(one.deal, plies(one, self.everybody)) for cell in cells for one in cell.records]
+        return replace(self, playouts=playouts, deals=most_deals(costs, playouts, budget))
 
 
 def measure(folder: Path, asked: Options, out: Console | None = None) -> pd.DataFrame:
@@ -114,16 +126,72 @@ def measure(folder: Path, asked: Options, out: Console | None = None) -> pd.Data
     out: where progress is shown; nowhere by default. Raises UserError where there is no log, or
     a cell's game cannot be played on from what a seat knows.
     """
-    results = results_of(folder)
-    asked = asked.settled(game_of(folder, result) for result in results)
-    seed = Folder(folder).seed
-    matches = sum(len(result.outcomes) for result in results)
+    found, seed = [cell_of(folder, result) for result in results_of(folder)], Folder(folder).seed
+    asked = asked.settled(found)
+    jobs = [job_of(folder, cell, asked, seed) for cell in found]
+    if out is not None:
+        out.print(said(jobs, asked))
     with (
         executor(asked.threads, asked.launch) as spread,
-        Bar(out or console(), matches, quiet=out is None, doing="judging", done="judged") as bar,
+        Bar(
+            out or console(),
+            sum(len(job.left) for job in jobs),
+            quiet=out is None,
+            doing="judging",
+            done="judged",
+        ) as bar,
     ):
-        cells = [judge_cell(folder, result, seed, asked, spread, bar) for result in results]
+        cells = [judged(job, asked, spread, bar) for job in jobs]
     return write(folder / "metrics", cells, asked)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell to be judged. records: the matches. known: by match id what is found."""
+
+    cell: RecordedCell
+    work: Work
+    kept: Kept
+    records: Sequence[MatchRecord]
+    known: dict[str, Found]
+
+    @property
+    def left(self) -> list[MatchRecord]:
+        return [record for record in self.records if record.match not in self.known]
+
+
+def job_of(folder: Path, cell: RecordedCell, asked: Options, seed: Seed) -> Job:
+    work = Work(seed, asked.reading.playouts, cell.judges(asked.everybody), asked.traces)
+    kept, records = Kept.of(folder, cell.about.stem, work), cell.first(asked.deals)
+    return Job(cell, work, kept, records, kept.read(records))
+
+
+def said(jobs: Sequence[Job], asked: Options) -> str:
+    """What is judged, and how to have more of it."""
+    deals = max((one.deal + 1 for job in jobs for one in job.cell.records), default=0)
+    lines = [f"{asked.playouts:,} playouts an option"]
+    if asked.deals is not None and asked.deals < deals:
+        lines[0] += f", the first {asked.deals:,} of {deals:,} deals"
+        lines.append(
+            "(--deals N: others; --playouts N: all deals, and with more of them less noise)"
+        )
+    if known := sum(len(job.known) for job in jobs):
+        lines.append(f"{known:,} matches were judged before")
+    return "\n".join(lines)
+
+
+def judged(job: Job, asked: Options, spread: Map, bar: Bar) -> JudgedCell:
+    """Judges the matches that are left, by whoever there is to do it, and keeps each at once."""
+    found, left, cell = dict(job.known), job.left, job.cell
+    for record, one in zip(left, spread(partial(judge, cell.game, job.work), left), strict=True):
+        job.kept.add(record, one)
+        found[record.match] = one
+        bar.advance()
+    ordered = [found[record.match] for record in job.records]
+    decided = tuple(one for own, _ in ordered for one in own)
+    trace = tuple(stand for _, stands in ordered for stand in stands)
+    who = (cell.players, tuple(sorted(job.work.players)), seatings_of(cell.game))
+    return JudgedCell(cell.about.name, cell.about.key, *who, cell.records, decided, trace)
 
 
 def write(out: Path, cells: Sequence[JudgedCell], asked: Options) -> pd.DataFrame:
@@ -153,88 +221,24 @@ def drawings(table: pd.DataFrame, stands: pd.DataFrame, asked: Options) -> dict[
     return drawn
 
 
-def judge_cell(
-    folder: Path, result: CellResults, seed: Seed, asked: Options, spread: Map, bar: Bar
-) -> JudgedCell:
-    """Judges a cell's matches, by whoever there is to do it: playouts do not hold Python up."""
-    about = result.about
-    described = Folder(folder).cell(about.key)
-    game = game_of(folder, result)
-    if reason := lack(game):
-        raise UserError(f"{about.name}: {reason}")
-    wanted = {outcome.match for outcome in result.outcomes}
-    matches = Folder(folder).matches(about.stem)
-    found = {record.match: slim(record) for record in matches if record.match in wanted}
-    records = sorted(found.values(), key=lambda record: (record.deal, record.rotation))
-    everybody = frozenset(range(game.num_seats))
-    players = everybody if asked.everybody else subjects(game, records)
-    work = Work(seed, asked.reading.playouts, players, asked.traces)
-    judged: list[Judged] = []
-    trace: list[Stand] = []
-    for own, stands in spread(partial(judge, game, work), records):
-        judged += own
-        trace += stands
-        bar.advance()
-    who = (names(described), tuple(sorted(players)), seatings_of(game))
-    return JudgedCell(about.name, about.key, *who, tuple(records), tuple(judged), tuple(trace))
-
-
-def game_of(folder: Path, result: CellResults) -> Game[Any]:
-    return recorded_game(Folder(folder).cell(result.about.key)["identity"]["game"])
-
-
-def names(described: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the cell calls its players; in older logs, which do not tell, their classes."""
-    told = described.get("players")
-    return tuple(told or map(player_name, described["identity"]["players"]))
-
-
-def slim(record: MatchRecord) -> MatchRecord:
-    """A record without prompts and replies."""
-    decisions = tuple(structs.replace(one, asked=(), notes={}) for one in record.decisions)
-    return structs.replace(record, statics={}, preparation=(), decisions=decisions)
-
-
-def subjects(game: Game[Any], records: Iterable[MatchRecord]) -> frozenset[int]:
-    seatings = seatings_of(game)
-    return frozenset(
-        seatings[r.rotation % len(seatings)][seat] for r in records for seat in r.subjects
-    )
-
-
-def sheets(table: pd.DataFrame) -> Iterator[Sheet]:
-    """One sheet a threshold and source of values, fallbacks left out; a row a player."""
-    headings = ["player", "wins", "shared"]
-    headings += [f"{name}@{k}" for k in OPTIONS for name in ("n", "ODHR", "ADR")]
-    kept = table[table["fallbacks"] == "left_out"]
-    readings = kept[["threshold", "values"]].drop_duplicates()
-    for threshold, source in readings.itertuples(index=False):
-        part = kept[(kept["threshold"] == threshold) & (kept["values"] == source)]
-        rows = [_shown(own) for _, own in part.groupby(["key", "player"], sort=False)]
-        told = "the true cards" if source == "true" else "hidden cards dealt afresh"
-        title = f"decisions worth {percent(threshold, 0)} or more, from {told}"
-        yield Sheet(title, headings, rows, "")
-
-
-def _shown(own: pd.DataFrame) -> list[str]:
-    first = own.iloc[0]
-    cells = [f"{first['name']}", percent(first["win_rate"]), str(first["shared_wins"])]
-    for _, row in own.iterrows():
-        cells += [str(row["decisions"]), percent(row["odhr"]), number(row["adr"], ".3f")]
-    return cells
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     folder, words, store = (given.__dict__.pop(name) for name in ("folder", "launch", "store"))
     out = console()
     try:
         launch = read_launch(words) if words else None
-        table = measure(folder, Options(**vars(given), launch=launch), out)
+        with interruptible():
+            table = measure(folder, Options(**vars(given), launch=launch), out)
     except (UserError, ValueError) as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    for sheet in sheets(table) if len(table) else ():
+    except OSError as error:
+        print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted; what is judged is kept, the same command goes on", file=sys.stderr)
+        return 130
+    for sheet in sheets(table):
         out.print(sheet_view(sheet))
         out.print()
     out.print(f"tables   {folder / 'metrics'}", soft_wrap=True)
@@ -246,6 +250,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM ends it as Ctrl-C does."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.metrics", description="How good each decision of a log was."
@@ -254,6 +268,8 @@ def _parser() -> argparse.ArgumentParser:
     add("folder", type=Path, metavar="DIR", help="the output_dir of a sweep")
     add("--playouts", type=int, help=f"playouts an option (default {PLAYOUTS:,}; {SLOW_PLAYOUTS} "
         "where a game of the log cannot play itself)")  # fmt: skip
+    add("--deals", type=int, help="judge the first so many deals of each cell alone (default: all "
+        "with --playouts, else what two minutes allow)")  # fmt: skip
     add("--thresholds", type=float, nargs="+", default=THRESHOLDS, metavar="P",
         help="judge decisions whose best and worst option are P or more apart")  # fmt: skip
     add("--tie", choices=get_args(Tie), default="min", help="the rank of equal values")

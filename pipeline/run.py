@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
@@ -11,15 +12,16 @@ from pipeline.config.read import CellConfig, SweepConfig
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Composes the command line and plays it; returns the exit status."""
-    return compose(arguments, play)
+    given = sys.argv[1:] if arguments is None else arguments
+    return compose(given, partial(play, given))
 
 
-def play(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-    """Plays the sweep, or hands it to SLURM."""
+def play(given: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+    """Plays the sweep, or hands the command line that asked for it to SLURM."""
     if sweep.launch["kind"] == "slurm":
         from pipeline.launch import slurm
 
-        return slurm.hand_over(cells, sweep, sys.argv[1:])
+        return slurm.hand_over(cells, sweep, given)
     from pipeline.sweep import course
 
     return course.run(cells, sweep)

@@ -181,6 +181,16 @@ def score(
     return Score(count, hits, places)
 
 
+def by_chance(decisions: Decisions, threshold: float, tie: Tie = "min") -> tuple[float, float]:
+    """Hit rate and mean rank, over the decisions that are critical at `threshold`, of a player that
+    takes every option alike; nan where there is none. Raises ValueError as `ranks` does."""
+    values = decisions.values[critical(decisions.values, threshold)]
+    if not len(values):
+        return nan, nan
+    each = [ranks(values, np.full(len(values), at), tie) for at in range(decisions.options)]
+    return float(np.mean(np.equal(each, 1.0))), float(np.mean(each))
+
+
 def scaled_change(new: ArrayLike, old: ArrayLike, options: int) -> Floats:
     """The change of a mean rank in percent of its span: 100 (new - old) / (K - 1)."""
     change: Floats = 100.0 * np.subtract(new, old) / (options - 1)

@@ -1,7 +1,7 @@
 """From a command line to the sweep that Hydra composes of it.
 
 Hydra calls the project's launcher with all jobs of the sweep (`hydra_plugins/`), and the launcher
-calls `act` here: whoever asked for the composition said what is to be done with it.
+calls `take` here: whoever asked for the composition said what is to be done with it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from pipeline.config.read import CellConfig, SweepConfig, explain
+from pipeline.config.command import explain, words
+from pipeline.config.read import CellConfig, SweepConfig
 
 CONF = Path(__file__).parent.parent.parent / "conf"
 PLUGINS = ("hydra_plugins.gauntlet_launcher.", "hydra._internal.core_plugins.")
 
 Act = Callable[[Sequence[CellConfig], SweepConfig], int]
-_acts: list[Act] = []
+Composed = tuple[Sequence[CellConfig], SweepConfig]
+_composed: list[Composed] = []
 
 
-def act(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-    """What the launcher does with the composed sweep: that which `compose` was given."""
-    return _acts[-1](cells, sweep)
+def take(cells: Sequence[CellConfig], sweep: SweepConfig) -> None:
+    """What the launcher does with the sweep that Hydra composed: `compose` acts on it."""
+    _composed.append((cells, sweep))
 
 
 def compose(arguments: Sequence[str] | None, then: Act) -> int:
@@ -33,25 +35,26 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
 
     Returns the exit status: what `then` does, 2 (user's mistake) or 130 (interrupted).
     """
-    before = sys.argv
-    given = before[1:] if arguments is None else arguments
-    # Unasked, Hydra composes the whole config once only to see that this is to be a sweep.
-    asked = [] if any(argument.startswith("-") for argument in given) else ["--multirun"]
-    sys.argv = [before[0], *asked, *map(opened, given)]
-    _acts.append(then)
     try:
-        return _composed()
-    finally:
-        sys.argv = before
-        _acts.pop()
+        sweeps = _compose(words(sys.argv[1:] if arguments is None else arguments))
+        return max((then(cells, sweep) for cells, sweep in sweeps), default=0)
+    except UserError as error:
+        message = str(error)
+    except OSError as error:
+        named = error.filename2 or error.filename or "the system"
+        message = f"{named}: {error.strerror or error}; what was played is safe"
+    except MemoryError as error:
+        message = f"memory is used up: {error or 'an allocation failed'}"
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command again goes on", file=sys.stderr)
+        return 130
+    print(f"gauntlet: {' '.join(message.split())}", file=sys.stderr)
+    return 2
 
 
-def opened(argument: str) -> str:
-    """The argument; one about a seat may add to it: a seat's file need not list all its keys."""
-    return f"++{argument}" if argument.startswith("seats.") else argument
-
-
-def _composed() -> int:
+def _compose(given: Sequence[str]) -> list[Composed]:
+    """What Hydra makes of the words: one sweep, or none where it was asked to show something.
+    Raises UserError."""
     import hydra
     from hydra.errors import HydraException
     from omegaconf import DictConfig
@@ -60,23 +63,19 @@ def _composed() -> int:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra prints and exits before we can explain
 
     @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
-    def compose(config: DictConfig) -> None:
-        raise AssertionError("the launcher runs the jobs")
+    def composing(config: DictConfig) -> None:
+        raise AssertionError("the launcher takes the jobs")
 
+    before, sys.argv = sys.argv, [sys.argv[0], *given]
+    _composed.clear()
     try:
         with only_plugins():
-            compose()
-    except UserError as error:
-        message = str(error)
-    except (HydraException, OmegaConfBaseException) as error:
-        message = explain(error)
-    except KeyboardInterrupt:
-        print("\ninterrupted; the same command again goes on", file=sys.stderr)
-        return 130
-    else:
-        return 0
-    print(f"gauntlet: {' '.join(message.split())}", file=sys.stderr)
-    return 2
+            composing()
+        return list(_composed)
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        raise UserError(explain(error)) from error
+    finally:
+        sys.argv = before
 
 
 @contextmanager
@@ -93,7 +92,8 @@ def only_plugins() -> Iterator[None]:
 
     def checked(self: Any, *arguments: Any, **more: Any) -> Any:
         config = load(self, *arguments, **more)
-        refuse_calls(OmegaConf.to_container(config.hydra, resolve=False), "hydra")
+        if more.get("config_name") is not None:  # --hydra-help composes Hydra's own files alone
+            refuse_calls(OmegaConf.to_container(config.hydra, resolve=False), "hydra")
         return config
 
     setattr(ConfigLoaderImpl, "load_configuration", checked)  # noqa: B010

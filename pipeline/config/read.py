@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
-from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from common.errors import UserError, nearest
+from common.errors import UserError
+from pipeline.config import keys
+from pipeline.config.keys import GROUPS
 from pipeline.config.players import (
     SUBJECT,
     FindNode,
@@ -23,6 +23,12 @@ from pipeline.config.players import (
     read_seat,
 )
 from pipeline.config.players import Node as Node
+from pipeline.config.values import one_of, share, text, texts, whole
+
+MOST = 1_000_000_000
+"""The most deals of a seed."""
+MOST_SEED = 2**63 - 1
+MOST_SAMPLES, MOST_WIDTH = 10_000, 100_000
 
 Seed = int | tuple[int, ...]
 """What settles all chance of a sweep: a number, or several that take turns deal by deal."""
@@ -72,12 +78,23 @@ class CellConfig:
 @dataclass(frozen=True)
 class Expect:
     """The win rate that a planned number of deals should find, with which power, at which level;
-    and how well `stop=precision` is to know a win rate."""
+    and how well `stop=precision` is to know a win rate.
 
-    win_rate: float
+    win_rate: of every cell; None for `gain` above the cell's own baseline.
+    """
+
+    win_rate: float | None
+    gain: float
     power: float
     alpha: float
     half_width: float
+
+    def above(self, baseline: float) -> float:
+        """The win rate to be found against this baseline. Where `gain` would go past the middle
+        between it and 1, that middle. It may lie below where a person said so."""
+        if self.win_rate is not None:
+            return self.win_rate
+        return min(baseline + self.gain, (baseline + 1) / 2)
 
 
 @dataclass(frozen=True)
@@ -108,20 +125,19 @@ class SweepConfig:
 PLAIN = "wording=plain"
 """The default, said aloud so that it can be swept: it is no part of a name."""
 
-GROUPS = ("game", "agent", "model", "prompt", "seats")
-
 
 def read_cells(
     plain: Node, choices: Mapping[str, str], overrides: Sequence[str], find: FindNode
 ) -> tuple[CellConfig, ...]:
     """One job's config as plain data: one cell, or one a pair of players. Raises UserError for a
     value that cannot be meant."""
+    keys.check(plain)
     labels = {group: _label(group, choices, overrides, plain) for group in GROUPS}
     if plain["quirks"] == "paper":
         labels["game"] = f"{labels['game']}[quirks=paper]"
     job = Job(plain, labels, tuple(overrides), find)
     entries, measured = _seating(plain["seats"])
-    pairing = _one_of("pairing", plain["pairing"], ("seats", "round_robin"))
+    pairing = one_of("pairing", plain["pairing"], ("seats", "round_robin"))
     if pairing == "round_robin":
         opponent = others(measured, len(entries))[0]
         return tuple(
@@ -141,25 +157,25 @@ def _cell(
         _refuse_agent(job)
         labels.update(seats[measured[0]].labels)
     return CellConfig(
-        experiment=str(plain["name"]),
+        experiment=text("name", plain["name"]),
         labels=labels,
         game=plain["game"],
         seats=seats,
         measured=measured,
-        rotate=_one_of("rotate", plain["rotate"], (True, False)),
-        quirks=_one_of("quirks", plain["quirks"], ("none", "paper")),
-        baseline=plain["baseline"],
-        packages=tuple(plain["packages"]),
-        measure=plain["measure"],
+        rotate=one_of("rotate", plain["rotate"], (True, False)),
+        quirks=one_of("quirks", plain["quirks"], ("none", "paper")),
+        baseline=_named("baseline", plain["baseline"]),
+        packages=texts("packages", plain["packages"]),
+        measure=_named("measure", plain["measure"]),
         opponent=opponent,
-        samples=_whole("samples", plain["samples"], 1),
+        samples=whole("samples", plain["samples"], 1, MOST_SAMPLES),
         test=_test(plain),
     )
 
 
 def _test(plain: Node) -> Declared:
-    name = _one_of("test", plain["test"], get_args(get_type_hints(Declared)["name"]))
-    margin = _share("margin", plain["margin"])
+    name = one_of("test", plain["test"], get_args(get_type_hints(Declared)["name"]))
+    margin = share("margin", plain["margin"])
     return Declared(name, margin if name == "non_inferior" else 0.0)
 
 
@@ -198,7 +214,7 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
     """What the jobs share; of a swept seed all values, in order. Raises UserError where another key
     that belongs to the sweep is swept."""
     sweeps = [_sweep(plain) for plain in plains]
-    seeds = tuple(dict.fromkeys(_whole("seed", plain["seed"], 0) for plain in plains))
+    seeds = tuple(dict.fromkeys(whole("seed", plain["seed"], 0, MOST_SEED) for plain in plains))
     for field in fields(SweepConfig):
         if field.name == "seed":
             continue
@@ -210,35 +226,22 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
     return replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
 
 
-def explain(error: Exception) -> str:
-    """One line for what Hydra or OmegaConf refused."""
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        group, _, choice = str(error.missing_cfg_file).rpartition("/")
-        return f"{group}={choice} does not exist{nearest(choice, error.options or ())}"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    unknown = re.match(r"Could not override '([^']+)'", lines[0]) if lines else None
-    if unknown:
-        return f"{unknown.group(1)} is not a key of the config (python -m pipeline.run --help)"
-    return lines[0] if lines else type(error).__name__
-
-
 def _sweep(plain: Node) -> SweepConfig:
     deals = plain["deals"]
     if deals != "auto":
-        deals = _whole("deals", deals, 1, "or auto")
-    expect = plain["expect"]
+        deals = whole("deals", deals, 1, MOST, "or auto")
     return SweepConfig(
         deals=deals,
-        simulate=_one_of("simulate", plain["simulate"], (True, False)),
-        seed=_whole("seed", plain["seed"], 0),
-        output_dir=Path(str(plain["output_dir"])),
-        width=_whole("width", plain["width"], 1),
-        stop=_one_of("stop", plain["stop"], ("fixed", "sprt", "precision")),
-        expect=Expect(**{key: _share(f"expect.{key}", expect[key]) for key in expect}),
-        launch=plain["launch"],
-        tracking=plain["tracking"],
+        simulate=one_of("simulate", plain["simulate"], (True, False)),
+        seed=whole("seed", plain["seed"], 0, MOST_SEED),
+        output_dir=Path(text("output_dir", plain["output_dir"])),
+        width=whole("width", plain["width"], 1, MOST_WIDTH),
+        stop=one_of("stop", plain["stop"], ("fixed", "sprt", "precision")),
+        expect=_expect(plain["expect"]),
+        launch=keys.launch(plain),
+        tracking=keys.tracking(plain),
         controls=_controls(plain["controls"]),
-        accept_code=_one_of("accept_code", plain["accept_code"], (True, False)),
+        accept_code=one_of("accept_code", plain["accept_code"], (True, False)),
         pairs=str(plain["pairs"]),
     )
 
@@ -280,11 +283,15 @@ def _resolved(config: DictConfig, key: Any) -> Any:
     return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
 
 
-def _whole(key: str, value: Any, least: int, further: str = "") -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-        return value
-    allowed = f"a whole number from {least} up {further}".strip()
-    raise UserError(f"{key} is {value!r}; it must be {allowed}")
+def _expect(node: Any) -> Expect:
+    given = keys.expect(node, (field.name for field in fields(Expect)))
+    rest = {key: share(f"expect.{key}", value) for key, value in given.items() if key != "win_rate"}
+    rate = given["win_rate"]
+    return Expect(None if rate is None else share("expect.win_rate", rate), **rest)
+
+
+def _named(key: str, value: Any) -> str | None:
+    return None if value is None else text(key, value)
 
 
 def _controls(given: Any) -> Literal["auto"] | tuple[int, ...]:
@@ -298,16 +305,3 @@ def _controls(given: Any) -> Literal["auto"] | tuple[int, ...]:
     raise UserError(
         f"controls is {given!r}; it must be auto, or a list of first, last and places from 1"
     )
-
-
-def _share(key: str, value: Any) -> float:
-    if isinstance(value, (int, float)) and 0 < value < 1:
-        return float(value)
-    raise UserError(f"{key} is {value!r}; it must lie between 0 and 1")
-
-
-def _one_of(key: str, value: Any, allowed: tuple[Any, ...]) -> Any:
-    if value in allowed:
-        return value
-    words = " or ".join(str(item).lower() for item in allowed)
-    raise UserError(f"{key} is {value!r}; it must be {words}")

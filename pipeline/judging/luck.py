@@ -149,13 +149,16 @@ def advantages(
     """Match id and advantage over the cell's baseline of each match of a cell that `refusal` has
     nothing against."""
     said = time.monotonic()
-    with ThreadPoolExecutor(THREADS) as pool:
-        found = pool.map(lambda game: advantage(cell, game, seed), games)
+    pool = ThreadPoolExecutor(THREADS)
+    found = pool.map(lambda game: advantage(cell, game, seed), games)
+    try:
         for done, (game, value) in enumerate(zip(games, found, strict=True)):
             if time.monotonic() - said > SAY_EVERY:
                 said = time.monotonic()
                 say(f"luck-adjusting {cell.name}: {done:,} of {len(games):,} matches")
             yield game.match, value
+    finally:
+        pool.shutdown(cancel_futures=True)  # who is interrupted waits for none that is waiting
 
 
 def advantage(cell: Cell, played: Played, seed: Seed) -> float:

@@ -14,18 +14,20 @@ import pandas as pd
 from common.errors import UserError
 from pipeline.judging.judge import Judged, Stand
 from pipeline.log.schema import MatchRecord
-from stats.decisions import Decisions, Tie, ranks, score
+from stats.decisions import Decisions, Tie, by_chance, ranks, score
 from stats.means import limits, per_deal
 
 OPTIONS = (2, 3, 4)
 SOURCES = ("true", "seen")
 WINS = ("win_rate", "win_low", "win_high", "solo_wins", "shared_wins")
 PLACE = ("match", "deal", "ply", "seat", "player", "options", "chosen", "fallback")
+CHANCES = ("odhr_chance", "adr_chance")
 METRIC_COLUMNS = (
     *("cell", "key", "player", "name", "games", "wins", "solo_wins", "shared_wins", "win_rate"),
     *("win_low", "win_high", "values", "threshold", "fallbacks", "options", "decisions"),
     *("odhr", "odhr_low", "odhr_high", "odhr_denoised"),
     *("adr", "adr_low", "adr_high", "adr_denoised", "playouts", "tie", "traces"),
+    *CHANCES,
 )
 TRACE_COLUMNS = (
     *("cell", "key", "match", "deal", "ply", "moved", "move", "seat", "player", "name"),
@@ -119,13 +121,16 @@ def wins(cell: JudgedCell, player: int) -> dict[str, Any]:
 def figures(
     judged: Sequence[Judged], k: int, source: str, threshold: float, reading: Reading
 ) -> dict[str, Any]:
-    """ODHR (0 to 1) and ADR with their intervals, nan where no decision is critical."""
-    found = score(decisions(judged, k, source, reading.playouts), threshold, reading.tie)
+    """ODHR (0 to 1) and ADR with their intervals, and those of a player that takes every option
+    alike; nan where no decision is critical."""
+    those = decisions(judged, k, source, reading.playouts)
+    found = score(those, threshold, reading.tie)
+    chances = by_chance(those, threshold, reading.tie)
     row: dict[str, Any] = {"decisions": found.decisions}
     for name, one in (("odhr", found.hit_rate), ("adr", found.mean_rank)):
         row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
         row[f"{name}_denoised"] = one.denoised
-    return row
+    return row | dict(zip(CHANCES, chances, strict=True))
 
 
 def decisions(judged: Sequence[Judged], k: int, source: str, playouts: int) -> Decisions:

@@ -1,6 +1,6 @@
 """Stopping a cell before its last deal, by what its gap-free deals show so far.
 
-`stop=sprt` tests raw wins: above the baseline, or not as good as `expect.win_rate`. The error
+`stop=sprt` tests raw wins: above the baseline, or not as good as `expect` asks. The error
 rate `expect.alpha` is split evenly between the cells. `stop=precision` goes on until the
 confidence sequence of the adjusted win rate (of the raw one where nothing can be adjusted) is no
 wider than +- `expect.half_width`; of another measure, which needs a range, in parts of that range.
@@ -61,10 +61,11 @@ def _check_sprt(sweep: SweepConfig, about: About) -> None:
             f"stop=sprt takes one win or loss a match, and {about.name} measures {about.measured} "
             "players; use stop=precision"
         )
-    if about.baseline.rate >= sweep.expect.win_rate:
+    target = sweep.expect.above(about.baseline.rate)
+    if about.baseline.rate >= target:
         raise UserError(
             f"stop=sprt needs expect.win_rate above the baseline of {about.name}, "
-            f"{about.baseline.rate:.3f}, got {sweep.expect.win_rate:g}"
+            f"{about.baseline.rate:.3f}, got {target:g}"
         )
 
 
@@ -80,7 +81,8 @@ def decide(
     if sweep.stop == "sprt":
         assert result.about.baseline is not None
         expect, rate = sweep.expect, result.about.baseline.rate
-        stop = sprt(figures.tolist(), rate, expect.win_rate, expect.alpha / cells, 1 - expect.power)
+        target = expect.above(rate)
+        stop = sprt(figures.tolist(), rate, target, expect.alpha / cells, 1 - expect.power)
     elif sweep.stop == "precision":
         values, null = judged(folder, cell, result, sweep.seed)
         stop = precision(values, null, sweep.expect.half_width, sweep.expect.alpha)
@@ -146,10 +148,21 @@ def settle(
         cell.key: decide(folder, cell, result, sweep, len(cells))
         for cell, result in zip(cells, results, strict=True)
     }
-    kept = {key: stop and asdict(stop) for key, stop in stops.items()}
+    kept = {
+        result.about.key: _kept(sweep, result.about, stops[result.about.key]) for result in results
+    }
     about = {"rule": sweep.stop, **asdict(sweep.expect)}
     write_atomically(path, written({**about, "cells": kept}))
     return cut(folder, results)
+
+
+def _kept(sweep: SweepConfig, about: About, stop: Stop | None) -> dict[str, Any] | None:
+    """What stop.json says of a cell: of one that sprt stopped, also what was expected of it."""
+    if stop is None:
+        return None
+    if sweep.stop != "sprt" or about.baseline is None:
+        return asdict(stop)
+    return {**asdict(stop), "target": sweep.expect.above(about.baseline.rate)}
 
 
 def cut(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:

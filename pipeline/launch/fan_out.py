@@ -55,8 +55,11 @@ def executor(threads: int, launch: Node | None) -> Iterator[Map]:
     by the Ray that it asks for. Raises UserError where that cannot be joined or loses a worker
     again and again; what the function raises comes through."""
     if launch is None:
-        with ThreadPoolExecutor(threads) as pool:
+        pool = ThreadPoolExecutor(threads)
+        try:
             yield lambda function, items: pool.map(function, items)
+        finally:
+            pool.shutdown(cancel_futures=True)  # who is interrupted waits for none that is waiting
     else:
         import ray
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import secrets
 import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
 
 from common.errors import UserError
 from pipeline.config.read import Node
@@ -29,6 +32,15 @@ loopback interface: a node address of 127.0.0.1 is replaced by one that others c
 
 START_SECONDS = 120
 """How long a Ray node may take to start; Ray's own 30 seconds are too few on a busy machine."""
+
+FILES, FILES_A_WORKER = 48, 16
+"""File descriptors that each of a Ray's processes must be allowed; two workers run with 64."""
+
+ADDRESS_SPACE = 15 * 2**30
+"""Bytes; Ray maps more than it uses, and hangs with 8 GB."""
+
+MEGABYTES, MEGABYTES_A_WORKER = 300, 100
+"""Memory below which a Ray does not start, or a worker dies while it loads."""
 
 JOIN_SECONDS = 300
 """How long a cluster's nodes may take to join it."""
@@ -80,17 +92,68 @@ def starting(token: Path, loopback: bool) -> dict[str, str]:
 
 
 def _start(workers: int | None, token: Path) -> None:
+    """Raises UserError where this machine has too little of something for it; nothing is left."""
     import ray
 
+    cores = max(len(os.sched_getaffinity(0)), workers or 1)
+    room(workers or cores)
     new_token(token)
     _set(starting(token, loopback=True))
-    ray.init(
-        address="local",
-        num_cpus=max(len(os.sched_getaffinity(0)), workers or 1),
-        include_dashboard=False,
-        logging_level=logging.ERROR,
-        log_to_driver=False,
-    )
+    with _none_left():
+        try:
+            ray.init(
+                address="local",
+                num_cpus=cores,
+                include_dashboard=False,
+                logging_level=logging.ERROR,
+                log_to_driver=False,
+            )
+        except Exception as error:  # Ray raises Exception itself where a process of its own fails
+            why = next(iter(str(error).strip().splitlines()), type(error).__name__)
+            raise UserError(
+                f"Ray could not start on this machine: {why[:200]} (memory, /tmp and the limits of "
+                "`ulimit -a` are its needs); launch=inline plays in this process, without it"
+            ) from error
+
+
+def room(workers: int) -> None:
+    """Takes as many file descriptors as this process may have. Raises UserError where those, or
+    the memory, are too few for a Ray of so many workers."""
+    files = FILES + FILES_A_WORKER * workers
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < files:
+        raise UserError(
+            f"Ray with {workers} worker(s) needs {files} file descriptors, and this process may "
+            f"have {hard} (ulimit -Hn); allow more, or say launch=inline or fewer launch.workers"
+        )
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if space != resource.RLIM_INFINITY and space < ADDRESS_SPACE:
+        raise UserError(
+            f"Ray needs an address space of {ADDRESS_SPACE // 2**30} GiB, and this process may "
+            f"have {space / 2**30:.1f} (ulimit -v); allow more, or say launch=inline"
+        )
+    needed = MEGABYTES + MEGABYTES_A_WORKER * workers
+    free = int(psutil.virtual_memory().available) // 2**20
+    if free < needed:
+        raise UserError(
+            f"Ray with {workers} worker(s) needs {needed:,} MB of memory beside the models, and "
+            f"{free:,} MB are free; say launch=inline or fewer launch.workers"
+        )
+
+
+@contextmanager
+def _none_left() -> Iterator[None]:
+    """Ends what was started meanwhile where that fails: Ray leaves half of its processes."""
+    before = set(psutil.Process().children(recursive=True))
+    try:
+        yield
+    except UserError:
+        for process in set(psutil.Process().children(recursive=True)) - before:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        raise
 
 
 def _join(launch: Node) -> None:

@@ -10,11 +10,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 SAY_EVERY = 10.0
 """Seconds between progress lines where no bar can be drawn."""
 
+PATIENCE = 2.0
+"""Seconds in which nobody needs to see a bar."""
+
 
 class Bar:
     """A progress bar with matches a second and the time left; plain lines without a terminal.
 
-    quiet: nothing at all, where a person plays in this terminal. doing, done: the verb.
+    quiet: nothing at all, where a person plays in this terminal. doing, done: the verb. unit: what
+    is counted.
     """
 
     def __init__(
@@ -24,8 +28,10 @@ class Bar:
         quiet: bool = False,
         doing: str = "playing",
         done: str = "played",
+        unit: str = "matches",
     ) -> None:
         self._out, self._total, self._done, self._verb = out, total, 0, done
+        self._unit = unit
         self._lines = not (quiet or out.is_terminal)
         self._started = self._said = time.monotonic()
         self._progress = Progress(
@@ -50,16 +56,45 @@ class Bar:
             self._say()
 
     def advance(self) -> None:
-        self._done += 1
-        self._progress.update(self._task, advance=1, rate=self._rate())
+        self.reach(self._done + 1, self._total)
+
+    def reach(self, done: int, total: int) -> None:
+        """So many are done now, of a total that may have changed."""
+        self._done, self._total = done, total
+        self._progress.update(self._task, completed=done, total=total, rate=self._rate())
         if self._lines and time.monotonic() - self._said > SAY_EVERY:
             self._say()
 
     def _rate(self) -> str:
-        return f"{self._done / max(time.monotonic() - self._started, 1e-3):,.1f} matches/s"
+        return f"{self._done / max(time.monotonic() - self._started, 1e-3):,.1f} {self._unit}/s"
 
     def _say(self) -> None:
         self._said = time.monotonic()
         left = (self._total - self._done) * (self._said - self._started) / max(self._done, 1)
-        reached = f"{self._verb} {self._done:,} of {self._total:,} matches"
+        reached = f"{self._verb} {self._done:,} of {self._total:,} {self._unit}"
         self._out.print(f"{reached}, {self._rate()}, {left:.0f} s left")
+
+
+class Waiting:
+    """A bar for what mostly takes no time: it shows after PATIENCE seconds."""
+
+    def __init__(self, out: Console, doing: str, unit: str) -> None:
+        self._out, self._doing, self._unit = out, doing, unit
+        self._started = time.monotonic()
+        self._bar: Bar | None = None
+
+    def reach(self, done: int, total: int) -> None:
+        """So many are done, of a total that may have changed."""
+        if self._bar is None and time.monotonic() - self._started > PATIENCE:
+            done_too = f"{self._doing}: played"
+            self._bar = Bar(self._out, total, doing=self._doing, done=done_too, unit=self._unit)
+            self._bar.__enter__()
+        if self._bar is not None:
+            self._bar.reach(done, total)
+
+    def __enter__(self) -> Waiting:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__()

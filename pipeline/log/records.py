@@ -128,9 +128,10 @@ class Log:
             yield
         except OSError as error:
             event("flush error", logging.ERROR, error=str(error))
+            named = error.filename or self.folder
             raise UserError(
-                f"{self.folder} cannot be written: {error.strerror or error}; every match up to "
-                "the last sync is safe, run the same command again to go on"
+                f"{named} cannot be written: {error.strerror or error}; every match up to the last "
+                "sync is safe, run the same command again to go on"
             ) from error
 
     def _open(self, seed: Seed, kinds: Lines, planned: Collection[str]) -> None:

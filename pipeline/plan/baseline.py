@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from agents.random import Random
 from agents.rule import Rule
 from common.errors import UserError, nearest
 from games.base import Game
-from games.capabilities import WIN, Simulated, measured, measures_of
+from games.capabilities import WIN, Measure, Simulated, measured, measures_of
 from games.playouts import aimed, played, policies_of, simulate
 from pipeline.config.read import Seed
 from pipeline.plan.cells import Cell, seeded
@@ -37,7 +37,14 @@ PLIES = 500_000
 """Plies after which no further batch is played: some ten seconds of tic-tac-toe."""
 
 SECONDS = 60.0
-"""As PLIES, for games whose plies are slow. How many deals it takes is then the machine's."""
+"""As PLIES, for games whose plies are slow. How many deals it takes is then the machine's. A game
+that plays itself and would take as long over GAMES is played as the others are."""
+
+TRIED = 1_000
+"""Games that tell how long a game takes that plays itself."""
+
+SOME = 1_000
+"""Games that such a slow one plays between two looks at the error."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,15 @@ class Baseline:
         return math.sqrt(self.rate * (1 - self.rate) / self.games)
 
 
+@dataclass(frozen=True)
+class Watch:
+    """Who is told how many games are played, of about how many; it changes no result."""
+
+    reach: Callable[[int, int], None] = field(compare=False)
+
+
+UNSEEN = Watch(lambda done, total: None)
+
 Table = tuple[tuple[str, ...], tuple[int, ...]]
 """Who plays in a rotation: a policy a seat, and the seats whose results count."""
 
@@ -76,7 +92,7 @@ def enough(deals: int) -> int:
     return min(GAMES, max(FEWEST, A_DEAL * deals))
 
 
-def measure(cell: Cell, seed: Seed, games: int = GAMES) -> Baseline | None:
+def measure(cell: Cell, seed: Seed, games: int = GAMES, watch: Watch = UNSEEN) -> Baseline | None:
     """The cell's baseline, or None where there is to be none, or another player is no policy.
 
     games: how many, where the game plays itself; another one is played until the error is small.
@@ -103,8 +119,8 @@ def measure(cell: Cell, seed: Seed, games: int = GAMES) -> Baseline | None:
     seed, _ = seeded(seed, 0)
     game: Any = cell.game  # frozen, and so fit for a cache
     if cell.measure == WIN.name and isinstance(game, Simulated):
-        return _counted(cell.baseline, game, tables, games // len(tables), seed)
-    return _played(cell.baseline, game, tables, cell.measure, seed)
+        return _counted(cell.baseline, game, tables, games, seed, watch)
+    return _played(cell.baseline, game, tables, cell.measure, seed, watch)
 
 
 def scripted(cell: Cell) -> list[str | None]:
@@ -126,9 +142,17 @@ def with_reference(cell: Cell) -> list[str | None]:
     return policies
 
 
-def _counted(policy: str, game: Any, tables: Sequence[Table], games: int, seed: int) -> Baseline:
-    """Of so many games a rotation that the game plays itself."""
-    counts = [_simulated(game, policies, games, seed) for policies, _ in tables]
+def _counted(
+    policy: str, game: Any, tables: Sequence[Table], games: int, seed: int, watch: Watch
+) -> Baseline:
+    """Of so many games that the game plays itself; of a slow one as many as make the error small."""
+    if _quick(game, tables[0][0], seed):
+        games //= len(tables)
+        counts: Sequence[Sequence[int]] = [
+            _simulated(game, policies, games, seed) for policies, _ in tables
+        ]
+    else:
+        games, counts = _in_turns(game, tables, seed, watch)
     wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
     results = games * sum(len(seats) for _, seats in tables)
     if results == games * len(tables):
@@ -143,8 +167,34 @@ def _simulated(game: Game[Any], policies: Sequence[str], games: int, seed: int) 
 
 
 @lru_cache
+def _quick(game: Game[Any], policies: Sequence[str], seed: int) -> bool:
+    """Whether GAMES games take less than SECONDS of this thread's time, by a few of them."""
+    simulate(game, policies, 1, seed)  # what is compiled is compiled
+    started = time.thread_time()
+    simulate(game, policies, TRIED, seed)
+    return (time.thread_time() - started) * GAMES / TRIED < SECONDS
+
+
+@lru_cache
+def _in_turns(
+    game: Game[Any], tables: Sequence[Table], seed: int, watch: Watch
+) -> tuple[int, list[list[int]]]:
+    """How many games of each table make the error small, and what each seat wins of them."""
+    most = math.ceil(1 / (2 * ERROR) ** 2 / len(tables))
+    counts, games, until = [np.zeros(game.num_seats + 1, np.int64) for _ in tables], 0, 0.0
+    while games < most and (not games or time.monotonic() < until):
+        until = until or time.monotonic() + SECONDS
+        own = np.random.default_rng((seed, games)).integers(2**62)
+        for count, (policies, _) in zip(counts, tables, strict=True):
+            count += simulate(game, policies, SOME, int(own))
+        games += SOME
+        watch.reach(games * len(tables), most * len(tables))
+    return games, [count.tolist() for count in counts]
+
+
+@lru_cache
 def _played(
-    policy: str, game: Game[Any], tables: Sequence[Table], name: str, seed: int
+    policy: str, game: Game[Any], tables: Sequence[Table], name: str, seed: int, watch: Watch
 ) -> Baseline:
     """Of as many deals as make the error small, each played in every rotation."""
     (figure,) = (one for one in measures_of(game) if one.name == name)
@@ -157,6 +207,7 @@ def _played(
             won, got, took = _dealt(game, tables, name, seed, deal)
             deals.append((won, got))
             plies += took
+        watch.reach(len(tables) * len(deals), len(tables) * _likely(deals, figure))
     each = sum(len(seats) for _, seats in tables)
     wins, mean = np.mean(deals, axis=0).tolist()
     return Baseline(policy, round(wins * each * len(deals)), each * len(deals), mean, _error(deals))
@@ -179,8 +230,17 @@ def _dealt(
 def _enough(deals: Sequence[tuple[float, float]], span: float) -> bool:
     if len(deals) < LEAST:
         return False
-    spread = span if math.isfinite(span) else 2 * float(np.std([got for _, got in deals]))
-    return _error(deals) <= ERROR * spread
+    return _error(deals) <= ERROR * _spread(deals, span)
+
+
+def _likely(deals: Sequence[tuple[float, float]], figure: Measure) -> int:
+    """About how many deals it will take, by the spread of those that are played."""
+    more = (_error(deals) / (ERROR * _spread(deals, figure.high - figure.low) or 1)) ** 2
+    return max(LEAST, len(deals), math.ceil(len(deals) * more))
+
+
+def _spread(deals: Sequence[tuple[float, float]], span: float) -> float:
+    return span if math.isfinite(span) else 2 * float(np.std([got for _, got in deals]))
 
 
 def _error(deals: Sequence[tuple[float, float]]) -> float:

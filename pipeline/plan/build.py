@@ -29,8 +29,22 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
         told = " and ".join(sorted(str(name or "null") for name in measures))
         raise UserError(f"measure takes one value a run, got {told}")
     asked: Asked = {}
-    cells = {cell.key: cell for cell in (_cell(config, asked) for config in configs)}
+    cells: dict[str, Cell] = {}
+    for config in configs:
+        cell = _cell(config, asked)
+        _refuse_another(cells.setdefault(cell.key, cell), cell)
     return tuple(cells.values())
+
+
+def _refuse_another(first: Cell, second: Cell) -> None:
+    """Raises UserError where what changes no match would make two rows of the same matches."""
+    for key, one, other in (
+        ("baseline", first.baseline or "null", second.baseline or "null"),
+        ("test", first.test.name, second.test.name),
+        ("margin", first.test.margin, second.test.margin),
+    ):
+        if one != other:
+            raise UserError(f"{key} takes one value a run, got {one} and {other}")
 
 
 def _cell(config: CellConfig, asked: Asked) -> Cell:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from common.errors import UserError
 from games.capabilities import WIN
-from pipeline.config.read import SweepConfig
+from pipeline.config.read import MOST, Expect, SweepConfig
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Cell
 from stats import power
 
 
 def planned_deals(
-    sweep: SweepConfig, cells: Iterable[Cell], baselines: Mapping[str, Baseline | None]
+    sweep: SweepConfig, cells: Collection[Cell], baselines: Mapping[str, Baseline | None]
 ) -> int:
     """The number of deals asked for, of all seeds together, or the one that the expected win rate
     calls for, in full turns of the seeds.
@@ -29,17 +29,24 @@ def planned_deals(
                 f"deals=auto plans for a win rate, and {cell.name} is judged by {cell.measure}; "
                 "give a number"
             )
-    known = [baseline for baseline in baselines.values() if baseline is not None]
+    known = [(cell, found) for cell in cells if (found := baselines[cell.key]) is not None]
     if not known:
         raise UserError("deals=auto needs a baseline, and there is none here; give a number")
-    expect = sweep.expect
-    try:
-        planned = max(
-            power.deals_one_proportion(
-                expect.win_rate, baseline.rate, expect.power, expect.alpha, len(baselines)
-            )
-            for baseline in known
-        )
-    except ValueError as error:
-        raise UserError(f"deals=auto cannot be planned from `expect`: {error}") from error
+    planned = max(_deals(sweep.expect, cell, found, len(baselines)) for cell, found in known)
+    if planned > MOST:
+        raise UserError(f"deals=auto plans {planned:,} deals, which is too many; give a number")
     return -(-planned // seeds) * seeds
+
+
+def _deals(expect: Expect, cell: Cell, baseline: Baseline, cells: int) -> int:
+    """How many deals find what is expected of one of so many cells. Raises UserError."""
+    target = expect.above(baseline.rate)
+    if target <= baseline.rate:
+        raise UserError(
+            f"expect.win_rate={target:g} is not above the baseline of {cell.name}, "
+            f"{baseline.rate:.3f}; give a higher one, or null for expect.gain above each baseline"
+        )
+    try:
+        return power.deals_one_proportion(target, baseline.rate, expect.power, expect.alpha, cells)
+    except ValueError as error:
+        raise UserError(f"deals=auto cannot be planned for {cell.name}: {error}") from error

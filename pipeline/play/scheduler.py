@@ -8,6 +8,7 @@ asked it.
 
 from __future__ import annotations
 
+import ctypes
 import queue
 import threading
 import time
@@ -31,6 +32,8 @@ from pipeline.play.cost import shards_of
 from pipeline.play.match import play
 from pipeline.play.prepare import Ready, prepare
 from pipeline.play.queues import Delivery, queue_for
+
+GRACE = 1.0
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ class Scheduler:
         return [match.done for match in matches]
 
     def close(self) -> None:
-        """Stops after what is being answered; whose answer may be long in coming is hung up on.
+        """Stops after what is being answered; whose answer may be long in coming is hung up on, and
+        a player that thinks for longer than GRACE seconds is interrupted.
         Matches under way are dropped, their futures cancelled."""
         with self._submitting:
             self._closed.set()
@@ -118,7 +122,10 @@ class Scheduler:
             if isinstance(model, Awaited):
                 model.hang_up()
         self._arrivals.put(())
-        self._thread.join()
+        self._thread.join(GRACE)
+        while self._thread.is_alive():  # a player thinks long: nobody waits for its answer
+            _interrupt(self._thread)
+            self._thread.join(GRACE)
         for match in [*self._active, *self._waiting]:
             match.done.cancel()
         for waiting in self._queues.values():  # last: a model may take long over its answer
@@ -129,6 +136,8 @@ class Scheduler:
             while not self._closed.is_set():
                 self._go_on()
         except BaseException as error:  # without this thread all would wait for ever
+            if self._closed.is_set():
+                return
             with self._submitting:
                 self._closed.set()
             for match in [*self._active, *self._waiting]:
@@ -233,3 +242,9 @@ class Scheduler:
     def _stop(self, running: _Running, result: Any) -> None:
         running.over = True
         running.ended(running, result)
+
+
+def _interrupt(thread: threading.Thread) -> None:
+    """Raises SystemExit in the thread, at its next step of Python."""
+    exception = ctypes.py_object(SystemExit)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), exception)

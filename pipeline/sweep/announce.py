@@ -30,7 +30,7 @@ def announce(
         f"{matches:,} matches{there}; {_seeds(plan.seed)}"
     )
     rates = {baselines[cell.key] for cell in plan.cells if cell.measure == WIN.name}
-    for baseline in sorted((b for b in rates if b), key=lambda b: b.rate):
+    for baseline in sorted((b for b in rates if b and 0 < b.rate < 1), key=lambda b: b.rate):
         out.print(power_line(plan, baseline, sweep.expect))
     others = dict.fromkeys(cell.measure for cell in plan.cells if cell.measure != WIN.name)
     if others:
@@ -51,9 +51,9 @@ def power_line(plan: Plan, baseline: Baseline, expect: Expect) -> str:
         f"(baseline {baseline.policy} {100 * baseline.rate:.2f}%, one-sided alpha "
         f"{expect.alpha:g}, Holm over {cells} cell(s))",
     ]
-    if baseline.rate < expect.win_rate:
-        chance = power.power_one_proportion(
-            plan.deals, expect.win_rate, baseline.rate, expect.alpha, cells
-        )
-        lines[0] += f"; a win rate of {100 * expect.win_rate:.1f}% with {100 * chance:.0f}%"
+    target = expect.above(baseline.rate)
+    if baseline.rate < target:
+        chance = power.power_one_proportion(plan.deals, target, baseline.rate, expect.alpha, cells)
+        points = 100 * (target - baseline.rate)
+        lines[0] += f", one of {points:.1f} (to {100 * target:.1f}%) with {100 * chance:.0f}%"
     return "\n".join(lines)

@@ -21,11 +21,11 @@ from pipeline.log import code
 from pipeline.log.events import event, logged, redact
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
-from pipeline.log.progress import Bar
+from pipeline.log.progress import Bar, Waiting
 from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults, collect
 from pipeline.log.this_run import about_this_run
-from pipeline.plan.baseline import GAMES, enough, measure
+from pipeline.plan.baseline import GAMES, Watch, enough, measure
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan, Task
 from pipeline.plan.deals import planned_deals
@@ -53,7 +53,9 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
     changed = code.compare(sweep.output_dir, cells, sweep.accept_code)
     changed_controls = controls.compare(cells, sweep)
     games = GAMES if sweep.deals == "auto" else enough(sweep.deals)
-    baselines = {cell.key: measure(cell, sweep.seed, games) for cell in cells}
+    with Waiting(out, "baseline", "games") as waiting:
+        watch = Watch(waiting.reach)
+        baselines = {cell.key: measure(cell, sweep.seed, games, watch) for cell in cells}
     plan = Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed)
     sweep = resolve_launch(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]

@@ -8,7 +8,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from games.playouts import simulate
 from pipeline.config.read import SweepConfig
 from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcomes
+from pipeline.log.progress import Waiting
 from pipeline.log.results import About, CellResults
 from pipeline.plan.baseline import Baseline, measure, scripted
 from pipeline.plan.cells import Cell, digest
@@ -48,7 +49,8 @@ def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
         raise UserError("simulate=true takes one seed and samples=1; ask for more deals instead")
     if Folder(folder).played:
         raise UserError(f"{folder} holds played matches; choose another output_dir")
-    counts = [wins_by_seat(cell, games, sweep.seed) for cell in cells]
+    with Waiting(out, "simulating", "games") as waiting:
+        counts = [wins_by_seat(cell, games, sweep.seed, waiting.reach) for cell in cells]
     rows = [
         _row(cell, won, games, measure(cell, sweep.seed))
         for cell, won in zip(cells, counts, strict=True)
@@ -67,9 +69,15 @@ def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
         out.print(f"table    {folder / name}", soft_wrap=True)
 
 
-def wins_by_seat(cell: Cell, games: int, seed: int) -> np.ndarray:
+def wins_by_seat(
+    cell: Cell,
+    games: int,
+    seed: int,
+    reach: Callable[[int, int], None] = lambda done, games: None,
+) -> np.ndarray:
     """How many of `games` each seat wins, and nobody; not the games that measured a baseline.
 
+    reach: as `games.playouts.simulate` has it.
     Raises UserError where the cell is rotated or not judged by wins, or a player is not one of the
     game's own.
     """
@@ -87,7 +95,8 @@ def wins_by_seat(cell: Cell, games: int, seed: int) -> np.ndarray:
             "simulate=true needs a scripted player of the game in every seat; "
             f"{cell.labels['game']} with the players {names} has to be played"
         )
-    return simulate(cell.game, policies, games, int(digest([seed, "simulated"]), 16) >> 1)
+    own = int(digest([seed, "simulated"]), 16) >> 1
+    return simulate(cell.game, policies, games, own, reach)
 
 
 def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -20,6 +21,8 @@ from pipeline.tables.scale import Scale, by_scale
 from pipeline.tables.table import short_names
 from stats.intervals import running_mean
 from stats.means import limits
+
+matplotlib.rcParams["text.parse_math"] = False  # a `$` in a label is a `$`
 
 COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7e22ce", "#b45309", "#0f766e", "#be123c", "#475569")
 MEANS, DIFFERENCES = ("mean", "mean_low", "mean_high"), ("difference", "ci_low", "ci_high")

@@ -42,7 +42,8 @@ def verdict(found: Mapping[str, Any], about: About) -> str:
     if stop is None:
         return "undecided"
     if found["rule"] == "sprt":
-        below = f"not above the baseline: {100 * found['win_rate']:.1f}% is ruled out"
+        target = stop.get("target", found["win_rate"])  # older ones had one for all cells
+        below = f"not above the baseline: {100 * target:.1f}% is ruled out"
         return "above the baseline" if stop["above"] else below
     above = "above the baseline" if stop["above"] else "not shown to be above the baseline"
     half = found["half_width"]

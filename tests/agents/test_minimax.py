@@ -211,3 +211,9 @@ def test_states_without_a_hash_are_refused() -> None:
 
     with pytest.raises(ValueError, match="Listed's have no hash"):
         Minimax().check(cast(Game[Any], Listed()))
+
+
+def test_a_game_that_takes_too_long_is_given_up() -> None:
+    game = TicTacToe(size=4, win_length=4)
+    with pytest.raises(ValueError, match=r"and TicTacToe takes too long to look at so many; agent"):
+        outcome(game, game.deal(np.random.default_rng(0)), seconds=0.01)

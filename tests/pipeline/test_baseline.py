@@ -118,3 +118,24 @@ def test_what_cannot_be_measured_is_told() -> None:
         measure(cell(Bare(TicTacToe()), Random(), Random(), baseline="rule"), 1)
     with pytest.raises(UserError, match="Endless is not over after 10,000 plies"):
         measure(cell(endless(), Random(), Random()), 1)
+
+
+def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And whoever waits is told how far it is: for UNO, taken for slow."""
+    monkeypatch.setattr(baseline, "_quick", lambda *_: False)
+    told: list[tuple[int, int]] = []
+    slow = cell(Uno(), Rule(), Random())
+    known = measure(slow, 7, baseline.Watch(lambda *reached: told.append(reached)))
+    assert known is not None
+    assert known.games == 10_000
+    assert known.error <= ERROR
+    assert told == [(done, 10_000) for done in range(1_000, 10_001, 1_000)]
+    assert measure(slow, 7) == known, "who watches changes nothing"
+    assert len(told) == 10
+
+
+def test_uno_is_quick() -> None:
+    baseline._quick.cache_clear()
+    assert baseline._quick(Uno(), ("random", "random"), 1)

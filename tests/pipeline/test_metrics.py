@@ -15,6 +15,7 @@ from games.tic_tac_toe import TicTacToe
 from games.uno.arena import UnoArena
 from pipeline import metrics
 from pipeline.judging.metric_rows import JudgedCell, wins
+from pipeline.judging.recorded_cells import RecordedCell
 from stats.proportions import wilson
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited, matches
@@ -81,11 +82,19 @@ def test_a_game_without_playouts_of_its_own_is_judged_too(
     assert set(trace["seat"]) == {0, 1}
 
 
+def recorded(game: Any, deals: int) -> RecordedCell:
+    """A cell of matches with one decision between two options each, and one ply after it."""
+    records = tuple(ended(deal=deal) for deal in range(deals))
+    about: Any = None
+    return RecordedCell(about, game, ("a", "b"), records)
+
+
 def test_playouts_are_as_many_as_the_games_can_be_asked_for() -> None:
-    fast, slow = UnoArena(), TicTacToe()
-    assert metrics.Options().settled([fast]).playouts == metrics.PLAYOUTS == 10_000
+    fast, slow = recorded(UnoArena(), 1), recorded(TicTacToe(), 1)
+    assert metrics.Options().settled([fast]).playouts == metrics.PLAYOUTS == 1_000
     assert metrics.Options().settled([fast, slow]).playouts == metrics.SLOW_PLAYOUTS
-    assert metrics.Options(playouts=7).settled([slow]).playouts == 7
+    asked = metrics.Options(playouts=7).settled([slow])
+    assert (asked.playouts, asked.deals) == (7, None)
 
 
 def test_what_a_game_lacks_to_be_judged_is_one_line(
@@ -264,7 +273,7 @@ def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, fo
 @pytest.mark.parametrize(
     ("overrides", "options", "told"),
     [
-        (["game=uno_arena"], ["--playouts", "0"], "playouts and threads are 1 or more"),
+        (["game=uno_arena"], ["--playouts", "0"], "playouts, threads and deals are 1 or more"),
         (["game=uno_arena"], ["--thresholds", "0", "15"], "from 0 to 1, got 0 15"),
         (["game=uno_arena"], ["--thresholds", "nan"], "from 0 to 1, got nan"),
         (["game=uno_arena"], ["--thresholds", "0.1", "0.1"], "different numbers"),

@@ -54,7 +54,8 @@ def test_every_file_tells_them_apart(twins: Path) -> None:
     assert list(games) == [4]
     assert len(by_player(table, 0.0)) == 4
     rows = {sheet.title: len(sheet.rows) for sheet in metrics.sheets(table)}
-    assert set(rows.values()) == {4}
+    assert rows.pop("all games") == 4
+    assert set(rows.values()) == {4 * 3}, "a row a player and number of options"
     lines = (twins / "metrics" / "decisions.jsonl").read_text().splitlines()
     deals = {(one["key"] == OTHER, one["deal"]) for one in map(json.loads, lines)}
     assert deals == {(False, deal) for deal in range(4)} | {(True, 0), (True, 1)}

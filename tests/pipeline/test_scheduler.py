@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
@@ -364,3 +365,23 @@ def test_a_finished_match_is_forgotten_at_once() -> None:
         gc.enable()
     assert len(agent.kept) > 10
     assert alive <= 5, "at most the match that the scheduler has last looked at"
+
+
+@dataclass(frozen=True)
+class Pondering:
+    """Thinks until somebody ends it."""
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        while True:
+            sum(range(1000))
+        yield
+
+
+def test_who_thinks_for_ever_does_not_hold_up_the_end() -> None:
+    cell = cell_of(BOARD, (Pondering(), None), (Pondering(), None))
+    started = time.monotonic()
+    with scheduler(cell, {}) as playing:
+        (waiting,) = playing.submit(tasks_of(cell, 1))
+        time.sleep(0.1)
+    assert time.monotonic() - started < SECONDS
+    assert waiting.cancelled()

@@ -15,6 +15,7 @@ from scipy.stats import norm, rankdata
 from stats import decisions
 from stats.decisions import (
     Decisions,
+    by_chance,
     critical,
     ranks,
     scaled_change,
@@ -104,6 +105,17 @@ def test_blind_choice_hits_one_in_k(k: int) -> None:
     found = score(decided(values, list(range(k))), 0.0)
     assert found.hit_rate.estimate == pytest.approx(1 / k)
     assert found.mean_rank.estimate == pytest.approx((k + 1) / 2)
+
+
+def test_a_player_that_takes_every_option_alike() -> None:
+    """Hits one in K of different options, and its ranks are 1 to K; ties share the best place."""
+    found = decided([[0.9, 0.5, 0.1], [0.2, 0.7, 0.4]], [0, 0])
+    assert by_chance(found, 0.0) == pytest.approx((1 / 3, 2.0))
+    tied = decided([[0.9, 0.9, 0.1], [0.5, 0.5, 0.5]], [0, 0])
+    assert by_chance(tied, 0.0) == pytest.approx((5 / 6, 8 / 6))
+    assert by_chance(tied, 0.5) == pytest.approx((2 / 3, 5 / 3)), "the critical ones alone"
+    assert by_chance(tied, 0.0, "average") == pytest.approx((0.0, 2.0))
+    assert all(isnan(one) for one in by_chance(tied, 0.9))
 
 
 def test_no_decisions_tell_nothing() -> None:

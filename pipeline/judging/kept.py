@@ -1,0 +1,132 @@
+"""Judged matches as they are kept: a line a match in <output_dir>/judged, so that a judging that is
+ended goes on where it was.
+
+A view of the log: without the files all is judged again. A line counts for the record that it was
+found from, and for the same playouts, players and seed; a torn or foreign one is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pipeline.judging.judge import Judged, Stand, Work
+from pipeline.log.schema import MatchRecord
+from pipeline.plan.cells import digest
+
+Found = tuple[list[Judged], list[Stand]]
+
+
+class Line(msgspec.Struct):
+    """What a match was found to be worth. record: a hash of what it was found from. traced: whether
+    its trace was asked for."""
+
+    match: str
+    record: str
+    traced: bool
+    judged: list[dict[str, Any]]
+    trace: list[Stand]
+
+
+DECODER = msgspec.json.Decoder(Line)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The file of one cell's matches that were judged in one way."""
+
+    path: Path
+    traces: int
+
+    @classmethod
+    def of(cls, folder: Path, stem: str, work: Work) -> Kept:
+        way = digest([work.playouts, sorted(work.players), work.seed])
+        return cls(folder / "judged" / f"{stem}-{way}.jsonl", work.traces)
+
+    def read(self, records: Iterable[MatchRecord]) -> dict[str, Found]:
+        """By match id what is known of these records."""
+        wanted = {record.match: record for record in records}
+        found = {}
+        for kept in self._lines():
+            record = wanted.get(kept.match)
+            if record and kept.record == _hash(record) and kept.traced >= self._traced(record):
+                trace = kept.trace if self._traced(record) else []
+                found[kept.match] = ([_judged(one) for one in kept.judged], trace)
+        return found
+
+    def _lines(self) -> Iterator[Line]:
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as lines:
+            for line in lines:
+                with suppress(msgspec.MsgspecError):
+                    yield DECODER.decode(line)
+
+    def add(self, record: MatchRecord, found: Found) -> None:
+        """Appends a line, whole and at once."""
+        judged, trace = found
+        told = [_plain(one) for one in judged]
+        line = Line(record.match, _hash(record), self._traced(record), told, trace)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab", buffering=0) as file:
+            file.write(b"\n" * self._torn() + msgspec.json.encode(line) + b"\n")
+
+    def _torn(self) -> bool:
+        """Whether the last line has no end: whoever wrote it was killed."""
+        with self.path.open("rb") as file:
+            if not file.seek(0, 2):
+                return False
+            file.seek(-1, 2)
+            return file.read(1) != b"\n"
+
+    def _traced(self, record: MatchRecord) -> bool:
+        return record.deal < self.traces
+
+
+def _hash(record: MatchRecord) -> str:
+    """Of all that judging reads."""
+    made = [(one.seat, one.chosen, one.options, one.text, one.fallback) for one in record.decisions]
+    text = msgspec.json.encode((record.deal, record.rotation, made, record.returns))
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _plain(one: Judged) -> dict[str, Any]:
+    return {**vars(one), "true": one.true.tolist(), "seen": one.seen.tolist()}
+
+
+def _judged(plain: dict[str, Any]) -> Judged:
+    tables = {name: np.array(plain[name], np.int64) for name in ("true", "seen")}
+    return Judged(**{**plain, "options": tuple(plain["options"]), **tables})
+
+
+def most_deals(costs: Sequence[tuple[int, int]], playouts: int, budget: int) -> int:
+    """How many of the first deals can be judged by so many playouts an option for `budget` plies;
+    one at the least. costs: deal and plies a playout of every match."""
+    spent, deals = 0, 0
+    by_deal: dict[int, int] = {}
+    for deal, plies in costs:
+        by_deal[deal] = by_deal.get(deal, 0) + plies
+    for deal in sorted(by_deal):
+        spent += by_deal[deal] * playouts
+        if deals and spent > budget:
+            break
+        deals = deal + 1
+    return deals
+
+
+def plies(record: MatchRecord, everybody: bool) -> int:
+    """About how many plies it takes to judge a match, the subjects' decisions or everybody's, for
+    each playout: of every option to the end, from the true cards and from those that are seen."""
+    length = len(record.decisions)
+    return 2 * sum(
+        len(set(one.options)) * (length - at)
+        for at, one in enumerate(record.decisions)
+        if (everybody or one.seat in record.subjects) and len(set(one.options)) > 1
+    )

@@ -1,0 +1,77 @@
+"""The cells of a log, with their matches, as whoever judges decisions takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from common.errors import UserError
+from games.base import Game
+from games.capabilities import seatings_of
+from games.playouts import lack
+from pipeline.log.folder import Folder
+from pipeline.log.recorded import player_name, recorded_game
+from pipeline.log.results import About, CellResults
+from pipeline.log.schema import MatchRecord
+
+
+@dataclass(frozen=True)
+class RecordedCell:
+    """A cell's matches on its gap-free deals, by deal and rotation, without prompts and replies.
+
+    players: a name for each, by number.
+    """
+
+    about: About
+    game: Game[Any]
+    players: tuple[str, ...]
+    records: tuple[MatchRecord, ...]
+
+    def judges(self, everybody: bool) -> frozenset[int]:
+        """The numbers of the players whose decisions are judged: the subjects, or all."""
+        if everybody:
+            return frozenset(range(self.game.num_seats))
+        return subjects(self.game, self.records)
+
+    def first(self, deals: int | None) -> list[MatchRecord]:
+        """The matches of the first so many deals; all for None."""
+        return [one for one in self.records if deals is None or one.deal < deals]
+
+
+def cell_of(folder: Path, result: CellResults) -> RecordedCell:
+    """A cell with its matches that count. Raises UserError where its game cannot be played on from
+    what a seat knows."""
+    about = result.about
+    described = Folder(folder).cell(about.key)
+    game = recorded_game(described["identity"]["game"])
+    if reason := lack(game):
+        raise UserError(f"{about.name}: {reason}")
+    wanted = {outcome.match for outcome in result.outcomes}
+    matches = Folder(folder).matches(about.stem)
+    found = {record.match: slim(record) for record in matches if record.match in wanted}
+    records = sorted(found.values(), key=lambda record: (record.deal, record.rotation))
+    return RecordedCell(about, game, names(described), tuple(records))
+
+
+def names(described: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the cell calls its players; in older logs, which do not tell, their classes."""
+    told = described.get("players")
+    return tuple(told or map(player_name, described["identity"]["players"]))
+
+
+def slim(record: MatchRecord) -> MatchRecord:
+    """A record without prompts and replies."""
+    decisions = tuple(structs.replace(one, asked=(), notes={}) for one in record.decisions)
+    return structs.replace(record, statics={}, preparation=(), decisions=decisions)
+
+
+def subjects(game: Game[Any], records: Iterable[MatchRecord]) -> frozenset[int]:
+    """The players under study, by number."""
+    seatings = seatings_of(game)
+    return frozenset(
+        seatings[r.rotation % len(seatings)][seat] for r in records for seat in r.subjects
+    )

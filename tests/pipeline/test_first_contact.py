@@ -1,0 +1,265 @@
+"""What somebody types who knows Hydra, and not us: it works, or one line says what to do."""
+
+from __future__ import annotations
+
+import re
+import resource
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+from matplotlib.figure import Figure
+
+from common.errors import UserError
+from pipeline.config.compose import CONF, compose
+from pipeline.config.keys import KEYS
+from pipeline.config.own_folder import short
+from pipeline.config.read import CellConfig, Expect, SweepConfig
+from pipeline.launch import session
+from pipeline.plan.baseline import Baseline
+from pipeline.plan.deals import planned_deals
+from pipeline.sweep.announce import power_line
+from pipeline.tables import figures
+from tests.pipeline.conftest import Sweep
+
+TOLD = {
+    "hydra.mode=RUN": "every run is a sweep",
+    "hydra/launcher=basic": "launch=local, inline, ray or slurm says where",
+    "hydra/sweeper=basic": "all choices are planned together",
+    "hydra.sweep.dir=elsewhere": "output_dir=DIR says where a run writes",
+    "experiment=quickstart,robust": "experiment takes one value a run; run them one after",
+    "baseline=random,rule": "baseline takes one value a run, got random and rule",
+    "+foo=1": "foo is not a key of the config (known: agent, baseline",
+    "deal=5": "deal is not a key of the config; did you mean 'deals'?",
+    "+expect.foo=1": "expect.foo is not a key of the config (known: alpha, gain",
+    "~launch": "launch is null; a run needs one: launch=NAME",
+    "~deals": "deals is missing; a run needs it: deals=VALUE",
+    "~experiment": "a run needs a name: ~experiment +name=NAME",
+    "game=null": "game=null: a run needs one: game=NAME",
+    "seats=null": "seats=null: a run needs one: seats=NAME",
+    "launch.workers=-1": "launch.workers is -1; it must be a whole number from 1 up or null",
+    "prompt=cloze,": "'prompt=cloze,' cannot be read; it should be KEY=VALUE",
+    "deals": "'deals' cannot be read",
+    "\udcff=1": "holds bytes that are no text in UTF-8",
+    "--cfg job -m": "--cfg and -m or -r exclude each other",
+    "--multirn": "--multirn is not an option; did you mean '--multirun'?",
+    "--config-dir nowhere": "not found",
+    "--config-name other": "the config 'other' does not exist",
+    "--experimental-rerun old": "the same command again goes on",
+}
+
+FURTHER = {
+    "name=a,b": "name takes one value a run",
+    "test=above,two_sided": "test takes one value a run, got above and two_sided",
+    "+deal=5": "deal is not a key of the config; did you mean 'deals'?",
+    "prompt.wordng=plain": "did you mean 'wording'?",
+    "expect.foo=1": "expect.foo is not a key of the config (known: alpha, gain",
+    "+launch.foo=1": "launch.foo is not a key of the config (known: kind, workers)",
+    "tracking.kind=wandb": "tracking.kind is 'wandb'; it must be none or mlflow",
+    "~expect.power": "expect.power is missing",
+    "expect=null": "expect is null; it must have the keys win_rate, gain",
+    "output_dir=null": "output_dir is null; it must be text",
+    "output_dir=": "output_dir is ''; it must be text",
+    "deals=100000000000000000000": "deals is 100000000000000000000; it must be a whole number",
+    "deals=1.5": "deals is 1.5; it must be a whole number",
+    "samples=0": "samples is 0; it must be a whole number from 1 to 10,000",
+    "seed=x": "seed is 'x'; it must be a whole number",
+    "rotate=1": "rotate is 1; it must be true or false",
+    "baseline=7": "baseline is 7; it must be text",
+    "packages=mine": "packages is 'mine'; it must be a list of names",
+    "launch.workers=many": "launch.workers is 'many'; it must be a whole number",
+    "agent=search agent.playouts=1000000": "a search plays 1 to 100,000 an option",
+    "--cfg job prompt=cloze,pride": "only one cell can be shown; give one value",
+}
+
+
+SLOW = [pytest.param(words, line, marks=pytest.mark.slow) for words, line in FURTHER.items()]
+
+
+@pytest.mark.parametrize(("words", "line"), [*TOLD.items(), *SLOW], ids=ascii)
+def test_one_line_says_what_to_do(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: str, line: str
+) -> None:
+    assert sweep(*words.split()) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.startswith("gauntlet: ")
+    assert said.count("\n") == 1
+    assert list(folder.parent.iterdir()) == [], "something was written"
+
+
+SHOWN = {
+    "--hydra-help": "Hydra (",
+    "--cfg job": "_target_: games.uno.Uno",
+    "--cfg job game=tic_tac_toe": "_target_: games.tic_tac_toe.TicTacToe",
+    "--info plugins": "GauntletLauncher",
+    "--info defaults": "quickstart",
+    "-h": "Usage: python -m pipeline.run",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "shown"), SHOWN.items())
+def test_hydra_shows_what_it_shows_elsewhere(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: str, shown: str
+) -> None:
+    assert sweep(*words.split()) == 0
+    assert shown in capsys.readouterr().out
+    assert not folder.exists()
+
+
+def composed(*words: str) -> tuple[Sequence[CellConfig], SweepConfig]:
+    found: list[tuple[Sequence[CellConfig], SweepConfig]] = []
+
+    def look(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        found.append((cells, sweep))
+        return 0
+
+    assert compose(words, look) == 0
+    return found[0]
+
+
+def test_words_of_hydra_that_change_nothing(tmp_path: Path) -> None:
+    """Options between the overrides, and an experiment of one's own."""
+    (tmp_path / "experiment").mkdir()
+    mine = "# @package _global_\nname: mine\ndeals: 7\n"
+    (tmp_path / "experiment" / "mine.yaml").write_text(mine)
+    words = ("-r", "~tracking", "--config-dir", str(tmp_path), "experiment=mine", "width=2")
+    (cell,), sweep = composed(*words, "hydra.mode=MULTIRUN", "hydra/launcher=gauntlet")
+    assert (cell.experiment, sweep.deals, sweep.width) == ("mine", 7, 2)
+    assert sweep.tracking["kind"] == "none"
+    assert sweep.output_dir == Path("outputs/mine")
+
+
+def test_every_key_of_the_config_is_known() -> None:
+    from omegaconf import OmegaConf
+
+    written = OmegaConf.load(CONF / "config.yaml")
+    groups = {str(key) for one in written.defaults if one != "_self_" for key in one}
+    known = {group for group in groups if " " not in group} - {"experiment"}
+    assert known | {str(key) for key in written} - {"defaults", "hydra"} | {"name"} == set(KEYS)
+
+
+FOLDERS = {
+    "": "quickstart",
+    "prompt=cloze deals=7 model=fake": "quickstart",
+    "game=uno quirks=none seats=solo": "quickstart",
+    "game=tic_tac_toe": "quickstart-tic_tac_toe",
+    "game.size=4 game=tic_tac_toe": "quickstart-tic_tac_toe-size_4",
+    "game=uno,tic_tac_toe": "quickstart-uno_tic_tac_toe",
+    "seats=coop quirks=paper": "quickstart-coop-quirks_paper",
+    "seats.0.player=rule": "quickstart-seats.0.player_rule",
+    "experiment=robust": "robust",
+    "experiment=robust game=uno": "robust",
+    "experiment=robust game=rock_paper_scissors": "robust-rock_paper_scissors",
+    "game=tic_tac_toe output_dir=outputs/quickstart": "quickstart",
+}
+
+
+OFTEN = ("game=uno quirks=none seats=solo", "game.size=4 game=tic_tac_toe")
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        pytest.param(*one, marks=() if one[0] in OFTEN else pytest.mark.slow)
+        for one in FOLDERS.items()
+    ],
+)
+def test_another_game_has_another_folder(words: str, name: str) -> None:
+    _, sweep = composed(*words.split())
+    assert sweep.output_dir == Path("outputs") / name
+
+
+def test_long_lists_of_seats_do_not_share_a_folder() -> None:
+    """Nor do those that a file's name cannot tell apart; and the name is one."""
+    names = [short([told]) for told in ("players_[a,b]", "players_[a_b]", 30 * "a,b", 31 * "a,b")]
+    assert len(set(names)) == 4
+    assert all(re.fullmatch(r"[\w-]{1,70}", name) for name in names)
+
+
+PLACES = {
+    "lock": "lock cannot be written: Is a directory",
+    "runs.jsonl": "runs.jsonl cannot be written: Is a directory",
+    "stop.json": "stop.json: Is a directory",
+    "summary.csv": "summary.csv: Is a directory",
+}
+
+
+@pytest.mark.parametrize(("name", "line"), PLACES.items())
+def test_a_folder_where_a_file_belongs_is_named(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], name: str, line: str
+) -> None:
+    (folder / name).mkdir(parents=True)
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 2
+    said = capsys.readouterr().err
+    assert f"{folder}/{line}" in said
+    assert said.count("\n") == 1
+
+
+def test_a_place_that_cannot_be_written_is_named(
+    sweep: Sweep, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert sweep(f"output_dir={tmp_path}/file/x", "deals=1") == 2
+    assert "file/x/records cannot be written: Not a directory" in capsys.readouterr().err
+
+
+def test_a_label_is_no_formula() -> None:
+    """Two `$` make mathematics of what stands between them, and this is none."""
+    figure = Figure()
+    figure.text(0.5, 0.5, r"a $\oops_{$ of a model")
+    assert figures.svg(figure).startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("limit", "found", "line"),
+    [
+        ("RLIMIT_NOFILE", (60, 60), "needs 80 file descriptors, and this process may have 60"),
+        ("RLIMIT_AS", (2**32, 2**32), "an address space of 15 GiB, and this process may have 4.0"),
+        ("", (10**6, 10**6), "2 worker(s) needs 500 MB of memory beside the models, and 1 MB are"),
+    ],
+)
+def test_a_small_machine_is_told_before_ray_starts(
+    monkeypatch: pytest.MonkeyPatch, limit: str, found: tuple[int, int], line: str
+) -> None:
+    """What is there is made up; nothing is set."""
+    much = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    asked = getattr(resource, limit, None)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: found if which == asked else much)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2**20))
+    with pytest.raises(UserError, match=re.escape(line)):
+        session.room(workers=2)
+
+
+EXPECT = Expect(win_rate=None, gain=0.05, power=0.9, alpha=0.05, half_width=0.03)
+
+
+def test_what_is_expected_is_above_each_baseline() -> None:
+    assert EXPECT.above(0.3) == pytest.approx(0.35)
+    assert EXPECT.above(0.98) == pytest.approx(0.99), "half the way where there is less to gain"
+    assert replace(EXPECT, win_rate=0.4).above(0.5) == 0.4, "what a person said counts"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "words", "planned"),
+    [(0.2878, {}, 893), (0.4957, {}, 1048), (0.2878, {"win_rate": 0.545}, 36)],
+)
+def test_auto_plans_for_the_baseline_at_hand(
+    baseline: float, words: dict[str, float], planned: int
+) -> None:
+    """The baselines of tic-tac-toe and of UNO, two cells each."""
+    sweep: Any = SimpleNamespace(deals="auto", seed=1, expect=EXPECT)
+    sweep.expect = replace(EXPECT, **words)
+    cells: list[Any] = [SimpleNamespace(key=key, name=key, measure="win") for key in "ab"]
+    known = {key: Baseline("random", 0, 1, baseline, 0.001) for key in "ab"}
+    assert planned_deals(sweep, cells, known) == planned
+    plan: Any = SimpleNamespace(deals=planned, cells=cells)
+    assert " (to " in power_line(plan, known["a"], sweep.expect)
+    sweep.expect = replace(EXPECT, win_rate=0.2)
+    with pytest.raises(UserError, match=r"expect.win_rate=0.2 is not above the baseline of a, 0\."):
+        planned_deals(sweep, cells, known)

@@ -1,0 +1,81 @@
+"""A judging that is ended goes on where it was, and says the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import metrics
+from pipeline.judging import judge
+from pipeline.judging.kept import most_deals, plies
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.records import decided, ended
+
+
+@pytest.fixture
+def judged(sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The matches that are judged, one by one, in a folder that holds six."""
+    assert sweep("game=uno_arena", "agent=rule", "deals=6") == 0
+    found: list[str] = []
+    own = judge.judge
+
+    def noted(game: Any, work: judge.Work, record: Any) -> Any:
+        found.append(record.match)
+        return own(game, work, record)
+
+    monkeypatch.setattr(metrics, "judge", noted)
+    return found
+
+
+def go(folder: Path, *options: str) -> dict[str, bytes]:
+    base = ["--playouts", "20", "--threads", "1", "--store", str(folder / "none")]
+    assert metrics.main([str(folder), *base, *options]) == 0
+    return {path.name: path.read_bytes() for path in (folder / "metrics").iterdir()}
+
+
+def test_what_is_judged_is_judged_once(judged: list[str], folder: Path) -> None:
+    whole = go(folder)
+    assert len(judged) == 6
+    (kept,) = (folder / "judged").iterdir()
+    lines = kept.read_bytes().splitlines(keepends=True)
+    foreign = b'{"match": 1}\nno line at all\n'
+    kept.write_bytes(foreign + b"".join(lines[:3]) + lines[3][:99])  # killed in the fourth
+    assert go(folder) == whole
+    assert len(judged) == 9
+    go(folder, "--traces", "6")
+    assert len(judged) == 11, "two of six had no trace yet; the torn line swallowed no other"
+    go(folder, "--everybody")
+    assert len(judged) == 17, "other players are judged anew"
+
+
+def test_another_record_is_judged_anew(judged: list[str], folder: Path) -> None:
+    go(folder)
+    (path,) = (folder / "records").glob("*.jsonl")
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records[2]["decisions"][0]["fallback"] = True
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    go(folder)
+    assert judged[6:] == [records[2]["match"]]
+
+
+def test_the_first_deals_alone(
+    judged: list[str], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    go(folder, "--deals", "2")
+    assert len(judged) == 2
+    assert "20 playouts an option, the first 2 of 6 deals" in capsys.readouterr().out
+    monkeypatch.setattr(metrics, "PLIES", 1)
+    monkeypatch.setattr(metrics, "PLAYOUTS", 5)
+    assert metrics.main([str(folder), "--store", str(folder / "none")]) == 0
+    assert len(judged) == 3, "one at the least, where nothing was asked for"
+
+
+def test_a_budget_of_plies() -> None:
+    costs = [(deal, 10) for deal in (0, 0, 1, 1, 2, 2)]
+    assert [most_deals(costs, 5, budget) for budget in (0, 199, 200, 299, 300)] == [1, 1, 2, 2, 3]
+    record = ended(decided(1), decided(0), decided(1, options=("a", "a")), decided(1))
+    assert plies(record, everybody=False) == 2 * (2 * 4 + 2 * 1)
+    assert plies(record, everybody=True) == 2 * (2 * 4 + 2 * 3 + 2 * 1)
