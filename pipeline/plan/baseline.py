@@ -145,7 +145,7 @@ def with_reference(cell: Cell) -> list[str | None]:
 def _counted(
     policy: str, game: Any, tables: Sequence[Table], games: int, seed: int, watch: Watch
 ) -> Baseline:
-    """Of so many games that the game plays itself; of a slow one as many as make the error small."""
+    """Of so many games that the game plays itself; of a slow one until the error is small."""
     if _quick(game, tables[0][0], seed):
         games //= len(tables)
         counts: Sequence[Sequence[int]] = [
