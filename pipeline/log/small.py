@@ -112,6 +112,8 @@ def parsed(text: bytes, kind: type | None = None) -> dict[str, Any]:
             convert(data, kind)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError("it is no JSON") from None
     return data
 
 
