@@ -46,10 +46,21 @@ class Told(TypedDict):
     error: str | None
 
 
+class Labels(TypedDict):
+    """By what a cell is told from others."""
+
+    game: str
+    seats: str
+    agent: str
+    model: str
+    prompt: str
+
+
 class Described(TypedDict):
     """cells/<cell>.json, beside what `About.read` takes."""
 
     key: str
+    labels: Labels
     described: NotRequired[int]
     identity: NotRequired[dict[str, Any]]
     players: NotRequired[list[str]]
