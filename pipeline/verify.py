@@ -68,12 +68,10 @@ def verify(folder: Path) -> Findings:
         if (path := place.lines_file(name)).exists():
             _lines(found, path, line_reader(name, seed))
     _small(found)
-    foreign = ", ".join(map(found.name, place.foreign_files()))
-    if foreign:
-        found.told.append(f"no part of the log: {foreign}")
-    aside = [found.name(path) for path in sorted(folder.rglob("*.damaged"))]
-    if aside:
-        found.told.append(f"moved aside by earlier runs: {', '.join(aside)}")
+    for path in place.foreign_files():
+        found.told.append(f"{found.name(path)}: no part of the log")
+    for path in sorted([*folder.glob("*.damaged"), *place.records_folder.glob("*.damaged")]):
+        found.told.append(f"{found.name(path)}: moved aside by an earlier run")
     return found
 
 
@@ -167,7 +165,7 @@ def report(found: Findings) -> Iterator[str]:
     for path, wrong in found.wrong.items():
         yield path
         yield from (f"  {visible(what)}" for what in wrong)
-    yield from found.told
+    yield from map(visible, found.told)
     if found.unverified:
         yield f"{found.unverified:,} line(s) have no checksum: an older version wrote them"
     count = sum(map(len, found.wrong.values()))

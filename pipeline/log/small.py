@@ -46,10 +46,21 @@ class Told(TypedDict):
     error: str | None
 
 
+class Labels(TypedDict):
+    """By what a cell is told from others."""
+
+    game: str
+    seats: str
+    agent: str
+    model: str
+    prompt: str
+
+
 class Described(TypedDict):
     """cells/<cell>.json, beside what `About.read` takes."""
 
     key: str
+    labels: Labels
     described: NotRequired[int]
     identity: NotRequired[dict[str, Any]]
     players: NotRequired[list[str]]
@@ -142,6 +153,8 @@ def parsed(text: bytes, kind: type | None = None) -> dict[str, Any]:
             convert(data, kind)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError("it is no JSON") from None
     return data
 
 

@@ -16,7 +16,8 @@ def by_id(rows: Iterator[Row]) -> dict[str, Row]:
 
 def describe(folder: Path, cell: str, key: str, age: int) -> None:
     """Writes what a cell is; the higher its age, the newer."""
-    about = {"key": key, "name": cell, "experiment": "e", "labels": {}, "rotations": 2}
+    about = {"key": key, "name": cell, "experiment": "e", "rotations": 2}
+    about["labels"] = dict.fromkeys(("game", "seats", "agent", "model", "prompt"), "-")
     about |= {"baseline": None, "cards": "", "helping": False}
     path = folder / "cells" / f"{cell}-{key}.json"
     path.parent.mkdir(exist_ok=True)

@@ -76,11 +76,12 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
     def resume(folder: Path, seed: int = 1) -> int:
         return course.run(configs, replace(sweep, output_dir=folder, seed=seed))
 
-    with pytest.MonkeyPatch.context() as patched, redirect_stdout(io.StringIO()):
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(course, "build_cells", lambda _: cells)
         patched.setattr(course, "show", lambda *_: None)
         patched.setattr(os, "fsync", lambda _: None)
-        assert resume(base / "sound") == resume(base / "other", 2) == 0
+        with redirect_stdout(io.StringIO()):
+            assert resume(base / "sound") == resume(base / "other", 2) == 0
         (run,) = Folder(base / "sound").lines("runs")
         patched.setattr(course, "about_this_run", lambda plan, left: {**run, "matches": left})
         folder, others = base / "sound", Folder(base / "other").record_files()

@@ -59,10 +59,10 @@ def test_every_damage_is_told_with_its_place_and_reason(
         f"  line 3, match {match[0]}: its match is there twice\n",
         "  line 4: it has no checksum\n",
         f"  line 5, match {match[2]}: it is cut off\n",
-        "runs.jsonl\n  line 1: Expecting value",
+        "runs.jsonl\n  line 1: it is no JSON\n",
         "status.json\n  ",
         "cells/lost-0123456789abcdef.json\n  it describes cell ",
-        "no part of the log: records/notes.jsonl\n",
+        "records/notes.jsonl: no part of the log\n",
         "7 thing(s) are wrong\n",
     ):
         assert line in told, line
