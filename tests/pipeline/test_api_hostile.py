@@ -16,7 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from models.base import Generate, Prompt
+from models.human import TerminalModel
 from pipeline import replay
+from pipeline.tables.replies import Sample
 from tests import hostile
 from tests.api import KEY
 from tests.hostile import Behaviour, Talk, at_work, good, reply
@@ -40,6 +43,11 @@ def asking(url: str, folder: Path) -> tuple[str, ...]:
 def turning(behaviour: Behaviour) -> Behaviour:
     left = iter(range(WELL))
     return lambda talk: (behaviour if next(left, None) is None else good)(talk)
+
+
+def slower() -> float:
+    """How much longer all takes where others ask for the cores too."""
+    return max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
 
 
 def kept(folder: Path) -> int:
@@ -72,7 +80,7 @@ def test_a_signal_ends_a_run_whose_requests_hang(
     with at_work(turning(getattr(hostile, kind))) as (url, talks):
         threading.Thread(target=interrupt, args=(talks,), daemon=True).start()
         assert sweep(*asking(url, tmp_path)) == 130
-        assert time.monotonic() - asked[0] < 3
+        assert time.monotonic() - asked[0] < 3 * slower()
     assert kept(tmp_path) == WELL
     assert (tmp_path / "out" / "summary.csv").exists()
 
@@ -108,7 +116,7 @@ def test_so_does_the_command_also_beside_a_model_of_workers(
     figure(f"{number.name}, {kind}, {launch}: {seconds:.1f} s to the end")
     assert run.returncode == 130, said
     assert kept(tmp_path) == WELL
-    assert seconds < (3 if launch == "inline" else 6)
+    assert seconds < (3 if launch == "inline" else 6) * slower()
 
 
 def test_what_a_server_says_harms_neither_terminal_nor_log(
@@ -150,3 +158,16 @@ def test_what_a_server_says_harms_neither_terminal_nor_log(
     for hidden in (KEY.encode(), coded[8:-4].encode()):
         assert [file for file in files if hidden in file.read_bytes()] == []
         assert hidden.decode() not in told.out + told.err
+
+
+def test_what_is_printed_of_records_is_shown_not_obeyed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A question may repeat what another player said."""
+    bad = "\x1b[2J\u202e"
+    texts = [Sample("m", 0, bad, bad, bad, bad).text, replay.escape(bad)]
+    TerminalModel(0).answer([Generate(Prompt("", f"They said {bad}\n", bad), 0)])
+    texts.append(capsys.readouterr().out)
+    for text in texts:
+        assert r"\x1b[2J" in text
+        assert not {"\x1b", "\u202e"} & set(text)
