@@ -38,8 +38,8 @@ SECONDS = 60.0
 """As PLIES, for games whose plies are slow. How many deals it takes is then the machine's."""
 
 QUICK = 20.0
-"""Seconds of a thread that GAMES games of one that plays itself may take: those of this project take
-less than ten. A slower one is played as long as the others are, with ERROR for its error."""
+"""Seconds of a thread that GAMES games of one that plays itself may take: this project's take less
+than ten. A slower one is played as long as the others are, with ERROR for its error."""
 
 TRIED = 1_000
 """Games that tell how long a game takes that plays itself."""
