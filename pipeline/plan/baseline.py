@@ -37,8 +37,11 @@ PLIES = 500_000
 """Plies after which no further batch is played: some ten seconds of tic-tac-toe."""
 
 SECONDS = 60.0
-"""As PLIES, for games whose plies are slow. How many deals it takes is then the machine's. A game
-that plays itself and would take as long over GAMES is played as the others are."""
+"""As PLIES, for games whose plies are slow. How many deals it takes is then the machine's."""
+
+QUICK = 20.0
+"""Seconds of a thread that GAMES games of one that plays itself may take: this project's take less
+than ten. A slower one is played as long as the others are, with ERROR for its error."""
 
 TRIED = 1_000
 """Games that tell how long a game takes that plays itself."""
@@ -168,11 +171,11 @@ def _simulated(game: Game[Any], policies: Sequence[str], games: int, seed: int) 
 
 @lru_cache
 def _quick(game: Game[Any], policies: Sequence[str], seed: int) -> bool:
-    """Whether GAMES games take less than SECONDS of this thread's time, by a few of them."""
+    """Whether GAMES games take less than QUICK, by a few of them."""
     simulate(game, policies, 1, seed)  # what is compiled is compiled
     started = time.thread_time()
     simulate(game, policies, TRIED, seed)
-    return (time.thread_time() - started) * GAMES / TRIED < SECONDS
+    return (time.thread_time() - started) * GAMES / TRIED < QUICK
 
 
 @lru_cache

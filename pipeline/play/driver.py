@@ -55,7 +55,8 @@ class Arrivals:
     """Where the workers' futures put themselves once they are done, from whatever thread."""
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[Future[list[Finished]]] = queue.SimpleQueue()
+        # No SimpleQueue: one whose time runs out while a signal is handled waits for ever.
+        self._queue: queue.Queue[Future[list[Finished]]] = queue.Queue()
 
     def put(self, future: Future[list[Finished]]) -> None:
         self._queue.put(future)
