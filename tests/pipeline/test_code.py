@@ -205,7 +205,7 @@ def test_no_job_is_submitted_for_changed_code(
 ) -> None:
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
     job = ("launch=slurm", "launch.dry_run=true", f"output_dir={played}")
-    assert compose([*UNO, "model=fake", "prompt=cloze", *job], run.play) == 2
+    assert run.main([*UNO, "model=fake", "prompt=cloze", *job]) == 2
     assert "games/uno/rules.py: PLY_CAP changed" in capsys.readouterr().err
 
 

@@ -33,7 +33,7 @@ TOLD = {
     "hydra.sweep.dir=elsewhere": "output_dir=DIR says where a run writes",
     "experiment=quickstart,robust": "experiment takes one value a run; run them one after",
     "baseline=random,rule": "baseline takes one value a run, got random and rule",
-    "+foo=1": "foo is not a key of the config (known: agent, baseline",
+    "+foo=1": "foo is not a key of the config (known: accept_code, agent",
     "deal=5": "deal is not a key of the config; did you mean 'deals'?",
     "+expect.foo=1": "expect.foo is not a key of the config (known: alpha, gain",
     "~launch": "launch is null; a run needs one: launch=NAME",
