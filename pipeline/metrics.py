@@ -162,7 +162,7 @@ class Job:
 
 def job_of(folder: Path, cell: RecordedCell, asked: Options, seed: Seed) -> Job:
     work = Work(seed, asked.reading.playouts, cell.judges(asked.everybody), asked.traces)
-    kept, records = Kept.of(folder, cell.about.stem, work), cell.first(asked.deals)
+    kept, records = Kept.of(folder, cell, work), cell.first(asked.deals)
     return Job(cell, work, kept, records, kept.read(records))
 
 

@@ -83,12 +83,15 @@ def only_plugins() -> Iterator[None]:
     """Hydra composes nothing meanwhile that would make it call anything but its own plugins.
 
     Hydra builds whatever `hydra.callbacks` and its logging configs name, before any launcher is
-    asked, so an experiment file could run any function. It has no setting against that.
+    asked, so an experiment file could run any function. It has no setting against that. Nor does it
+    compose everything once more to learn that this is to be a sweep, as all are.
     """
     from hydra._internal.config_loader_impl import ConfigLoaderImpl
+    from hydra._internal.hydra import Hydra
+    from hydra.types import RunMode
     from omegaconf import OmegaConf
 
-    load = ConfigLoaderImpl.load_configuration
+    load, mode = ConfigLoaderImpl.load_configuration, Hydra.get_mode
 
     def checked(self: Any, *arguments: Any, **more: Any) -> Any:
         config = load(self, *arguments, **more)
@@ -97,10 +100,12 @@ def only_plugins() -> Iterator[None]:
         return config
 
     setattr(ConfigLoaderImpl, "load_configuration", checked)  # noqa: B010
+    setattr(Hydra, "get_mode", lambda *_, **__: RunMode.MULTIRUN)  # noqa: B010
     try:
         yield
     finally:
         setattr(ConfigLoaderImpl, "load_configuration", load)  # noqa: B010
+        setattr(Hydra, "get_mode", mode)  # noqa: B010
 
 
 def refuse_calls(node: Any, where: str) -> None:

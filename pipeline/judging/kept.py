@@ -2,7 +2,8 @@
 ended goes on where it was.
 
 A view of the log: without the files all is judged again. A line counts for the record that it was
-found from, and for the same playouts, players and seed; a torn or foreign one is left out.
+found from, and for the same playouts, players, seed and code of the game; a torn or foreign one is
+left out.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import msgspec
 import numpy as np
 
 from pipeline.judging.judge import Judged, Stand, Work
+from pipeline.judging.recorded_cells import RecordedCell
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import digest
+from pipeline.plan.code import code_of_game
 
 Found = tuple[list[Judged], list[Stand]]
 
@@ -46,9 +49,10 @@ class Kept:
     traces: int
 
     @classmethod
-    def of(cls, folder: Path, stem: str, work: Work) -> Kept:
-        way = digest([work.playouts, sorted(work.players), work.seed])
-        return cls(folder / "judged" / f"{stem}-{way}.jsonl", work.traces)
+    def of(cls, folder: Path, cell: RecordedCell, work: Work) -> Kept:
+        code = code_of_game(cell.game).fingerprint
+        way = digest([work.playouts, sorted(work.players), work.seed, code])
+        return cls(folder / "judged" / f"{cell.about.stem}-{way}.jsonl", work.traces)
 
     def read(self, records: Iterable[MatchRecord]) -> dict[str, Found]:
         """By match id what is known of these records."""

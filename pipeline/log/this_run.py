@@ -32,8 +32,11 @@ def about_this_run(plan: Plan, matches: int) -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """The project's git commit, where it is a git checkout."""
-    here = Path(__file__).parent
+    """The project's git commit, where it is a git checkout: one around an installed package is
+    somebody else's."""
+    here = Path(__file__).resolve().parents[2]
+    if not (here / ".git").exists():
+        return None
     try:
         found = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True

@@ -40,6 +40,11 @@ def code_of(cell: Cell) -> Code:
     return _code(frozenset(map(_key, kinds(cell.game))), frozenset(map(_key, kinds(asked))))
 
 
+def code_of_game(game: Any) -> Code:
+    """The code that settles how a game goes, whoever plays it. Raises UserError."""
+    return _code(frozenset(map(_key, kinds(game))), frozenset())
+
+
 @cache
 def _code(games: frozenset[Key], asked: frozenset[Key]) -> Code:
     return Code(reach(games, asked))

@@ -13,8 +13,8 @@ from models.api.ledger import Tokens
 from models.api.wire import Wire
 from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
+from models.server.asked import Refused
 from models.server.serve import POCKET
-from models.server.served import Refused
 from tests.api import Counting, Opened
 
 SYSTEM = "You are player 1.\n\n"
@@ -30,7 +30,7 @@ def changed(
 
     def change(how: Callable[[Chat, Mapping[str, Any]], dict[str, Any]]) -> None:
         chat = served.chat
-        monkeypatch.setattr(served, "chat", lambda body: how(chat, body))
+        monkeypatch.setattr(served, "chat", lambda body, *ticket: how(chat, body))
 
     return change
 
