@@ -211,7 +211,7 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
     with session(launch):
         check_nodes(plan.sources, nodes_alive())
         actor: Any = ray.remote(_Actor)
-        planned = ray.put(Planned.of(plan))
+        planned = Planned.of(plan)
         lasting = {"max_restarts": -1, "max_concurrency": 2 * AHEAD}
         handles = [
             _RayWorker(actor.options(**lasting, **options).remote(plan, width, places, planned))

@@ -123,6 +123,8 @@ def _page(
         title=folder.name,
         rows=list(zip(names, scales, summary.head(PAGE_ROWS).to_dict("records"), strict=False)),
         heading=heading(scales),
+        best=summary["adjusted"].notna().any(),
+        best_pairs=pairs["adj_difference"].notna().any(),
         pairs=list(zip(scales_of(few), few.to_dict("records"), strict=True)),
         names=dict(zip(summary["cell"], names, strict=True)),
         drawings=drawings,

@@ -49,7 +49,9 @@ def test_the_adjusted_rate_is_the_references_plus_the_mean_advantage(
     assert "luck-adjusted win rates" in shown
     tables = shown[: shown.index("records  ")]
     assert max(map(len, tables.splitlines())) <= 100
-    assert "luck-adjusted win rates" in (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text()
+    assert "luck-adjusted win rates" in page
+    assert "<th>luck-adjusted</th><th>95% interval</th><th>baseline</th>" in page
 
 
 def test_what_was_kept_is_found_again_from_the_log(sweep: Sweep, folder: Path) -> None:
