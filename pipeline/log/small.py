@@ -75,7 +75,7 @@ class Stops(TypedDict):
     """stop.json."""
 
     rule: str
-    win_rate: float
+    win_rate: float | None
     half_width: float
     cells: dict[str, StoppedAt | None]
 

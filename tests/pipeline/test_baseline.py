@@ -127,7 +127,7 @@ def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
     monkeypatch.setattr(baseline, "_quick", lambda *_: False)
     told: list[tuple[int, int]] = []
     slow = cell(Uno(), Rule(), Random())
-    known = measure(slow, 7, baseline.Watch(lambda *reached: told.append(reached)))
+    known = measure(slow, 7, watch=baseline.Watch(lambda *reached: told.append(reached)))
     assert known is not None
     assert known.games == 10_000
     assert known.error <= ERROR

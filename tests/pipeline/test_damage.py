@@ -78,7 +78,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(course, "build_cells", lambda _: cells)
-        patched.setattr(course, "show", lambda *_: None)
+        patched.setattr(course, "show", lambda *_, **__: None)
         patched.setattr(os, "fsync", lambda _: None)
         with redirect_stdout(io.StringIO()):
             assert resume(base / "sound") == resume(base / "other", 2) == 0

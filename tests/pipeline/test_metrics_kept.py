@@ -12,6 +12,7 @@ from pipeline import metrics
 from pipeline.judging import judge
 from pipeline.judging.kept import most_deals, plies
 from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import edited
 from tests.pipeline.records import decided, ended
 
 
@@ -54,11 +55,15 @@ def test_what_is_judged_is_judged_once(judged: list[str], folder: Path) -> None:
 def test_another_record_is_judged_anew(judged: list[str], folder: Path) -> None:
     go(folder)
     (path,) = (folder / "records").glob("*.jsonl")
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    records[2]["decisions"][0]["fallback"] = True
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    match = json.loads(path.read_text().splitlines()[2])["match"]
+
+    def fallen(record: dict[str, Any]) -> dict[str, Any]:
+        record["decisions"][0]["fallback"] = record["match"] == match
+        return record
+
+    edited(path, fallen)
     go(folder)
-    assert judged[6:] == [records[2]["match"]]
+    assert judged[6:] == [match]
 
 
 def test_the_first_deals_alone(

@@ -128,6 +128,8 @@ def test_what_was_judged_so_since_the_last_match_is_not_judged_again(
     monkeypatch.setattr(reproductions, "command", lambda *words: ran.append(words))
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "cell.jsonl").touch()
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "cells" / "cell.json").touch()
     late = edit.pop("late", False)
     rows = [
         {"key": "a", "player": player, "playouts": 1000, "tie": "min", "traces": 4}
