@@ -23,9 +23,8 @@ FIGURE = "figure"
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A worker more than this process has cores: now and then one waits for a server or for Ray.
-    pytest-xdist counts the cores of the machine."""
-    return len(os.sched_getaffinity(0)) + 1
+    """A worker a core that this process may use: pytest-xdist counts those of the machine."""
+    return len(os.sched_getaffinity(0))
 
 
 LONGEST = ("test_kill.py", "test_docs.py", "test_reproduce.py", "test_pocket.py", "test_track.py")
