@@ -117,10 +117,12 @@ def _known(told: str) -> str:
 def _component(rows: pd.DataFrame) -> tuple[str, str]:
     """Levels and standard deviation in points of at most one row; nothing varies by less than
     nothing."""
-    for _, row in rows.iterrows():
-        sd, low, high = (100 * max(row[name], 0.0) ** 0.5 for name in ("variance", "low", "high"))
-        return _known(f"{row['levels']}".replace("nan", "-")), f"{sd:.1f} ({low:.1f} to {high:.1f})"
-    return "", ""
+    if rows.empty:
+        return "", ""
+    row = rows.iloc[0]
+    sd, low, high = (100 * max(row[name], 0.0) ** 0.5 for name in ("variance", "low", "high"))
+    levels = "" if pd.isna(row["levels"]) else f"{row['levels']}"
+    return levels, f"{sd:.1f} ({low:.1f} to {high:.1f})"
 
 
 def _span(scale: Scale, low: float, high: float) -> str:

@@ -50,7 +50,7 @@ SHELLS = {"bash": BASH, "zsh": ZSH}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command of the first word with the others. Returns its exit status; 2 for a word
     that is none."""
-    name, *words = [*(sys.argv[1:] if arguments is None else arguments), ""][:-1] or ["--help"]
+    name, *words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if name in ("-h", "--help"):
         print(usage())
         return 0

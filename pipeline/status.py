@@ -32,7 +32,7 @@ from pipeline.log.results import About, measures
 from pipeline.log.schema import MatchRecord
 from pipeline.tables.numbers import number, percent, short
 from pipeline.tables.scale import Scale, heading
-from pipeline.tables.table import console, short_names
+from pipeline.tables.table import LABELS, console, short_names
 
 SILENT_SECONDS = 30.0
 """A run that says it plays but has not written for so long is probably gone."""
@@ -112,20 +112,22 @@ class Status:
 
     def look(self) -> None:
         """Reads what is new."""
-        abouts = self.folder.abouts()
+        self.now, self.run = time.time(), self.folder.status or {}
+        abouts = self.folder.abouts() if self.folder.described or not self.run else []
         for about in abouts:
             self._running.setdefault(about.key, Running(about.rotations))
         for ended in self._tail.new(measures(abouts)):
             if ended.cell in self._running:
                 self._running[ended.cell].add(ended)
         self.left_out = self._tail.left_out
-        self.now, self.run = time.time(), self.folder.status or {}
         aside = {entry["match"]: entry["cell"] for entry in self.folder.set_aside}
         failed = [cell for match, cell in aside.items() if match not in self._tail.seen]
         stops = self.folder.stop.get("cells", {})
         order = list(self.run.get("cells", ()))  # cells of earlier runs come first
         abouts.sort(key=lambda about: order.index(about.key) if about.key in order else -1)
-        labels = pd.DataFrame([{"experiment": a.experiment, **a.labels} for a in abouts])
+        labels = pd.DataFrame(
+            [{"experiment": about.experiment, **about.labels} for about in abouts], columns=LABELS
+        )
         self.rows = [
             self._row(name, about, failed, stops)
             for name, about in zip(short_names(labels), abouts, strict=True)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.tracking.track import tracking_uri
+from pipeline.tracking.track import STORE, tracking_uri
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.ui", description="The MLflow UI, on this machine alone."
     )
-    parser.add_argument("store", nargs="?", default="outputs/mlflow", help="default: %(default)s")
+    parser.add_argument("store", nargs="?", default=str(STORE), help="default: %(default)s")
     parser.add_argument("--port", type=int, default=5000, help="default: %(default)s")
     given = parser.parse_args(arguments)
     if not (Path(given.store) / "mlflow.db").exists():

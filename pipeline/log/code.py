@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from pipeline.log.folder import Folder
+from pipeline.log.folder import Folder, key_of
 from pipeline.log.records import Log
 from pipeline.log.results import About
 from pipeline.plan.cells import Cell, digest
@@ -53,7 +53,7 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
     touched: list[str] = []
     unknown = 0
     for stem, noted in _noted(place):
-        key, then = stem.rpartition("-")[2], kept.get(noted)
+        key, then = key_of(stem), kept.get(noted)
         if then is None:
             unknown += _count(place, stem) if key in now else 0
             continue
@@ -68,7 +68,7 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
             f"{named(changes)} changed since {matches:,} match(es) in {folder} were played: choose "
             "another output_dir, or accept_code=true to go on with both, which is written down"
         )
-    keys = tuple(stem.rpartition("-")[2] for stem in touched)
+    keys = tuple(map(key_of, touched))
     return Changed(frozenset(changes), keys, matches, unknown)
 
 
@@ -83,7 +83,7 @@ def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[About], changed: 
 def _keep(log: Log, cells: Sequence[Cell], changed: Changed) -> None:
     lines = Folder(log.folder).lines("code")
     known = {str(line[kind]) for line in lines for kind in ("part", "code") if kind in line}
-    for code in {code_of(cell).fingerprint: code_of(cell) for cell in cells}.values():
+    for code in {code.fingerprint: code for code in map(code_of, cells)}.values():
         if code.fingerprint in known:
             continue
         parts = {digest([file, made]): (file, made) for file, made in code.definitions.items()}
@@ -117,7 +117,6 @@ def accepted(folder: Path) -> list[str]:
         f"code changed after {line['matches']:,} match(es) and was accepted on {line['when']}: "
         f"{named(_changes(line))}"
         for line in Folder(folder).lines("accepted")
-        if isinstance(line.get("matches"), int) and "when" in line
     ]
 
 
@@ -156,9 +155,4 @@ def _accepted(place: Folder) -> set[Change]:
 
 
 def _changes(line: Mapping[str, Any]) -> list[Change]:
-    found, listed = [], line.get("changed")
-    for each in listed if isinstance(listed, list) else ():
-        match each:
-            case [str(file), str(name), str(old), str(new)]:
-                found.append((file, name, old, new))
-    return found
+    return [(file, name, old, new) for file, name, old, new in line["changed"]]

@@ -113,12 +113,17 @@ class Folder:
             raise UserError(f"{self.claim} is missing or damaged: {self.path} holds no sweep")
         return found
 
+    @property
+    def described(self) -> bool:
+        """Whether a run came as far as to say what its cells are."""
+        return any(self.cells_folder.glob("*.json"))
+
     def abouts(self) -> list[About]:
         """Every cell that the folder holds, oldest first. Raises UserError where there is none."""
         found = [
-            (data.get("described", file.stat().st_mtime_ns), file.name, About.read(data))
+            (data.get("described", file.stat().st_mtime_ns), file.name, about)
             for file in self.cells_folder.glob("*.json")
-            for data in [_description(file)]
+            for data, about in [_description(file)]
         ]
         if not found:
             raise UserError(f"{self.path} holds no finished or begun sweep")
@@ -127,7 +132,7 @@ class Folder:
     def cell(self, key: str) -> dict[str, Any]:
         """The description of the cell with this key. Raises UserError."""
         for file in self.cells_folder.glob(f"*{key}.json"):
-            return _description(file)
+            return _description(file)[0]
         raise UserError(f"{self.cells_folder} has lost the description of cell {key}")
 
     def record_files(self, stem: str = "*") -> list[Path]:
@@ -234,17 +239,16 @@ def damaged(lines: int, folder: Path) -> str:
     )
 
 
-def _description(file: Path) -> dict[str, Any]:
-    """What a cell is. Raises UserError."""
+def _description(file: Path) -> tuple[dict[str, Any], About]:
+    """What a cell is, and what tables need of it. Raises UserError."""
     try:
         data = parsed(file.read_bytes(), Described)
-        About.read(data)
+        return data, About.read(data)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{file} is damaged: it should hold the description of a cell; the same sweep again "
             "writes it anew"
         ) from error
-    return data
 
 
 def _objects(file: Path, read: Callable[[bytes], dict[str, Any]]) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from pipeline.play.prepare import Ready, prepare
 from pipeline.play.queues import Delivery, queue_for
 
 GRACE = 1.0
+"""Seconds that a player's own thread has to end by itself before it is interrupted."""
 
 
 @dataclass(frozen=True)

@@ -89,10 +89,9 @@ def _lines(axes: Axes, told: np.ndarray, clear: np.ndarray, places: np.ndarray, 
 
 
 def _short(name: str, most: int = 72) -> str:
-    """The name, of a long one both ends, where names differ; a dollar begins no formula."""
+    """The name, of a long one both ends, where names differ."""
     half = (most - 3) // 2
-    told = name if len(name) <= most else f"{name[:half]}...{name[-half:]}"
-    return told.replace("$", r"\$")
+    return name if len(name) <= most else f"{name[:half]}...{name[-half:]}"
 
 
 def fan(summary: pd.DataFrame, results: Sequence[CellResults], scale: Scale, label: str) -> Figure:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from common.disk import write_atomically
 from common.errors import UserError, nearest
+from pipeline.config.keys import GROUPS
 from pipeline.log.folder import Folder
 from pipeline.log.results import About, CellResults
 
@@ -27,7 +28,6 @@ which that factor has its first value, as B. Any other word is a cell's name: ev
 it. `auto`: all up to CELLS cells, else by factor up to PAIRS pairs, else first."""
 
 CELLS, PAIRS = 40, 5_000
-GROUPS = ("game", "agent", "model", "prompt", "seats")
 TOLD = {
     "all": "every two cells",
     "factor": "cells that differ in one factor alone",

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.foreign import visible
+from pipeline.config.keys import GROUPS
 from pipeline.tables.numbers import number, p_value, percent
 from pipeline.tables.scale import Scale, by_scale, heading, scales_of
 from stats.means import LEAST
@@ -23,7 +24,7 @@ ROWS = 40
 """Rows of a table that a terminal shows; its CSV has all."""
 TESTS = {"two_sided": "other than", "above": "above", "non_inferior": "not below by a margin"}
 """The declared tests, in a few words."""
-GROUPS = ("experiment", "game", "agent", "model", "prompt", "seats")
+LABELS = ("experiment", *GROUPS)
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ def console(markup: bool = False) -> Console:
 
 def short_names(summary: pd.DataFrame) -> list[str]:
     """For each row, the choices that tell it from the others (at least model and prompt)."""
-    varying = [group for group in GROUPS if summary[group].nunique() > 1]
-    shown = [group for group in GROUPS if group in varying or group in ("model", "prompt")]
+    varying = [group for group in LABELS if summary[group].nunique() > 1]
+    shown = [group for group in LABELS if group in varying or group in ("model", "prompt")]
     told = zip(summary["agent"], *(summary[group] for group in shown), strict=True)
     return [
         visible(" ".join(str(part) for part in parts if part != "-") or str(agent))

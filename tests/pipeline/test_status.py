@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -152,6 +153,15 @@ def test_a_log_whose_runs_told_nothing_is_counted_all_the_same(
     said = told(folder, capsys)
     assert "no run has told how it goes" in said
     assert "4 matches done" in said
+
+
+def test_a_run_that_has_not_yet_said_what_its_cells_are_is_loading(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep("deals=2")
+    shutil.rmtree(Folder(folder).cells_folder)
+    changed(folder, state="loading", process=os.getpid())
+    assert "loading for" in told(folder, capsys)
 
 
 def test_it_can_be_watched_from_another_process(folder: Path) -> None:
