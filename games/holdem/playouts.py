@@ -156,7 +156,7 @@ def outcomes(
     return found
 
 
-@inlined
+@allocating
 def play_rest(
     start: np.ndarray, rest: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room
 ) -> bool:
