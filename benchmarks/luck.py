@@ -1,6 +1,8 @@
-"""Luck-adjusted win rates in UNO: are they right, and how many plain games is one worth?
+"""Luck-adjusted results: are they right, and how many plain games is one worth?
 
-    python -m benchmarks.luck [--full | --games N] [--deals N] [--json FILE]
+    python -m benchmarks.luck [--game uno|holdem] [--full | --games N] [--deals N] [--json FILE]
+
+Hold'em is told of in `benchmarks/luck_holdem.py`; what follows is UNO.
 
 `main` is a cell of the main job, the pocket model asked by cloze, as `make run` plays and adjusts
 it: the game's own reference, and as many playouts. Its truth is not known; its bias is measured
@@ -40,6 +42,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import luck_holdem
 from games.uno import Uno, luck
 from pipeline.judging.luck import PLAYOUTS
 from pipeline.tables.views import results_of
@@ -194,25 +197,37 @@ def failures(figures: dict[str, float], full: bool) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="200,000 games a setting")
-    parser.add_argument("--games", type=int, default=20_000, help="games a setting")
+    parser.add_argument("--game", choices=("uno", "holdem"), default="uno")
+    parser.add_argument(
+        "--full", action="store_true", help="200,000 games (100,000 hands) a setting"
+    )
+    parser.add_argument("--games", type=int, default=20_000, help="games (hands) a setting")
     parser.add_argument("--deals", type=int, default=2_000, help="deals of the main job's cell")
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
-    games = 200_000 if args.full else max(CHUNK, args.games)
+    if args.game == "holdem":
+        hands = 100_000 if args.full else max(2 * luck_holdem.CHUNK, args.games)
+        figures = luck_holdem.figures(hands)
+        wrong = list(luck_holdem.failures(figures, args.full))
+    else:
+        figures = uno(200_000 if args.full else max(CHUNK, args.games), args.deals)
+        wrong = list(failures(figures, args.full))
+    print("\n".join(wrong) or "unbiased as far as these games can tell")
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    return 1 if wrong else 0
+
+
+def uno(games: int, deals: int) -> dict[str, float]:
+    """Plays and prints all settings; figures by name."""
     print(f"plain win rates by seat, {TRUTH_GAMES:,} games each", flush=True)
     rates = win_rates(list(SETTINGS.values()))
-    figures = main_job(args.deals)
+    figures = main_job(deals)
     for name, setting in SETTINGS.items():
         truth = rates[setting.players, setting.measured]
         base = rates[setting.with_reference(), setting.measured]
         figures |= compare(name, setting, games, truth, base)
-    figures["ms_per_game"] = figures["solo.ms_per_game"]
-    wrong = list(failures(figures, args.full))
-    print("\n".join(wrong) or "unbiased as far as these games can tell")
-    if args.json:
-        args.json.write_text(json.dumps({**figures, "games": games}, indent=2) + "\n")
-    return 1 if wrong else 0
+    return {**figures, "ms_per_game": figures["solo.ms_per_game"], "games": games}
 
 
 if __name__ == "__main__":

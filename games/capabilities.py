@@ -198,11 +198,15 @@ class Scored(Protocol[S_contra]):
 class Adjustable(Protocol):
     """A game that can tell how well a seat decided from how lucky it was.
 
-    reference: the policy that decisions are judged against. Any is unbiased; the closer it is to
-    how players play, the less their advantages vary.
+    references: policies that decisions can be judged against. Any is unbiased; the closer it is to
+    how a player plays, the less that player's advantages vary.
     """
 
-    reference: str
+    references: Sequence[str]
+
+    def unadjustable(self, measure: str) -> str:
+        """Why results in this measure cannot be adjusted, in words; "" where they can."""
+        ...
 
     def advantage(
         self,
@@ -214,9 +218,9 @@ class Adjustable(Protocol):
         playouts: int,
         seed: int,
     ) -> float:
-        """How much the decisions of `seat` in one game raised the chance that `measured` wins,
-        over those of a reference policy. The mean over games is the difference of the two win
-        rates, if `seat` chose by what it knew and the others played by their policies.
+        """How much the decisions of `seat` in one game raised what `measured` gets, over those of a
+        reference policy, in the measure that can be adjusted. The mean over games is the difference
+        of the two means, if `seat` chose by what it knew and the others played by their policies.
 
         start: the first state. moves: for every turn of the game in order, the name of the option
         taken, as observations give it. policies: one a seat, the reference for `seat`. playouts:

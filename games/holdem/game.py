@@ -13,7 +13,7 @@ from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
 from games.capabilities import WIN, Measure
 from games.holdem import playouts as engine
-from games.holdem import policies, rules, words
+from games.holdem import luck, policies, rules, words
 from games.holdem.policies import make_room
 from games.holdem.state import State, View, seen_by
 
@@ -67,6 +67,7 @@ class Holdem:
     quirks: bool = False
 
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
+    references: ClassVar[tuple[str, ...]] = ("tight", "caller", "maniac")
 
     def __post_init__(self) -> None:
         if self.num_seats != 2:
@@ -243,6 +244,32 @@ class Holdem:
             asked = ASKED[measure], len(part), seed, first
             part[:] = engine.scores(self.settings, codes, *asked, room)
         return found
+
+    def unadjustable(self, measure: str) -> str:
+        if self.mode == "match":
+            return (
+                "its playouts judge hands with fresh stacks, and a match goes on with what is left"
+            )
+        if measure != "bb_per_hand":
+            return f"its playouts judge by bb_per_hand, and the cell is judged by {measure}"
+        return ""
+
+    def advantage(
+        self,
+        start: State,
+        moves: Sequence[str],
+        seat: int,
+        measured: int,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+    ) -> float:
+        actions = np.array([words.parse(move) for move in moves])
+        asked = seat, self.codes(policies), playouts, seed, luck.make_desk(self.settings)
+        found = luck.advantage(start.array, actions, *asked, luck.EXACT)
+        if np.isnan(found):
+            raise ValueError("hold'em: the moves are not a game of these policies from this start")
+        return found if seat == measured else -found
 
     def outcomes(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
+from games.capabilities import WIN
 from games.uno import encode, luck, policies, review, rules, words
 from games.uno import playouts as engine
 from games.uno.encode import Practice
@@ -51,7 +52,7 @@ class Uno:
 
     policies: ClassVar[tuple[str, ...]] = ("random", *CODES)
     num_codes: ClassVar[int] = rules.ACTIONS
-    reference: ClassVar[str] = "rule"
+    references: ClassVar[tuple[str, ...]] = ("rule",)
 
     def __post_init__(self) -> None:
         if not 2 <= self.num_seats <= 10:
@@ -152,6 +153,11 @@ class Uno:
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         return engine.simulate(self.codes(policies), games, seed)
+
+    def unadjustable(self, measure: str) -> str:
+        if measure == WIN.name:
+            return ""
+        return f"its playouts judge by wins, and the cell is judged by {measure}"
 
     def advantage(
         self,

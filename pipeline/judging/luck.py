@@ -1,16 +1,17 @@
-"""Luck-adjusted win rates: the subject's decisions judged by playouts, match by match.
+"""Luck-adjusted results: the subject's decisions judged by playouts, match by match.
 
-The win rate of a reference policy in the subject's place is known from a million games; the game
-names the policy (`games.capabilities.Adjustable`). What the subject's decisions were worth more or
-less than the reference's is measured in every match, and the luck of the deal, of the draws and of
-the other players' choices drops out of it. The sum is an unbiased estimate of the win rate where
-three conditions hold:
+The mean result of a reference policy in the subject's place is known from a million games; the game
+names policies for it (`games.capabilities.Adjustable`). What the subject's decisions were worth
+more or less than the reference's is measured in every match, and the luck of the deal, of the draws
+and of the other players' choices drops out of it. The sum is an unbiased estimate of the subject's
+mean result where three conditions hold:
 
 (a) every other player is a scripted policy of the game, which the playouts play exactly;
 (b) the subject chooses by what its seat may know: an agent is shown nothing else;
-(c) the reference is one policy of one game, in its win rate and in the playouts.
+(c) the reference is one policy of one game, in its mean result and in the playouts.
 
-Where (a) or (c) fails nothing is adjusted, and the reason is told. The reference's own standard
+Where (a) or (c) fails nothing is adjusted, and the reason is told. Where a game names several
+references, a cell takes the one that its first matches vary least against. The reference's own standard
 error enters the interval. Advantages are kept in <output_dir>/luck/<cell>.json and are a view of
 the log: without the file they are found again.
 """
@@ -29,7 +30,7 @@ import numpy as np
 from msgspec import convert
 
 from common.disk import write_atomically
-from games.capabilities import WIN, Adjustable
+from games.capabilities import Adjustable
 from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.results import About, Adjusted, CellResults
@@ -45,6 +46,9 @@ PLAYOUTS = 150
 """Playouts an option: some ten milliseconds a game of UNO. Twice as many would make one match worth
 a sixth more."""
 
+CHOOSING = 50
+"""Matches, the first ones, by which a cell's reference is chosen."""
+
 THREADS = 2
 SAY_EVERY = 10.0
 """Seconds between lines where adjusting takes long."""
@@ -56,7 +60,7 @@ class Luck:
 
     reason: why nothing is adjusted, in words; "" where it is.
     reference, playouts: what the advantages were measured with.
-    rate, error: the reference's win rate in the subject's place, and its standard error.
+    rate, error: the reference's mean result in the subject's place, and its standard error.
     advantages: by match id.
     """
 
@@ -72,10 +76,10 @@ def refusal(cell: Cell) -> str:
     """Why the cell cannot be adjusted, in words; "" where it can."""
     if not isinstance(cell.game, Adjustable):
         return f"{cell.labels['game']} has no playouts to judge luck by"
-    if cell.measure != WIN.name:
-        return f"its playouts judge by wins, and the cell is judged by {cell.measure}"
+    if reason := cell.game.unadjustable(cell.measure):
+        return reason
     if (len(cell.subjects), len(cell.measured)) != (1, 1):
-        return "its playouts judge one player's decisions by one player's wins"
+        return "its playouts judge one player's decisions by one player's results"
     if cell.baseline is None:
         return "there is no baseline to compare with"
     for number, policy in enumerate(scripted(cell)):
@@ -100,12 +104,12 @@ def adjust(
         if reason:
             keep(folder, result.about, Luck(reason))
             continue
-        judged = against(cell)
+        before = read(folder, result.about)
+        judged = against(cell, reference(folder, cell, result, before, seed))
         assert result.about.baseline is not None
         base = measure(judged, seed, result.about.baseline.games)
         assert base is not None
         fresh = Luck("", base.policy, PLAYOUTS, base.rate, base.error)
-        before = read(folder, result.about)
         if before and (before.reference, before.playouts) == (fresh.reference, fresh.playouts):
             fresh = replace(fresh, advantages=before.advantages)
         wanted = {outcome.match for outcome in result.outcomes} - fresh.advantages.keys()
@@ -115,10 +119,29 @@ def adjust(
         keep(folder, result.about, fresh)
 
 
-def against(cell: Cell) -> Cell:
-    """The cell with the game's reference for its baseline."""
+def against(cell: Cell, policy: str) -> Cell:
+    """The cell with a reference of its game for its baseline."""
+    return replace(cell, baseline=policy)
+
+
+def reference(
+    folder: Path, cell: Cell, result: CellResults, before: Luck | None, seed: Seed
+) -> str:
+    """The game's reference that the cell's first matches vary least against; once chosen by
+    CHOOSING of them it stays."""
     assert isinstance(cell.game, Adjustable)
-    return replace(cell, baseline=cell.game.reference)
+    known = cell.game.references
+    if len(known) == 1:
+        return known[0]
+    if before and before.reference in known and len(before.advantages) >= CHOOSING:
+        return before.reference
+    first = [outcome.match for outcome in result.outcomes][:CHOOSING]
+    games = games_of(folder, result.about, set(first))
+    spread = {}
+    for policy in known:
+        gained = [value for _, value in advantages(against(cell, policy), games, seed)]
+        spread[policy] = float(np.var(gained)) if gained else 0.0
+    return min(known, key=spread.__getitem__)
 
 
 @dataclass(frozen=True)

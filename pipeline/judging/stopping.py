@@ -92,14 +92,14 @@ def decide(
 
 
 def judged(folder: Path, cell: Cell, result: CellResults, seed: Seed) -> tuple[list[float], float]:
-    """Each deal's adjusted win rate, or its raw figure, in order; and the baseline's, or infinity:
+    """Each deal's adjusted figure, or its raw one, in order; and the baseline's, or infinity:
     all in parts of the measure's range, so that a win rate stays what it is."""
     base, low, span = result.about.baseline, result.about.measure.low, _span(result.about)
     null = (base.rate - low) / span if base else np.inf
     luck.adjust(folder, [cell], [result], seed)
     adjusted = luck.adjusted(folder, result)
-    values = (result.by_deal()[1] - low) / span if adjusted is None else adjusted.values
-    return values.tolist(), null
+    values = result.by_deal()[1] if adjusted is None else adjusted.values
+    return ((values - low) / span).tolist(), null
 
 
 @dataclass

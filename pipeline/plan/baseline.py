@@ -16,7 +16,7 @@ from agents.random import Random
 from agents.rule import Rule
 from common.errors import UserError, nearest
 from games.base import Game
-from games.capabilities import WIN, Measure, Simulated, measured, measures_of
+from games.capabilities import WIN, Measure, Scored, Simulated, measured, measures_of
 from games.playouts import aimed, played, policies_of, simulate
 from pipeline.config.read import Seed
 from pipeline.plan.cells import Cell, seeded
@@ -43,6 +43,9 @@ QUICK = 20.0
 """Seconds of a thread that GAMES games of one that plays itself may take: this project's take less
 than ten. A slower one is played as long as the others are, with ERROR for its error."""
 
+AT_ONCE = 10_000
+"""Games that are played between two looks at the time."""
+
 TRIED = 1_000
 """Games that tell how long a game takes that plays itself."""
 
@@ -54,8 +57,9 @@ SOME = 1_000
 class Baseline:
     """The measured seats' results with `policy` in the subject's place.
 
-    wins, games: counted over deals, rotations and measured players. mean, deviation: of what the
-    cell measures, the mean and its standard error by deal; None where the games were only counted.
+    wins, games: counted over deals, rotations and measured players; no wins are counted of a game
+    that plays itself for another measure. mean, deviation: of what the cell measures, the mean and
+    its standard error by deal; None where the games were only counted.
     """
 
     policy: str
@@ -123,6 +127,8 @@ def measure(cell: Cell, seed: Seed, games: int = GAMES, watch: Watch = UNSEEN) -
     game: Any = cell.game  # frozen, and so fit for a cache
     if cell.measure == WIN.name and isinstance(game, Simulated):
         return _counted(cell.baseline, game, tables, games, seed, watch)
+    if isinstance(game, Scored) and cell.measure in {one.name for one in measures_of(game)}:
+        return _scored(cell.baseline, game, tables, cell.measure, games // len(tables), seed)
     return _played(cell.baseline, game, tables, cell.measure, seed, watch)
 
 
@@ -193,6 +199,23 @@ def _in_turns(
         games += SOME
         watch.reach(games * len(tables), most * len(tables))
     return games, [count.tolist() for count in counts]
+
+
+@lru_cache
+def _scored(
+    policy: str, game: Any, tables: Sequence[Table], name: str, deals: int, seed: int
+) -> Baseline:
+    """Of so many deals that the game plays itself, each in every rotation; fewer where they take
+    longer than QUICK."""
+    parts: list[np.ndarray] = []
+    size, until = max(1, min(AT_ONCE, deals)), time.thread_time() + QUICK
+    while not parts or (len(parts) * size < deals and time.thread_time() < until):
+        own = int(np.random.default_rng((seed, len(parts))).integers(2**62))
+        got = [game.scores(who, size, own, name)[:, list(seats)] for who, seats in tables]
+        parts.append(np.concatenate(got, axis=1))
+    each = np.concatenate(parts)
+    mean, error = float(each.mean()), _error([(0.0, value) for value in each.mean(axis=1)])
+    return Baseline(policy, 0, each.size, mean, error)
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""The sheet of luck-adjusted win rates: what each is worth, and why there is none."""
+"""The sheet of luck-adjusted results: what each is worth, and why there is none."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import pandas as pd
 
 from pipeline.judging import luck
 from pipeline.log.results import CellResults
-from pipeline.tables.numbers import percent
-from pipeline.tables.scale import Scale
+from pipeline.tables.scale import WIN_RATE, Scale, heading, scales_of
 from pipeline.tables.table import Sheet, listed, short_names
 from stats.paired import clustered_mean
 
 HEADINGS = ("cell", "adjusted", "95% interval", "raw", "95% interval", "reference", "worth")
 FOOT = (
-    "adjusted: the reference's win rate plus what the subject's decisions were worth over the\n"
+    "adjusted: the reference's {mean} plus what the subject's decisions were worth over the\n"
     "reference's, by playouts. worth: as many plain games would be needed for one of these."
 )
 
@@ -35,9 +34,10 @@ def sheets(folder: Path, summary: pd.DataFrame, results: Sequence[CellResults]) 
             reasons.setdefault(kept.reason or "its matches are not judged yet", []).append(name)
     foot = [f"{listed(names)}: not adjusted, as {reason}." for reason, names in reasons.items()]
     if rows or foot:
-        foot = [FOOT, *foot] if rows else foot
+        mean = heading(scales_of(summary))
+        foot = [FOOT.format(mean=mean), *foot] if rows else foot
         yield Sheet(
-            "luck-adjusted win rates",
+            f"luck-adjusted {'win rates' if mean == WIN_RATE else mean}",
             HEADINGS if rows else (),
             rows,
             "\n".join(foot),
@@ -50,19 +50,19 @@ def _shown(name: str, row: pd.Series[Any], result: CellResults) -> tuple[str, ..
     scale, found = Scale.row(row), result.adjusted
     return (
         name,
-        percent(row["adjusted"]),
+        scale.mean(row["adjusted"]),
         scale.span(row["adj_low"], row["adj_high"]),
-        percent(row["win_rate"]),
-        scale.span(row["ci_low"], row["ci_high"]),
-        f"{found.reference} {percent(found.rate)}",
+        scale.mean(row["mean"]),
+        scale.span(row["mean_low"], row["mean_high"]),
+        f"{found.reference} {scale.mean(found.rate)}",
         worth(result),
     )
 
 
 def worth(result: CellResults) -> str:
-    """The squared error of the raw win rate over that of the adjusted one."""
+    """The squared error of the raw mean over that of the adjusted one."""
     assert result.adjusted is not None
-    raw = clustered_mean(result.outcomes.won, result.outcomes.column("deal")).error
+    raw = clustered_mean(result.outcomes.column("figure"), result.outcomes.column("deal")).error
     own = clustered_mean(result.adjusted.values, result.adjusted.deals).error
     error = np.hypot(own, result.adjusted.error)
     return f"{raw**2 / error**2:.1f}" if error > 0 else "-"

@@ -23,7 +23,7 @@ from stats.multiple import holm
 from stats.proportions import fisher_test
 
 ADJUSTED = ("adjusted", "adj_low", "adj_high")
-"""The luck-adjusted win rate and its 95% interval."""
+"""The luck-adjusted mean and its 95% interval."""
 CHANGE = ("change", "change_low", "change_high")
 
 CELL_COLUMNS = ("p_adjusted", *CHANGE, "test", "p_test", "p_test_holm")
@@ -109,7 +109,8 @@ def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, float]:
     differences = one.values[in_a] - other.values[in_b]
     same = (one.reference, one.rate) == (other.reference, other.rate)  # its error cancels
     error = 0.0 if same else float(np.hypot(one.error, other.error))
-    span, mean = _reaching(differences, (-1.0, 1.0)), differences.mean()
+    width = a.about.measure.high - a.about.measure.low
+    span, mean = _reaching(differences, (-width, width)), differences.mean()
     reach = with_error(mean, *limits(differences, span), error)
     row = dict(zip(DIFFERENCE, (mean, *reach), strict=True))
     return {**row, "p_adjusted": float(p_value(differences, span, 0.0, "either", error))}

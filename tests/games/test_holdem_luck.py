@@ -1,0 +1,104 @@
+"""Luck-adjusted money: a hand by hand, the same beliefs by two ways, the same mean from fewer hands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import luck_holdem
+from games.holdem import Holdem, State, luck, rules
+from games.holdem.belief import believed
+from games.holdem.policies import make_room
+from games.holdem.words import RANKS, SUITS
+
+GAME = Holdem(mode="hands", hands=1)
+CHECKED = ["CALL", "CHECK", *("CHECK", "CHECK") * 2]
+"""A hand up to the river, seat 1 to move."""
+
+
+def dealt(cards: str, hands: int = 1) -> State:
+    """A first hand with these cards: two of seat 0, two of seat 1, the board."""
+    start = Holdem(mode="hands", hands=hands).deal(np.random.default_rng(0))
+    numbers = [4 * RANKS.index(card[0]) + SUITS.index(card[1]) for card in cards.split()]
+    start.array[rules.CARDS : rules.LOG] = numbers
+    return start
+
+
+def worth(start: State, moves: list[str], other: str, reference: str, seat: int = 1) -> float:
+    policies = (other, reference) if seat else (reference, other)
+    return GAME.advantage(start, moves, seat, seat, policies, 25, 7)
+
+
+NUTS = "4c 5d Ah Kh Qh Jh Th 2c 3d"
+"""Seat 1 has a royal flush, so what it wins is certain."""
+
+
+def test_a_sure_hand_is_worth_what_it_takes_over_the_reference() -> None:
+    """All in against a caller wins 200 chips; the caller in its place checks and wins 2."""
+    start = dealt(NUTS)
+    assert worth(start, [*CHECKED, "ALL_IN", "CALL"], "caller", "caller") == (200 - 2) / 2
+    assert worth(start, [*CHECKED, "CHECK", "CHECK"], "caller", "caller") == 0
+    raised = [*CHECKED, "RAISE_POT", "CALL"]
+    assert worth(start, raised, "caller", "caller") == (6 - 2) / 2, "a pot of 4, bet once more"
+
+
+def test_what_the_other_seat_gets_is_the_same_lost_and_hands_share_it() -> None:
+    moves, policies = [*CHECKED, "ALL_IN", "CALL"], ("caller", "caller")
+    assert GAME.advantage(dealt(NUTS), moves, 1, 0, policies, 5, 7) == -99
+    assert GAME.advantage(dealt(NUTS, hands=4), moves, 1, 1, policies, 5, 7) == 99 / 4
+
+
+def test_a_match_that_these_policies_did_not_play_is_refused() -> None:
+    start = dealt(NUTS)
+    for moves in (["CHECK"], [*CHECKED, "ALL_IN", "FOLD"]):
+        with pytest.raises(ValueError, match="the moves are not a game of these policies"):
+            worth(start, moves, "caller", "caller")
+
+
+@pytest.mark.parametrize("other", ["tight", "mixed"])
+def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(other: str) -> None:
+    codes, room = GAME.codes((other, "caller")), make_room()
+    desk, rng, told = luck.make_desk(GAME.settings), np.random.default_rng(5), 0
+    for seed in range(20):
+        start = GAME.settings.copy()
+        rules.deal(start, seed)
+        state, actions = start.copy(), list[int]()
+        while not rules.over(state):
+            legal = [action for action in range(1, 8) if rules.legal(state) >> action & 1]
+            if state[rules.TO_MOVE] == 1:
+                luck.advantage(start, np.array(actions, int), 1, codes, 1, 3, desk, luck.EXACT)
+                luck.sum_up(state, desk)
+                whole = believed(state, codes[0], room)
+                np.testing.assert_allclose(desk.sums / desk.sums[-1], whole / whole[-1])
+                told += len(actions) > 0
+                action = int(rng.choice(legal))
+            else:
+                action = int(luck.choose(codes[0], state, rules.legal(state), np.uint64(9), room))
+            actions.append(action)
+            rules.step(state, action)
+    assert told > 20
+
+
+def judged(players: tuple[str, str], slips: int, reference: str, hands: int, n: int) -> np.ndarray:
+    desk, codes = luck.make_desk(GAME.settings), GAME.codes(players)
+    asked = slips, GAME.code(reference), 0, hands, n, 11
+    return luck.sample(GAME.settings, codes, *asked, desk, luck.EXACT)
+
+
+@pytest.mark.parametrize("reference", ["tight", "caller"])
+def test_the_mean_is_that_of_plain_hands_and_varies_less(reference: str) -> None:
+    """Seat 0 of tight with three slips in ten, against tight."""
+    raw, gained = judged(("tight", "tight"), 30, reference, 3_000, 10).T
+    base = judged((reference, "tight"), 0, reference, 150_000, 0)[:, 0]
+    truth = judged(("tight", "tight"), 30, reference, 150_000, 0)[:, 0]
+    parts = (base, truth, gained)
+    error = np.sqrt(sum(part.var() / len(part) for part in parts))
+    assert abs(base.mean() + gained.mean() - truth.mean()) < 4 * error
+    assert raw.var() > 2.5 * gained.var()
+
+
+def test_a_reference_gains_nothing_over_itself() -> None:
+    """One that decides by chance: what its choices gain and lose cancels."""
+    _, gained = judged(("random", "tight"), 0, "random", 3_000, 10).T
+    assert gained.std() > 1
+    assert abs(gained.mean()) < 4 * gained.std() / np.sqrt(len(gained))
