@@ -43,23 +43,22 @@ QUICK = 20.0
 """Seconds of a thread that GAMES games of one that plays itself may take: this project's take less
 than ten. A slower one is played as long as the others are, with ERROR for its error."""
 
-AT_ONCE = 10_000
-"""Games that are played between two looks at the time."""
-
 TRIED = 1_000
 """Games that tell how long a game takes that plays itself."""
 
 SOME = 1_000
 """Games that such a slow one plays between two looks at the error."""
 
+SCORED = 50_000
+"""Deals that measure a baseline by another figure than wins, where the game plays itself for it."""
+
 
 @dataclass(frozen=True)
 class Baseline:
     """The measured seats' results with `policy` in the subject's place.
 
-    wins, games: counted over deals, rotations and measured players; no wins are counted of a game
-    that plays itself for another measure. mean, deviation: of what the cell measures, the mean and
-    its standard error by deal; None where the games were only counted.
+    wins, games: counted over deals, rotations and measured players. mean, deviation: of what the
+    cell measures, the mean and its standard error by deal; None where the games were only counted.
     """
 
     policy: str
@@ -127,8 +126,9 @@ def measure(cell: Cell, seed: Seed, games: int = GAMES, watch: Watch = UNSEEN) -
     game: Any = cell.game  # frozen, and so fit for a cache
     if cell.measure == WIN.name and isinstance(game, Simulated):
         return _counted(cell.baseline, game, tables, games, seed, watch)
-    if isinstance(game, Scored) and cell.measure in {one.name for one in measures_of(game)}:
-        return _scored(cell.baseline, game, tables, cell.measure, games // len(tables), seed)
+    own = {one.name for one in measures_of(game)}
+    if isinstance(cell.game, Scored) and cell.measure in own:
+        return _scored(cell.baseline, game, tables, cell.measure, seed)
     return _played(cell.baseline, game, tables, cell.measure, seed, watch)
 
 
@@ -202,20 +202,21 @@ def _in_turns(
 
 
 @lru_cache
-def _scored(
-    policy: str, game: Any, tables: Sequence[Table], name: str, deals: int, seed: int
-) -> Baseline:
-    """Of so many deals that the game plays itself, each in every rotation; fewer where they take
-    longer than QUICK."""
-    parts: list[np.ndarray] = []
-    size, until = max(1, min(AT_ONCE, deals)), time.thread_time() + QUICK
-    while not parts or (len(parts) * size < deals and time.thread_time() < until):
-        own = int(np.random.default_rng((seed, len(parts))).integers(2**62))
-        got = [game.scores(who, size, own, name)[:, list(seats)] for who, seats in tables]
-        parts.append(np.concatenate(got, axis=1))
-    each = np.concatenate(parts)
-    mean, error = float(each.mean()), _error([(0.0, value) for value in each.mean(axis=1)])
-    return Baseline(policy, 0, each.size, mean, error)
+def _scored(policy: str, game: Any, tables: Sequence[Table], name: str, seed: int) -> Baseline:
+    """Of SCORED deals that the game plays itself, each in every rotation."""
+    wins, got = (
+        np.mean(
+            [
+                game.scores(policies, SCORED, seed, one)[:, seats].mean(axis=1)
+                for policies, seats in tables
+            ],
+            axis=0,
+        )
+        for one in (WIN.name, name)
+    )
+    each = sum(len(seats) for _, seats in tables) * SCORED
+    error = float(got.std(ddof=1) / math.sqrt(SCORED))
+    return Baseline(policy, round(float(wins.mean()) * each), each, float(got.mean()), error)
 
 
 @lru_cache
