@@ -4,8 +4,8 @@ RANDOM is uniform over the legal actions; NEURON_RANDOM, as neuron_poker's, over
 and RAISE_3BB. CALLER checks or calls. MANIAC raises by the pot as often as it may, then calls.
 TIGHT goes by the strength of its hand (`strength`): it raises with a strong one, bets half the pot
 with a good one where nobody has bet, calls where strength and the price allow it, and else checks
-or folds. MIXED is each time TIGHT with a chance of a half, else CALLER or MANIAC: what to expect of
-a player of whom nothing is known.
+or folds. MIXED is each time TIGHT with a chance of three quarters, else CALLER or MANIAC: what to
+expect of a player of whom nothing is known.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ def weigh(policy: int, state: np.ndarray, actions: int, strong: float, weights: 
     if policy == MIXED:
         weights[passive(actions)] += 1
         weights[wild(actions)] += 1
-        weights[tight(state, actions, strong)] += 2
-        return 4
+        weights[tight(state, actions, strong)] += 6
+        return 8
     taken = passive(actions)
     if policy == MANIAC:
         taken = wild(actions)

@@ -71,9 +71,7 @@ class Theirs:
         self.seats = (1 - hand.dealer, hand.dealer)
         self.raised = {0: 0, 1: 0}
         stacks = [hand.stacks[seat] for seat in self.seats]
-        self.state = NoLimitTexasHoldem.create_state(
-            AUTOMATIC, False, 0, hand.blinds, 1, stacks, 2
-        )
+        self.state = NoLimitTexasHoldem.create_state(AUTOMATIC, False, 0, hand.blinds, 1, stacks, 2)
         for seat in self.seats:
             self.state.deal_hole(cards(self.cards[2 * seat : 2 * seat + 2]))
         self.settle()
