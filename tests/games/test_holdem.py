@@ -19,7 +19,7 @@ from games.playouts import play_on, probabilities, results, simulate
 from games.uno.chance import derive
 from tests.agents.play import drive, turn_at, unasked
 from tests.games import holdem_amounts
-from tests.games.bare import Guessed
+from tests.games.bare import Guessed, Judged
 from tests.games.cases import final, walk
 
 HANDS = Holdem(mode="hands", hands=2)
@@ -229,13 +229,6 @@ def test_of_players_that_do_not_look_nothing_is_believed() -> None:
 @pytest.mark.parametrize("measure", ["bb_per_hand", "hands_won"])
 def test_playouts_by_the_rules_go_as_compiled_ones(measure: str) -> None:
     """From true cards; the rules' playouts draw other luck, so means are compared."""
-
-    class Judged(Guessed):
-        measures = HANDS.measures
-
-        def measure(self, state: Any) -> Any:
-            return self.game.measure(state)
-
     state, policies = after(HANDS, "RAISE_3BB", deal=3), ("random", "mixed")
     mine = results(Judged(HANDS), state, 1, policies, 60, 5, False, measure)
     theirs = results(HANDS, state, 1, policies, 4000, 5, False, measure)

@@ -241,7 +241,7 @@ SLIPS = {
         "return int(min(chips, state[STACKS + seat]))", "return int(chips)",
     ),
     "who is all in may be raised": ("and state[STACKS + 1 - seat] > 0:", "and True:"),
-    "a raise may be a call": ("if cost(state, action) > lacking", "if cost(state, action) >= lacking"),
+    "a raise may be a call": ("cost(state, action) > lacking", "cost(state, action) >= lacking"),
     "the big blind has no option": ("if state[ACTED] == 1 and not", "if state[ACTED] == 0 and not"),
     "the dealer acts first after the flop": (
         "state[ACTED] = 0\n        state[TO_MOVE] = 1 - state[DEALER]",
