@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.holdem.compiled import allocating, compiled, inlined
+from games.holdem.compiled import allocating, inlined
 
 HIGH_CARD, PAIR, TWO_PAIR, THREE, STRAIGHT, FLUSH, FULL_HOUSE, FOUR, STRAIGHT_FLUSH = range(9)
 CATEGORY, FIRST = 26, 13
@@ -117,29 +117,27 @@ def worths(hands: np.ndarray, size: int) -> np.ndarray:
     return found
 
 
-@compiled
+@allocating
 def share(first: int, second: int, board: int, left: int) -> float:
     """The share of the pot that `first` gets in the mean at showdown against `second`, ties by
     halves: over all ways to complete a board that lacks `left` cards, 0 to 5. Exact.
 
     first, second: hands of two cards; board: a hand of 5 - left.
     """
-    won, ways = showdowns(first, second, board, first | second | board, left, 0)
-    return won / ways
-
-
-@compiled
-def showdowns(
-    first: int, second: int, board: int, dead: int, left: int, start: int
-) -> tuple[float, float]:
-    """Pots won by `first` and all pots, over the boards completed by cards from `start` on."""
-    if left == 0:
-        mine, theirs = worth(first | board, 7), worth(second | board, 7)
-        return 1.0 if mine > theirs else 0.5 if mine == theirs else 0.0, 1.0
-    won = ways = 0.0
-    for card in range(start, 52):
-        if not dead & bit(card):
-            more, further = showdowns(first, second, board | bit(card), dead, left - 1, card + 1)
-            won += more
-            ways += further
-    return won, ways
+    live = np.array([bit(card) for card in range(52) if not (first | second | board) & bit(card)])
+    chosen, won, boards = np.arange(left), 0, 0
+    while True:
+        whole = board
+        for place in range(left):
+            whole |= live[chosen[place]]
+        mine, theirs = worth(first | whole, 7), worth(second | whole, 7)
+        won += 2 if mine > theirs else 1 if mine == theirs else 0
+        boards += 1
+        place = left - 1
+        while place >= 0 and chosen[place] == len(live) - left + place:
+            place -= 1
+        if place < 0:
+            return won / (2 * boards)
+        chosen[place] += 1
+        for later in range(place + 1, left):
+            chosen[later] = chosen[later - 1] + 1

@@ -71,9 +71,7 @@ class Theirs:
         self.seats = (1 - hand.dealer, hand.dealer)
         self.raised = {0: 0, 1: 0}
         stacks = [hand.stacks[seat] for seat in self.seats]
-        self.state = NoLimitTexasHoldem.create_state(
-            AUTOMATIC, False, 0, hand.blinds, 1, stacks, 2
-        )
+        self.state = NoLimitTexasHoldem.create_state(AUTOMATIC, False, 0, hand.blinds, 1, stacks, 2)
         for seat in self.seats:
             self.state.deal_hole(cards(self.cards[2 * seat : 2 * seat + 2]))
         self.settle()
@@ -243,7 +241,7 @@ SLIPS = {
         "return int(min(chips, state[STACKS + seat]))", "return int(chips)",
     ),
     "who is all in may be raised": ("and state[STACKS + 1 - seat] > 0:", "and True:"),
-    "a raise may be a call": ("if cost(state, action) > lacking", "if cost(state, action) >= lacking"),
+    "a raise may be a call": ("cost(state, action) > lacking", "cost(state, action) >= lacking"),
     "the big blind has no option": ("if state[ACTED] == 1 and not", "if state[ACTED] == 0 and not"),
     "the dealer acts first after the flop": (
         "state[ACTED] = 0\n        state[TO_MOVE] = 1 - state[DEALER]",
