@@ -30,8 +30,10 @@ import numpy as np
 from games.holdem import Holdem, luck
 
 PLAYOUTS = 50
-TRUTH = 10
+PLAIN = 10
 """Plain hands to one that is adjusted."""
+JUDGED, CHOICE, TRUTH, BASE = 0, 300, 400, 700
+"""What deals are for, as a number to add to a seed."""
 CHOOSING = 500
 CHUNK = 1_000
 CORES = 2
@@ -61,11 +63,14 @@ class Table:
     reference: str = "tight"
     worlds: int = luck.EXACT
 
-    def sample(self, hands: int, playouts: int, seed: int) -> np.ndarray:
-        """What it got and its advantage, in big blinds a hand: (hands / 2, 2)."""
+    def sample(self, hands: int, playouts: int, purpose: int = JUDGED) -> np.ndarray:
+        """What it got and its advantage, in big blinds a hand: (hands / 2, 2). No two tables have
+        deals in common, so that their errors are independent."""
         policy, noise = PLAYERS[self.player]
         codes, size = GAME.codes((policy, self.opponent)), CHUNK if playouts else 50 * CHUNK
         reference, games = GAME.code(self.reference), hands // 2
+        row = [*PLAYERS].index(self.player) * len(OPPONENTS) + OPPONENTS.index(self.opponent)
+        seed = SEED + 1_000 * (10 * row + GAME.references.index(self.reference)) + purpose
 
         def part(number: int) -> np.ndarray:
             asked = noise, reference, 0, min(size, games), playouts, seed + number
@@ -75,25 +80,25 @@ class Table:
         with ThreadPoolExecutor(CORES) as pool:
             return np.concatenate([*pool.map(part, range(math.ceil(games / size)))])
 
-    def plain(self, hands: int) -> tuple[float, float]:
+    def plain(self, hands: int, purpose: int = TRUTH) -> tuple[float, float]:
         """Its true mean and standard error."""
-        got = self.sample(hands, 0, SEED + 10**6)[:, 0]
+        got = self.sample(hands, 0, purpose)[:, 0]
         return float(got.mean()), float(got.std() / math.sqrt(len(got)))
 
 
 def chosen(player: str, opponent: str) -> list[str]:
     """The references, the one first that the player's first hands vary least against."""
     tables = (Table(player, opponent, reference) for reference in GAME.references)
-    spread = {one.reference: one.sample(CHOOSING, PLAYOUTS, SEED - 1)[:, 1].var() for one in tables}
+    spread = {one.reference: one.sample(CHOOSING, PLAYOUTS, CHOICE)[:, 1].var() for one in tables}
     return sorted(spread, key=spread.__getitem__)
 
 
 def compare(table: Table, hands: int, base: tuple[float, float]) -> dict[str, float]:
     """The figures of one table; base: what the reference wins in the player's place."""
     began = time.process_time()
-    raw, gained = table.sample(hands, PLAYOUTS, SEED).T
+    raw, gained = table.sample(hands, PLAYOUTS).T
     seconds = time.process_time() - began
-    truth, error = table.plain(TRUTH * hands)
+    truth, error = table.plain(PLAIN * hands)
     adjusted = base[0] + gained.mean()
     own = gained.std() / math.sqrt(len(gained))
     return {
@@ -116,7 +121,7 @@ def figures(hands: int) -> dict[str, float]:
         flush=True,
     )
     bases = {
-        (reference, opponent): Table(reference, opponent).plain(TRUTH * hands)
+        (reference, opponent): Table(reference, opponent).plain(PLAIN * hands, BASE)
         for reference in GAME.references
         for opponent in OPPONENTS
     }

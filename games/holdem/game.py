@@ -12,8 +12,8 @@ import numpy as np
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
 from games.capabilities import WIN, Measure
-from games.holdem import playouts as engine
 from games.holdem import luck, policies, rules, words
+from games.holdem import playouts as engine
 from games.holdem.policies import make_room
 from games.holdem.state import State, View, seen_by
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.holdem.belief import hold
 from games.holdem.compiled import allocating, compiled, inlined
 from games.holdem.playouts import BIG_BLINDS, DEAL, HIDDEN, MOVES, figure, playout, redeal
 from games.holdem.policies import (
@@ -34,9 +33,7 @@ from games.holdem.rules import (
     BIG,
     HAND,
     HANDS,
-    LOG,
     LONGEST,
-    PLY,
     PREFLOP,
     STREET,
     TO_MOVE,

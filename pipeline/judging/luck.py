@@ -11,9 +11,9 @@ mean result where three conditions hold:
 (c) the reference is one policy of one game, in its mean result and in the playouts.
 
 Where (a) or (c) fails nothing is adjusted, and the reason is told. Where a game names several
-references, a cell takes the one that its first matches vary least against. The reference's own standard
-error enters the interval. Advantages are kept in <output_dir>/luck/<cell>.json and are a view of
-the log: without the file they are found again.
+references, a cell takes the one that its first matches vary least against. The reference's own
+standard error enters the interval. Advantages are kept in <output_dir>/luck/<cell>.json and are a
+view of the log: without the file they are found again.
 """
 
 from __future__ import annotations

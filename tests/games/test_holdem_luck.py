@@ -1,11 +1,11 @@
-"""Luck-adjusted money: a hand by hand, the same beliefs by two ways, the same mean from fewer hands."""
+"""Luck-adjusted money: a hand by hand, beliefs by two ways, the same mean from fewer hands."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from benchmarks import luck_holdem
+from benchmarks.luck_holdem import BASE, PLAYERS, Table, compare
 from games.holdem import Holdem, State, luck, rules
 from games.holdem.belief import believed
 from games.holdem.policies import make_room
@@ -102,3 +102,20 @@ def test_a_reference_gains_nothing_over_itself() -> None:
     _, gained = judged(("random", "tight"), 0, "random", 3_000, 10).T
     assert gained.std() > 1
     assert abs(gained.mean()) < 4 * gained.std() / np.sqrt(len(gained))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opponent", ["random", "tight"])
+@pytest.mark.parametrize("player", PLAYERS)
+def test_a_hundred_thousand_hands_tell_no_bias(player: str, opponent: str) -> None:
+    """Each judged against a reference that it is not."""
+    reference = "caller" if player == "tight" else "tight"
+    base = Table(reference, opponent).plain(1_000_000, BASE)
+    assert abs(compare(Table(player, opponent, reference), 100_000, base)["bias_z"]) < 3
+
+
+@pytest.mark.slow
+def test_cards_dealt_as_if_nothing_had_been_seen_are_found_out() -> None:
+    base = Table("caller", "tight").plain(1_000_000, BASE)
+    table = Table("noisy", "tight", "caller", luck.UNIFORM)
+    assert abs(compare(table, 100_000, base)["bias_z"]) > 4

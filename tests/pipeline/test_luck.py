@@ -89,10 +89,37 @@ def test_rotated_matches_are_judged_in_the_seat_that_the_player_had(
     assert row["adjusted"] == pytest.approx(row["baseline"] + np.mean(gained))
 
 
+def test_money_is_adjusted_in_its_own_unit_by_the_nearest_reference(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The maniac for the subject: against itself nothing is left to vary."""
+    hands = ("game=holdem_hands", "game.hands=2", "baseline=random", "rotate=true", "deals=30")
+    assert sweep(*hands, "agent=rule", "agent.policy=maniac") == 0
+    (row,) = summary(folder).to_dict("records")
+    found = kept(folder)
+    assert row["measure"] == "bb_per_hand"
+    assert found["reference"] == "maniac"
+    assert set(found["advantages"].values()) == {0.0} and len(found["advantages"]) == 60
+    assert row["adjusted"] == pytest.approx(found["rate"]) == pytest.approx(5.5, abs=1)
+    shown = capsys.readouterr().out
+    table = shown[shown.index("luck-adjusted bb_per_hand") :]
+    assert f"maniac {found['rate']:.3f}" in table
+    assert "the reference's bb_per_hand plus" in table
+    assert "%" not in table[: table.index("By seat")]
+
+
 @pytest.mark.parametrize(
     ("overrides", "reason"),
     [
         (["agent=rule", "baseline=null"], "there is no baseline"),
+        (
+            ["agent=random", "game=holdem", "game.hands=2", "baseline=null"],
+            "its playouts judge hands with fresh stacks, and a match goes on",
+        ),
+        (
+            ["agent=random", "game=holdem_hands", "game.hands=2", "baseline=null", "measure=win"],
+            "its playouts judge by bb_per_hand, and the cell is judged by win",
+        ),
         (["agent=rule", "game=tic_tac_toe", "agent=random"], "tic_tac_toe has no playouts"),
         (["agent=rule", "baseline=random", "seats.0.agent=llm"], "player 0, llm.fake.cloze, is no"),
     ],
