@@ -99,13 +99,13 @@ def test_money_is_adjusted_in_its_own_unit_by_the_nearest_reference(
     found = kept(folder)
     assert row["measure"] == "bb_per_hand"
     assert found["reference"] == "maniac"
-    assert set(found["advantages"].values()) == {0.0} and len(found["advantages"]) == 60
+    assert list(found["advantages"].values()) == [0.0] * 60
     assert row["adjusted"] == pytest.approx(found["rate"]) == pytest.approx(5.5, abs=1)
     shown = capsys.readouterr().out
     table = shown[shown.index("luck-adjusted bb_per_hand") :]
     assert f"maniac {found['rate']:.3f}" in table
     assert "the reference's bb_per_hand plus" in table
-    assert "%" not in table[: table.index("By seat")]
+    assert "%" not in table[: table.index("By seat")].replace("95%", "")
 
 
 @pytest.mark.parametrize(
