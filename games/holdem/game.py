@@ -213,7 +213,7 @@ class Holdem:
         if rules.over(array):
             won = array.item(rules.WON)
             end = "after the last hand" if self._capped(array) else "with all chips on one side"
-            yield f"over {end}: player 0 has won {won} chips, player 1 {-won}"
+            yield f"over {end}: player 0 {won:+} chips, player 1 {-won:+}"
 
     def _capped(self, array: np.ndarray) -> bool:
         return bool(engine.figure(array, engine.CAPPED, 0)) or self.mode == "hands"

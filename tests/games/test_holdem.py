@@ -125,7 +125,7 @@ def test_a_match_ends_with_all_chips_or_is_flagged() -> None:
     assert found[WIN.name] == (1.0, 0.0)
     assert found["bb_per_hand"] == (1.0, -1.0)
     assert found["hands_won"] == (1.0, 0.0)
-    assert "over after the last hand: player 0 has won 2 chips" in short.show(state)
+    assert "over after the last hand: player 0 +2 chips, player 1 -2" in short.show(state)
 
 
 def test_a_match_is_judged_by_wins_and_hands_by_chips() -> None:
