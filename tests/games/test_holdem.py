@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,14 @@ def test_a_move_is_read_in_any_spelling() -> None:
     for wrong in ("", "8", "RAISE", "<RAISE_4BB>", "call 2"):
         with pytest.raises(ValueError, match="is no action; the actions are FOLD, CHECK"):
             parse(wrong)
+
+
+def test_every_name_fits_the_format_of_moves_and_is_an_intent() -> None:
+    assert tuple(HANDS.intents) == NAMES
+    for name in NAMES:
+        for text in (name, name.lower().replace("_", " "), name.replace("_", "")):
+            assert re.fullmatch(HANDS.move_format, text, re.IGNORECASE)
+    assert not re.search(HANDS.move_format, "raise it by 3 bb", re.IGNORECASE)
 
 
 def test_a_seat_is_told_what_it_needs() -> None:
