@@ -14,27 +14,8 @@ from games.base import Action, Fact, Observation
 from games.capabilities import WIN, Measure
 from games.holdem import luck, policies, rules, words
 from games.holdem import playouts as engine
-from games.holdem.policies import make_room
+from games.holdem.policies import CODES, make_room
 from games.holdem.state import State, View, seen_by
-
-CODES = {
-    "random": policies.RANDOM,
-    "neuron_random": policies.NEURON_RANDOM,
-    "mixed": policies.MIXED,
-    "tight": policies.TIGHT,
-    "caller": policies.CALLER,
-    "maniac": policies.MANIAC,
-}
-"""Scripted players by name."""
-
-ASKED = {
-    WIN.name: engine.WIN,
-    "bb_per_hand": engine.BIG_BLINDS,
-    "hands_won": engine.HANDS_WON,
-    "hands": engine.HANDS_PLAYED,
-    "capped": engine.CAPPED,
-}
-"""What a match yields, by name."""
 
 AT_ONCE = 20_000
 """Hands that are played in one compiled call, in about a second at the most: a signal waits for
@@ -184,7 +165,9 @@ class Holdem:
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
         return {
-            one.name: tuple(engine.figure(state.array, ASKED[one.name], seat) for seat in range(2))
+            one.name: tuple(
+                engine.figure(state.array, engine.ASKED[one.name], seat) for seat in range(2)
+            )
             for one in self.measures
         }
 
@@ -214,7 +197,7 @@ class Holdem:
         if rules.over(array):
             won = array.item(rules.WON)
             end = "after the last hand" if self._capped(array) else "with all chips on one side"
-            yield f"over {end}: player 0 has won {won} chips, player 1 {-won}"
+            yield f"over {end}: player 0 {won:+} chips, player 1 {-won:+}"
 
     def _capped(self, array: np.ndarray) -> bool:
         return bool(engine.figure(array, engine.CAPPED, 0)) or self.mode == "hands"
@@ -241,7 +224,7 @@ class Holdem:
         found, size = np.empty((games, 2)), max(1, AT_ONCE // self.hands)
         for first in range(0, games, size):
             part = found[first : first + size]
-            asked = ASKED[measure], len(part), seed, first
+            asked = engine.ASKED[measure], len(part), seed, first
             part[:] = engine.scores(self.settings, codes, *asked, room)
         return found
 
@@ -286,7 +269,7 @@ class Holdem:
         size = max(1, AT_ONCE // (len(found) * left))
         for first in range(0, playouts, size):
             part = found[:, first : first + size]
-            asked = ASKED[measure], part.shape[1], seed, first
+            asked = engine.ASKED[measure], part.shape[1], seed, first
             part[:] = engine.outcomes(state.array, codes, *asked, hidden, room)
         return found
 

@@ -43,6 +43,15 @@ DEAL, MOVES, HIDDEN = range(3)
 WIN, BIG_BLINDS, HANDS_WON, HANDS_PLAYED, CAPPED = range(5)
 """What may be asked of a match that is over; see `figure`."""
 
+ASKED = {
+    "win": WIN,
+    "bb_per_hand": BIG_BLINDS,
+    "hands_won": HANDS_WON,
+    "hands": HANDS_PLAYED,
+    "capped": CAPPED,
+}
+"""What a match yields, by name."""
+
 
 @compiled
 def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room) -> None:

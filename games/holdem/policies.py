@@ -44,6 +44,16 @@ from games.uno.chance import below, derive
 
 RANDOM, NEURON_RANDOM, CALLER, MANIAC, TIGHT, MIXED = range(6)
 
+CODES = {
+    "random": RANDOM,
+    "neuron_random": NEURON_RANDOM,
+    "mixed": MIXED,
+    "tight": TIGHT,
+    "caller": CALLER,
+    "maniac": MANIAC,
+}
+"""Scripted players by name."""
+
 STRONG = (0.62, 0.85)
 """The strength with which TIGHT raises, before and after the flop."""
 GOOD = (0.58, 0.70)

@@ -28,6 +28,7 @@ from games.holdem.rules import (
     NEURON,
     PAID,
     PLAY,
+    QUIRKS,
     RIVER,
     SHOWN,
     SMALL,
@@ -99,16 +100,18 @@ def rules(settings: np.ndarray) -> str:
             f"They play {count}, each with fresh stacks of {stack} chips; whoever has won more "
             "chips in all wins."
         )
-    shares = "adds so many chips" if settings.item(MODE) == NEURON else "bets up to so many chips"
+    shares = "by" if settings.item(MODE) == NEURON else "to"
+    tie = "of equal ones player 0's take it" if settings.item(QUIRKS) else "equal ones split it"
     return (
         f"Players 0 and 1 play no-limit Texas hold'em. {how} Player 0 deals the first hand, then "
         f"they take turns. The dealer posts a small blind of {settings.item(SMALL)} and acts first "
         f"before the flop, the other player posts a big blind of {settings.item(BIG)} and acts "
         "first in later rounds. Everyone holds two cards; the board shows three on the flop, a "
-        "fourth on the turn, a fifth on the river. A raise of a share of the pot, which counts all "
-        f"chips bet in the hand, {shares} in this round; a player may raise twice a round. The "
-        "best five of seven cards take the pot, equal ones split it; who folds loses it. Chips "
-        "that nobody called go back."
+        "fourth on the turn, a fifth on the river. RAISE_3BB raises your bet of this round to "
+        f"three big blinds; RAISE_HALF_POT, RAISE_POT and RAISE_2POT raise it {shares} half the "
+        "pot, the pot and twice the pot, which is all chips bet in this hand. A player may raise "
+        f"twice a round. The best five of seven cards take the pot, {tie}; who folds loses it. "
+        "Chips that nobody called go back."
     )
 
 

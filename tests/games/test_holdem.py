@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,14 @@ def test_a_move_is_read_in_any_spelling() -> None:
     for wrong in ("", "8", "RAISE", "<RAISE_4BB>", "call 2"):
         with pytest.raises(ValueError, match="is no action; the actions are FOLD, CHECK"):
             parse(wrong)
+
+
+def test_every_name_fits_the_format_of_moves_and_is_an_intent() -> None:
+    assert tuple(HANDS.intents) == NAMES
+    for name in NAMES:
+        for text in (name, name.lower().replace("_", " "), name.replace("_", "")):
+            assert re.fullmatch(HANDS.move_format, text, re.IGNORECASE)
+    assert not re.search(HANDS.move_format, "raise it by 3 bb", re.IGNORECASE)
 
 
 def test_a_seat_is_told_what_it_needs() -> None:
@@ -125,7 +134,7 @@ def test_a_match_ends_with_all_chips_or_is_flagged() -> None:
     assert found[WIN.name] == (1.0, 0.0)
     assert found["bb_per_hand"] == (1.0, -1.0)
     assert found["hands_won"] == (1.0, 0.0)
-    assert "over after the last hand: player 0 has won 2 chips" in short.show(state)
+    assert "over after the last hand: player 0 +2 chips, player 1 -2" in short.show(state)
 
 
 def test_a_match_is_judged_by_wins_and_hands_by_chips() -> None:
