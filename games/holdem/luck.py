@@ -18,6 +18,7 @@ from games.holdem.compiled import allocating, compiled, inlined
 from games.holdem.playouts import BIG_BLINDS, DEAL, HIDDEN, MOVES, figure, playout, redeal
 from games.holdem.policies import (
     PAIRS,
+    RANDOM,
     RIVALS,
     Room,
     choose,
@@ -74,10 +75,18 @@ class Desk(NamedTuple):
 
 
 def make_desk(settings: np.ndarray) -> Desk:
-    pairs = (np.ones(len(PAIRS)) for _ in range(3))
-    states = (settings.copy() for _ in range(3))
-    rivals = np.zeros(len(RIVALS), np.int64)
-    return Desk(make_room(), *states, *pairs, rivals, np.zeros(ACTIONS, np.int64))
+    """For a game with these settings, as `Holdem.settings` has them."""
+    return Desk(
+        room=make_room(),
+        state=settings.copy(),
+        world=settings.copy(),
+        trial=settings.copy(),
+        weights=np.ones(len(PAIRS)),
+        sums=np.zeros(len(PAIRS)),
+        strengths=np.zeros(len(PAIRS)),
+        rivals=np.zeros(len(RIVALS), np.int64),
+        shares=np.zeros(ACTIONS, np.int64),
+    )
 
 
 @allocating
@@ -117,7 +126,7 @@ def advantage(
             if not follow(action, policy, worlds, desk):
                 return np.nan
         step(state, action)
-    return total / (state[BIG] * state[HANDS])
+    return float(total / (state[BIG] * state[HANDS]))
 
 
 @compiled
@@ -258,8 +267,11 @@ def record(
     plies = 0
     while not over(state):
         policy = players[state[TO_MOVE]]
-        if state[TO_MOVE] == seat and below(100, derive(key, SLIP, plies), 0) < noise:
-            policy = 0
+        if (
+            state[TO_MOVE] == seat
+            and below(100, derive(int(np.int64(key)), SLIP, plies), 0) < noise
+        ):
+            policy = RANDOM
         actions[plies] = choose(policy, state, legal(state), key, room)
         step(state, actions[plies])
         plies += 1
