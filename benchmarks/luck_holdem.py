@@ -4,7 +4,7 @@ Scripted players against scripted opponents over hands with fresh stacks, each a
 playouts an option, a third of what a sweep takes. The truth, and what the reference wins in the
 player's place, are plain simulations of ten times as many hands.
 
-    reference  the game's one that 500 hands vary least against, as a sweep chooses it (pipeline/
+    reference  the game's one that 1,000 hands vary least against, as a sweep chooses it (pipeline/
                judging/luck.py). A player that is a reference has nothing left to vary against
                itself: it is judged by the next one for the proof, and its `ratio` is infinite
     ratio      variance of a plain hand by that of an adjusted one: the plain hands that one
@@ -34,7 +34,7 @@ PLAIN = 10
 """Plain hands to one that is adjusted."""
 JUDGED, CHOICE, TRUTH, BASE = 0, 300, 400, 700
 """What deals are for, as a number to add to a seed."""
-CHOOSING = 500
+CHOOSING = 1_000
 CHUNK = 1_000
 CORES = 2
 SEED = 20_260

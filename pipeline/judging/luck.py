@@ -46,7 +46,7 @@ PLAYOUTS = 150
 """Playouts an option: some ten milliseconds a game of UNO. Twice as many would make one match worth
 a sixth more."""
 
-CHOOSING = 50
+CHOOSING = 500
 """Matches, the first ones, by which a cell's reference is chosen."""
 
 THREADS = 2
