@@ -5,7 +5,7 @@
     records/<cell>.jsonl    its finished matches, see `schema.py`
     code.jsonl, accepted.jsonl   with which code, and what changed, see `code.py`
     set_aside.jsonl         matches that failed three times, with their errors
-    runs.jsonl              who wrote when, with which versions, on which machine
+    runs.jsonl              who wrote when, by which command and versions, on which machine
     stop.json               where a stopping rule stopped each cell
     status.json             how the latest run goes, or went
     run.log                 notable events
