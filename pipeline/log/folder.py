@@ -129,6 +129,10 @@ class Folder:
             raise UserError(f"{self.path} holds no finished or begun sweep")
         return [data for _, _, data in sorted(found, key=lambda one: one[:2])]
 
+    def description(self, about: About) -> dict[str, Any]:
+        """The description of the cell that these are words of. Raises UserError."""
+        return _description(self.cell_file(about.stem))[0]
+
     def cell(self, key: str) -> dict[str, Any]:
         """The description of the cell with this key. Raises UserError."""
         for file in self.cells_folder.glob(f"*{key}.json"):

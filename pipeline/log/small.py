@@ -95,7 +95,8 @@ class Event(TypedDict):
 
 
 class Ran(TypedDict):
-    """A line of runs.jsonl. command: as it was typed, without secrets; older versions wrote none."""
+    """A line of runs.jsonl. command: as it was typed, without secrets; older versions wrote
+    none."""
 
     started: str
     host: str
