@@ -139,7 +139,7 @@ def _page(
             *table.foot(summary).splitlines(),
         ],
         pairs_notes=[table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"), note],
-        warnings=[*table.some_warnings(summary, PAGE_ROWS), *origin.notes(folder)],
+        warnings=[*origin.notes(folder), *table.some_warnings(summary, PAGE_ROWS)],
         replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),
     )
