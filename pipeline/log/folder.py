@@ -5,7 +5,7 @@
     records/<cell>.jsonl    its finished matches, see `schema.py`
     code.jsonl, accepted.jsonl   with which code, and what changed, see `code.py`
     set_aside.jsonl         matches that failed three times, with their errors
-    runs.jsonl              who wrote when, with which versions, on which machine
+    runs.jsonl              who wrote when, by which command and versions, on which machine
     stop.json               where a stopping rule stopped each cell
     status.json             how the latest run goes, or went
     run.log                 notable events
@@ -128,6 +128,10 @@ class Folder:
         if not found:
             raise UserError(f"{self.path} holds no finished or begun sweep")
         return [data for _, _, data in sorted(found, key=lambda one: one[:2])]
+
+    def description(self, about: About) -> dict[str, Any]:
+        """The description of the cell that these are words of. Raises UserError."""
+        return _description(self.cell_file(about.stem))[0]
 
     def cell(self, key: str) -> dict[str, Any]:
         """The description of the cell with this key. Raises UserError."""

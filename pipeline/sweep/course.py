@@ -43,8 +43,9 @@ NOTHING_PLAYED = 1
 """Exit statuses; a user's mistake is 2."""
 
 
-def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
-    """Plays and judges a sweep. Returns the exit status; raises UserError for a user's mistake."""
+def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig, command: str = "") -> int:
+    """Plays and judges a sweep. command: as it was typed, for the log. Returns the exit status;
+    raises UserError for a user's mistake."""
     out = table.console()
     cells = build_cells(cell_configs)
     if sweep.simulate:
@@ -78,7 +79,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         announce(out, plan, sweep, baselines, missing(plan, log))
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
-            interrupted = play_missing(out, plan, sweep, log, rule, live)
+            interrupted = play_missing(out, plan, sweep, log, rule, live, command)
         except Halted as error:
             interrupted, halted = True, error
         log.sync()
@@ -120,7 +121,13 @@ def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
 
 
 def play_missing(
-    out: Console, plan: Plan, sweep: SweepConfig, log: Log, rule: stopping.StopRule, live: Live
+    out: Console,
+    plan: Plan,
+    sweep: SweepConfig,
+    log: Log,
+    rule: stopping.StopRule,
+    live: Live,
+    command: str,
 ) -> bool:
     """Plays what the log lacks. Returns whether it was interrupted."""
     for cell in plan.cells:
@@ -158,7 +165,7 @@ def play_missing(
         if stop.is_set():
             raise KeyboardInterrupt
 
-    log.append_line("runs", about_this_run(plan, left))
+    log.append_line("runs", about_this_run(plan, left, command))
     event("start", matches=left, launch=sweep.launch, **live.about())
     try:
         with (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from functools import partial
 from pathlib import Path
+from shlex import quote
 
-import jinja2
 import pandas as pd
 
 from common.disk import write_atomically
@@ -20,19 +20,21 @@ from pipeline.tables import (
     diagnostics,
     figures,
     labels,
-    numbers,
     origin,
     robustness,
+    setting,
     stops,
     table,
 )
 from pipeline.tables.answers import Answer, answers
 from pipeline.tables.conditions import conditions
+from pipeline.tables.page import rendered
 from pipeline.tables.pairing import paired_off
 from pipeline.tables.scale import Scale, heading, scales_of
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import Sheet
 
+TEMPLATE = Path(__file__).parent / "report.html.j2"
 PAGE_ROWS, PAGE_CELLS = 100, 20
 """Rows of a table that the page shows, and cells whose choices and replies it does; files have all.
 """
@@ -62,7 +64,7 @@ def write_views(
     sheets = [*first, *varied, *_study(folder, results, summary), *told, *wrong, *spent]
     drawings = {name: figures.svg(figure) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
-    page = _page(folder, summary, pairs, drawings, sheets, said, diagnosis, pairing.foot)
+    page = _page(folder, results, summary, pairs, drawings, sheets, said, diagnosis, pairing.foot)
     write_atomically(folder / "report.html", page)
     return summary, pairs, sheets, pairing.foot
 
@@ -99,8 +101,14 @@ def results_of(folder: Path) -> list[CellResults]:
     return luck.attach(folder, stopping.cut(folder, results))
 
 
+def _replay(folder: Path, match: str) -> str:
+    """The command that shows a match whole."""
+    return f"python -m pipeline.replay {match} --prompts --in {quote(str(folder))}"
+
+
 def _page(
     folder: Path,
+    results: Sequence[CellResults],
     summary: pd.DataFrame,
     pairs: pd.DataFrame,
     drawings: dict[str, str],
@@ -109,18 +117,13 @@ def _page(
     diagnosis: diagnostics.Diagnosis,
     note: str,
 ) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for view in (numbers.number, numbers.p_value):
-        environment.filters[view.__name__] = view
     names, scales = table.short_names(summary), scales_of(summary)
     few = table.clearest(pairs, PAGE_ROWS) if len(pairs) > PAGE_ROWS else pairs
-    return environment.get_template("report.html.j2").render(
+    return rendered(
+        TEMPLATE,
         title=folder.name,
+        replay=partial(_replay, folder),
+        facts=setting.facts(folder, results, names),
         rows=list(zip(names, scales, summary.head(PAGE_ROWS).to_dict("records"), strict=False)),
         heading=heading(scales),
         best=summary["adjusted"].notna().any(),
@@ -128,18 +131,15 @@ def _page(
         pairs=list(zip(scales_of(few), few.to_dict("records"), strict=True)),
         names=dict(zip(summary["cell"], names, strict=True)),
         drawings=drawings,
-        sheets=[
-            one.first(PAGE_ROWS)
-            for one in (*sheets, *diagnostics.page_sheets(diagnosis, summary, PAGE_CELLS))
-        ],
-        samples=dict(islice(diagnosis.samples.items(), PAGE_CELLS)),
+        sheets=[one.first(PAGE_ROWS) for one in sheets],
+        cells=diagnostics.page_cells(diagnosis, summary, PAGE_CELLS),
         answers=said,
         foot=[
             table.left_out(PAGE_ROWS, len(summary), "summary.csv"),
             *table.foot(summary).splitlines(),
         ],
         pairs_notes=[table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"), note],
-        warnings=[*table.some_warnings(summary, PAGE_ROWS), *origin.notes(folder)],
+        warnings=[*origin.notes(folder), *table.some_warnings(summary, PAGE_ROWS)],
         replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),
     )
