@@ -18,10 +18,13 @@ from pipeline.tables import (
     apart,
     costs,
     diagnostics,
-    figures,
+    gallery,
+    ink,
     labels,
+    metric_figures,
     numbers,
     origin,
+    printed,
     robustness,
     stops,
     table,
@@ -39,12 +42,12 @@ PAGE_ROWS, PAGE_CELLS = 100, 20
 
 
 def write_views(
-    folder: Path, results: Sequence[CellResults], draw: bool = True
+    folder: Path, results: Sequence[CellResults], draw: bool = True, paper: bool = False
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Sheet], str]:
     """Writes summary.csv, pairs.csv, figures/ and report.html, what `diagnostics` finds, and
     where a cell studies letters labels.csv and debiasing.csv; returns the two tables, further
     sheets, and what there is to say of which cells are paired. draw: figures too; they take
-    longest."""
+    longest. paper: DIR/paper as well."""
     matter = conditions(results)
     pairing = paired_off(results, Folder(folder).pairs)
     summary, pairs = summary_table(results, matter), pairs_table(results, pairing.chosen)
@@ -52,18 +55,23 @@ def write_views(
     diagnosis.write(folder)
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
-    drawn = figures.all_figures(summary, pairs, results) if draw else {}
-    figures.save_png(drawn, folder / "figures")
+    study, judged = labels.study(folder, results), metric_figures.read(folder)
+    found = gallery.Found(results, summary, pairs, diagnosis, study, judged)
+    drawn = gallery.drawings(found) if draw else {}
+    if draw:
+        gallery.save_png(drawn, folder / "figures")
     stopped = stops.sheets(folder, table.short_names(summary), results)
     wrong, spent = costs.reply_sheets(summary), costs.cost_sheets(summary)
     varied = _varied(folder, results, summary)
     told = diagnostics.sheets(diagnosis, summary)
     first = [*stopped, *adjusted.sheets(folder, summary, results)]
-    sheets = [*first, *varied, *_study(folder, results, summary), *told, *wrong, *spent]
-    drawings = {name: figures.svg(figure) for name, figure in drawn.items()}
+    sheets = [*first, *varied, *_study(folder, study, summary), *told, *wrong, *spent]
+    drawings = {name: figure.html(name) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
     page = _page(folder, summary, pairs, drawings, sheets, said, diagnosis, pairing.foot)
     write_atomically(folder / "report.html", page)
+    if paper:
+        printed.write(folder / "paper", found, drawn)
     return summary, pairs, sheets, pairing.foot
 
 
@@ -81,8 +89,7 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
 
 
-def _study(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) -> list[Sheet]:
-    found = labels.study(folder, results)
+def _study(folder: Path, found: labels.Study | None, summary: pd.DataFrame) -> list[Sheet]:
     if found is None:
         return []
     found.write(folder)
@@ -128,6 +135,7 @@ def _page(
         pairs=list(zip(scales_of(few), few.to_dict("records"), strict=True)),
         names=dict(zip(summary["cell"], names, strict=True)),
         drawings=drawings,
+        drawing_style=ink.PAGE_STYLE,
         sheets=[
             one.first(PAGE_ROWS)
             for one in (*sheets, *diagnostics.page_sheets(diagnosis, summary, PAGE_CELLS))
