@@ -14,12 +14,11 @@ from matplotlib.figure import Figure
 from common.foreign import visible
 from pipeline.tables import heat, ink
 from pipeline.tables.ink import ACCENT, CONTRAST, INK, MUTED
-from pipeline.tables.many import ROWS
 
-SHOWN = 12
-"""The most places and the most moves that have a bar."""
-BARS = 3
-"""Cells up to which each has bars of its own."""
+SHOWN, FEW = 12, 5
+"""The most places and the most moves that are shown; of several cells in little room."""
+BARS, ROWS = 3, 16
+"""Cells up to which each has bars of its own, and up to which a row of a heat map."""
 SPREAD = (5, 50, 95)
 """Percentiles of many cells."""
 KINDS = {"place": "place in the game's list", "option": "move"}
@@ -40,7 +39,7 @@ class Shares:
     @property
     def labels(self) -> list[str]:
         """The values as they are shown."""
-        most = max(8, ink.room(0.22 if ink.narrow() else 0.13))
+        most = max(8, ink.room(0.22 if ink.narrow() else 0.17))
         return [ink.shortened(visible(value).replace("\n", " "), most) for value in self.values]
 
     @property
@@ -78,16 +77,17 @@ def choice_distribution(
 
 def shares(found: pd.DataFrame, cells: Sequence[str]) -> Iterator[Shares]:
     """The places in their order, the last one at the end, and the moves that were taken most."""
+    most = FEW if ink.narrow() and 1 < len(cells) <= BARS else SHOWN
     for kind in KINDS:
         own = found[found["kind"] == kind]
         table = own.pivot_table(index="cell", columns="value", values=["share", "random"])
         table = table.reindex(cells)
         if kind == "place":
             numbers = sorted(int(value) for value in set(own["value"]) - {"last"})
-            values = [*map(str, numbers[:SHOWN]), "last"]
+            values = [*map(str, numbers[:most]), "last"]
         else:
             taken = table["share"].fillna(0).mean().sort_values(ascending=False, kind="stable")
-            values = list(taken.index[:SHOWN])
+            values = list(taken.index[:most])
         both = (table[column].reindex(columns=values).to_numpy(float) for column in COLUMNS)
         yield Shares(kind, values, *both)
 
@@ -98,12 +98,12 @@ COLUMNS = ("share", "random")
 def _bars(both: Sequence[Shares], names: Sequence[str]) -> Figure:
     """Bars of each cell."""
     figure, panels = _panels(both, len(names))
-    lines = panels[:, None] if panels.ndim == 1 else panels
+    most = ink.room(0.9 if ink.narrow() else 0.45)
     for row, name in enumerate(names):
-        for axes, one in zip(lines[row], both, strict=True):
+        for axes, one in zip(panels[row], both, strict=True):
             _drawn(axes, one, one.share[row], one.random[row])
-            axes.set_title(ink.shortened(name, ink.room(0.9 / lines.shape[1])), fontsize=ink.SIZE)
-    return _finished(figure, list(lines[-1]), both)
+            axes.set_title(ink.shortened(name, most), fontsize=ink.SIZE)
+    return _finished(figure, list(panels[-1]), both)
 
 
 def _spread(both: Sequence[Shares], cells: int) -> Figure:
@@ -137,7 +137,7 @@ def _drawn(axes: Axes, one: Shares, share: np.ndarray, random: np.ndarray) -> No
     axes.plot(
         *(100 * random[known], places[known], "|"),
         color=CONTRAST,
-        ms=7,
+        ms=9.5,
         mew=1.6,
         label="a player that takes every option alike",
     )
@@ -155,7 +155,7 @@ def _finished(figure: Figure, last: Sequence[Axes], both: Sequence[Shares]) -> F
 
 def _heat_maps(both: Sequence[Shares], names: Sequence[str]) -> Figure:
     """A row a cell; the shade is what was taken beyond a player that takes every option alike."""
-    line = max(NARROWEST, 0.17)
+    line = 0.13 if ink.narrow() else 0.17
     figure, panels = ink.panels(len(both), 1, 1.6 + len(both) * (0.6 + line * len(names)))
     if ink.narrow():
         figure.set_figheight(figure.get_figheight() + 0.14 * len(names))

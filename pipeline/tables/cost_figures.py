@@ -94,7 +94,9 @@ def _together(
     label = "a cell, its 95% interval"
     axes.scatter(x, y, size, ACCENT, alpha=0.7, lw=0, rasterized=many, label=label)
     leading = frontier(x, y)
-    axes.step(x[leading], y[leading], where="post", color=INK, lw=0.9, label="best so cheap")
+    axes.step(
+        x[leading], y[leading], where="post", color=INK, lw=0.9, label="none as cheap is better"
+    )
     for at in leading[-NAMED:]:
         number = numbers.setdefault(there[at], len(numbers) + 1)
         label = f"{number} {names[there[at]]}"
@@ -115,12 +117,13 @@ def frontier(cost: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def _across(axes: Axes, paid: np.ndarray) -> None:
-    """The axis of the cost: logarithmic where costs lie far apart, else from 0."""
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    """The axis of the cost: logarithmic where costs lie far apart, else as far as they go."""
     if paid.max() >= WIDE_RANGE * paid.min():
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.set_xlim(0, 1.12 * paid.max())
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        margin = max(0.1 * (paid.max() - paid.min()), 0.03 * paid.max())
+        axes.set_xlim(paid.min() - margin, paid.max() + margin)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x) if x >= 10 else f"{x:.3g}"))

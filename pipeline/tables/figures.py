@@ -44,7 +44,7 @@ def all_figures(
             figures[called(scale, "running_win_rates")] = drawn
     for scale, places in by_scale(pairs):
         own = pairs.iloc[places]
-        if len(own) > many.ROWS:
+        if len(own) > ink.rows():
             own = own.dropna(subset=["difference"])
         if len(own):
             figures[called(scale, "paired_differences")] = paired_differences(own, by_cell, scale)
@@ -59,7 +59,7 @@ def called(scale: Scale, figure: str) -> str:
 def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     """A point a cell with its 95% interval, raw and adjusted; of many cells the best estimates."""
     title = f"{_capital(scale.title)} of {_cells(len(summary))}, {_deals(summary['deals'])}"
-    if len(summary) > many.ROWS:
+    if len(summary) > ink.rows():
         leading, told = best(summary, "adjusted", (ADJUSTED, MEANS))
         label = f"{unit(f'{told}{scale.title}', scale)} (95% interval; dashed: baseline; {BLUE})"
         rows = (*leading, "baseline_mean")
@@ -80,12 +80,12 @@ def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
 
 def _rows(number: int) -> tuple[Figure, Axes]:
     """Axes for rows with names."""
-    return ink.canvas(0.95 + ink.row_height() * max(2, number))
+    return ink.canvas(0.95 + ink.row_height(number) * max(2, number))
 
 
 def _below(label: str) -> str:
     """A label under axes that have names beside them, or above where there is no room."""
-    return ink.wrapped(label, 0.95 if ink.narrow() else 0.6)
+    return ink.wrapped(label, 0.95 if ink.narrow() else 0.75)
 
 
 def _capital(text: str) -> str:
@@ -162,7 +162,7 @@ def running_means(
     for rate in sorted(set(summary["baseline_mean"].dropna())):
         axes.axhline(by * rate, color=MUTED, ls="--", lw=1, label="baseline")
     axes.set_xlabel("deals")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.set_ylabel(label)
     least, most = by * np.nanmin(shown), by * np.nanmax(shown)
     margin = 1.0 if scale.share else 0.02 * (most - least) or 1.0
@@ -188,7 +188,7 @@ def _band(
 def paired_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
     """The difference of two cells on shared deals, with its 95% interval; many as a heat map, or in
     order."""
-    if len(pairs) > many.ROWS:
+    if len(pairs) > ink.rows():
         return _many_differences(pairs, names, scale)
     figure, axes = _rows(len(pairs))
     for place, (_, row) in enumerate(pairs.iterrows()):

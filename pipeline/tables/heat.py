@@ -76,4 +76,4 @@ def scaled(figure: Figure, axes: Axes | Sequence[Axes], image: AxesImage, label:
     bar = figure.colorbar(image, ax=axes, location=where, **size)  # type: ignore[arg-type]
     bar.outline.set_visible(False)  # type: ignore[operator]
     bar.ax.tick_params(labelsize=SIZE - 0.5, length=2)
-    bar.set_label(ink.wrapped(label, 0.9) if ink.narrow() else ink.wrapped(label, 0.4))
+    bar.set_label(ink.wrapped(label, 0.9) if ink.narrow() else ink.wrapped(label, 0.22))

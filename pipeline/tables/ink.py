@@ -143,9 +143,16 @@ def keyed(figure: Figure, columns: int = 2) -> None:
         figure.legend(handles, labels, loc="outside lower left", ncols=columns, frameon=False)
 
 
-def row_height() -> float:
-    """Of a row with a name, in inches: in little room the name stands above what it names."""
-    return 0.36 if narrow() else 0.26
+def rows() -> int:
+    """How many rows with names there is room for, on a page of a paper too."""
+    return 24 if narrow() else 40
+
+
+def row_height(number: int) -> float:
+    """Of one of so many rows with a name, in inches: in little room the name stands above what it
+    names."""
+    most, least = (0.36, 0.3) if narrow() else (0.26, 0.19)
+    return max(least, most - (most - least) * max(0, number - 10) / 14)
 
 
 def name_rows(
@@ -166,6 +173,8 @@ def name_rows(
             xycoords=axes.get_yaxis_transform(),
             va="bottom",
             fontsize=SIZE - 0.5,
+            bbox={"facecolor": GROUND, "pad": 0.8, "linewidth": 0},
+            zorder=4,
             in_layout=False,
         )
     axes.set_ylim(places[-1] + 0.4, -0.75)
@@ -183,15 +192,9 @@ def svg(figure: Figure, name: str = "") -> str:
     told = text.getvalue()
     told = told[told.index("<svg") :]
     told = re.sub(r"\s*<metadata>.*?</metadata>", "", told, count=1, flags=re.DOTALL)
-    told = re.sub(r'<g id="[A-Za-z.]+_\d+">', "<g>", told)
-    told = re.sub(r"font: ((?:\w+ )*)([\d.]+px) [^;\"]*", _font, told)
+    told = re.sub(r'<g id="[^"]*"', "<g", told)
+    told = re.sub(r" font-family: [^;\"]*;", "", told)  # the page has its own
     return re.sub(r"\b(fill|stroke): (#[0-9a-f]{6})", _variable, told)
-
-
-def _font(found: re.Match[str]) -> str:
-    """Size and weight; the family is the page's."""
-    weight = "; font-weight: bold" if "bold" in found[1] or "700" in found[1] else ""
-    return f"font-size: {found[2]}{weight}"
 
 
 def _variable(found: re.Match[str]) -> str:

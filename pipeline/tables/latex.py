@@ -32,9 +32,11 @@ def escaped(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """A field of a column of numbers, its minus as long as its plus."""
-    told = escaped(text)
-    return re.sub(r"(?<![\w.])-(?=[\d.])", "$-$", told)
+    """What holds numbers: a minus as long as a plus, a span with a dash, a small p as a power of
+    ten."""
+    told = re.sub(r"\b(\d)e-0?(\d+)\b", r"$\1\\times10^{-\2}$", escaped(text))
+    told = re.sub(r"(?<=\d)-(?=\d)", "--", told)
+    return re.sub(r"(?<![\w.{-])-(?=[\d.])", "$-$", told)
 
 
 def name(text: str) -> str:

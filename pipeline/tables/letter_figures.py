@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from pipeline.tables import heat, ink
+from pipeline.tables.choices import LEAST
 from pipeline.tables.labels import SHOWN
-from pipeline.tables.many import ROWS
 
-PANELS = 4
+PANELS = 3
 """Cells up to which each has a map of its own, a row a number of options."""
 LABEL = "more than an even share, points"
 
@@ -26,8 +26,8 @@ def letter_prior(found: pd.DataFrame, names: Mapping[str, str]) -> Figure:
     title = "Mean probability of each letter among the letters, %, whatever stands beside it"
     if len(cells) <= PANELS:
         figure = _by_options({names[cell]: shown[shown["cell"] == cell] for cell in cells})
-        title += " (+-: widest half of a row's 95% intervals, by deal)"
-    elif len(cells) <= ROWS:
+        title += " (±: widest half of a row's 95% intervals, by deal)"
+    elif len(cells) <= ink.rows():
         figure, options = _by_cell(shown, cells, names)
         title += f" (decisions between {options} options)"
     else:
@@ -42,12 +42,13 @@ def _by_options(cells: Mapping[str, pd.DataFrame]) -> Figure:
     across = 1 if ink.narrow() else min(2, len(cells))
     down = -(-len(cells) // across)
     rows = max(own["options"].nunique() for own in cells.values())
-    figure, panels = ink.panels(down, across, 1.15 + down * (0.55 + 0.19 * rows))
-    most = max(_most(_table(own)) for own in cells.values())
+    figure, panels = ink.panels(down, across, 1.2 + down * (0.5 + 0.17 * rows))
+    most = max(_most(_table(own[own["decisions"] >= LEAST])) for own in cells.values())
     for axes, (name, own) in zip(panels, cells.items(), strict=False):
         table = _table(own)
         image = _map(axes, table, table.index.to_numpy(float)[:, None], most)
         axes.set_yticks(range(len(table)), [_row(own, options) for options in table.index])
+        axes.set_ylabel("options")
         axes.set_title(ink.shortened(name, ink.room(0.85 / across)), fontsize=ink.SIZE)
     for axes in panels[len(cells) :]:
         axes.set_axis_off()
@@ -93,5 +94,6 @@ def _map(axes: Axes, table: pd.DataFrame, options: np.ndarray | int, most: float
 def _row(own: pd.DataFrame, options: int) -> str:
     rows = own[own["options"] == options]
     reach = 100 * (rows["ci_high"] - rows["ci_low"]).max() / 2
-    told = "" if np.isnan(reach) else f" +-{reach:.1f}"
-    return f"{options} options{told}"
+    decisions = rows["decisions"].iloc[0]
+    told = "" if np.isnan(reach) else f", ±{reach:.1f}"
+    return f"{options}: n = {decisions:,.0f}{told}"

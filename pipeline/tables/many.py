@@ -20,14 +20,12 @@ from pipeline.tables import heat, ink
 from pipeline.tables.ink import ACCENT, CONTRAST, GROUND, INK, MUTED, PALE
 from pipeline.tables.scale import Scale
 
-ROWS = 40
-"""Cells, or pairs, up to which each has a line and a name."""
 HIGHEST, LOWEST = 20, 10
-"""How many of either end are named."""
+"""How many of either end are named; half of them in little room."""
 POINTS = 400
 """Points drawn of a running curve; more would not be seen."""
 TOLD = 16
-"""Cells up to which a heat map has numbers."""
+"""Cells up to which a heat map has numbers; half of them in little room."""
 DENSE = 0.2
 """The share of all pairs of the cells from which on a heat map shows more than it leaves empty."""
 BANDS = ((5, 95, 0.15), (25, 75, 0.3))
@@ -55,7 +53,8 @@ def in_order(
     whole.set_ylim(len(order), -1)
     whole.set_yticks([])
     whole.set_title(f"all {len(order):,}, in order")
-    top, low = order[:HIGHEST], order[HIGHEST:][-LOWEST:]
+    few = 2 if ink.narrow() else 1
+    top, low = order[: HIGHEST // few], order[HIGHEST // few :][-LOWEST // few :]
     places = np.arange(len(top) + len(low)) + (np.arange(len(top) + len(low)) >= len(top))
     some = np.concatenate((top, low))
     _lines(ends, told[some], clear[some], places + 0.1, thin=False)
@@ -75,7 +74,7 @@ def in_order(
 def _beside_or_below() -> tuple[Figure, list[Axes]]:
     """Two pairs of axes: the second below the first where there is little room."""
     if ink.narrow():
-        return ink.panels(2, 1, 12.5, sharex=True, height_ratios=(1, 3.5))
+        return ink.panels(2, 1, 8.4, sharex=True, height_ratios=(1, 2.4))
     return ink.panels(1, 2, 9.0, sharex=True, width_ratios=(1, 1.6))
 
 
@@ -119,7 +118,7 @@ def fan(summary: pd.DataFrame, results: Sequence[CellResults], scale: Scale, lab
     if len(bases):
         middle = scale.factor * float(np.median(bases))
         axes.axhline(middle, color=CONTRAST, ls="--", lw=1, label="baseline")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.set_xlabel("deals")
     axes.set_ylabel(label)
     ink.keyed(figure, 4)
@@ -144,10 +143,13 @@ def heat_map(
     shades, clear = np.full((2, len(cells), len(cells)), np.nan)
     shades[a, b], shades[b, a] = (sign * scale.factor * pairs[column] for sign in (1, -1))
     clear[a, b] = clear[b, a] = pairs["p_test_holm"] < 0.05
-    named, told = len(cells) <= ROWS, len(cells) <= (8 if ink.narrow() else TOLD) and scale.share
-    figure, axes = ink.canvas(ink.width() * 0.85 + named * len(cells) * 0.12)
+    named, told = (
+        len(cells) <= ink.rows(),
+        len(cells) <= (8 if ink.narrow() else TOLD) and scale.share,
+    )
+    figure, axes = ink.canvas(ink.width() * 0.8 + named * len(cells) * 0.08)
     most = float(np.nanmax(np.abs(shades), initial=0)) or 1.0
-    texts = [[f"{one:+.0f}" if np.isfinite(one) else "" for one in row] for row in shades]
+    texts = [[f"{round(one) or 0:+d}" if np.isfinite(one) else "" for one in row] for row in shades]
     image = heat.shaded(axes, shades, most, texts if told else None, clear == 1)
     if named:
         heat.named(figure, axes, [names[cell] for cell in cells], both=True)

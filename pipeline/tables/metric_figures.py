@@ -14,7 +14,6 @@ from matplotlib.ticker import MaxNLocator
 from pipeline.judging.metric_rows import METRIC_COLUMNS, OPTIONS, TRACE_COLUMNS
 from pipeline.tables import heat, ink
 from pipeline.tables.ink import COLOURS, CONTRAST, GROUND
-from pipeline.tables.many import ROWS
 from pipeline.tables.numbers import percent
 from stats.correlation import Correlation, pearson
 
@@ -70,7 +69,9 @@ def quality(kept: pd.DataFrame, told: str) -> Figure:
 
     kept: rows of metrics.csv of one reading. told: what they are of.
     """
-    players = kept.drop_duplicates(["key", "player"])[["key", "player", "name"]].head(ROWS)
+    players = kept.drop_duplicates(["key", "player"])[["key", "player", "name"]].head(
+        8 if ink.narrow() else 20
+    )
     keys = list(players[["key", "player"]].itertuples(index=False, name=None))
     lines, across = (2, 1) if ink.narrow() else (1, 2)
     height = 1.0 + lines * (0.4 + (0.42 if ink.narrow() else 0.34) * max(2, len(keys)))
@@ -176,4 +177,4 @@ def _trace(axes: Axes, stands: pd.DataFrame) -> None:
     axes.set_ylim(0, 1)
     axes.set_xlabel("ply (large mark: the player's own)")
     axes.set_ylabel("chance to win")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))

@@ -31,7 +31,7 @@ BEGIN = r"""% All that `python -m pipeline.report {folder} --paper` prints: pdfl
 % (3.3 in) or NAME_wide (7 in) into a document of your own; it needs these packages.
 \documentclass[10pt,twocolumn]{{article}}
 \usepackage[T1]{{fontenc}}
-\usepackage[utf8]{{inputenc}}
+\IfFileExists{{lmodern.sty}}{{\usepackage{{lmodern}}}}{{}}
 \usepackage{{textcomp,array,booktabs,graphicx}}
 \usepackage[letterpaper,margin=0.75in]{{geometry}}
 \begin{{document}}
@@ -119,6 +119,7 @@ def _of_cells(rows: pd.DataFrame) -> str:
     """The caption under the cells: n, deals, baseline, intervals, test."""
     tests = " or ".join(TESTS[name] for name in sorted(set(rows["test"])))
     games = sorted({f"{n:,}" for n in rows["baseline_n"] if n})
+    points = ", in points" * any(scale.share for scale in scales_of(rows))
     lead = "luck-adjusted estimate" if rows["adjusted"].notna().any() else "mean"
     exact = "" if rows["adjusted"].notna().all() else ", of single wins Fisher's exact test"
     told = [
@@ -127,8 +128,8 @@ def _of_cells(rows: pd.DataFrame) -> str:
         f"matches, {_span(rows['deals'])} a cell.",
         _intervals(rows),
         f"The baseline was measured in {' or '.join(games)} games." if games else "",
-        f"The difference is that of the {lead} from the baseline; p: {tests} the baseline, the "
-        f"interval turned round{exact}, corrected by Holm over all that is claimed of the "
+        f"The difference is that of the {lead} from the baseline{points}; p: {tests} the baseline, "
+        f"the interval turned round{exact}, corrected by Holm over all that is claimed of the "
         "experiment.",
     ]
     return " ".join(filter(None, told))
