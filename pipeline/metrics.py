@@ -7,6 +7,7 @@ writes, in DIR/metrics:
     decisions.jsonl  every judged decision: its options, their values, the option taken, its rank
     traces.csv       after every ply of the first deals, each seat's chance to be among the winners
     traces.png       the same, drawn
+    decision_quality.png  ODHR and ADR of every player, drawn
     heat_map.png     with three players or more: what of ODHR and ADR goes with winning
 
 `true` values are played on from the cards as they lay, as UNO Arena has it; for `seen` values the

@@ -80,19 +80,18 @@ def shares(found: pd.DataFrame, cells: Sequence[str]) -> Iterator[Shares]:
     most = FEW if ink.narrow() and 1 < len(cells) <= BARS else SHOWN
     for kind in KINDS:
         own = found[found["kind"] == kind]
-        table = own.pivot_table(index="cell", columns="value", values=["share", "random"])
-        table = table.reindex(cells)
+        share, random = (
+            own.pivot_table(index="cell", columns="value", values=column).reindex(list(cells))
+            for column in ("share", "random")
+        )
         if kind == "place":
             numbers = sorted(int(value) for value in set(own["value"]) - {"last"})
             values = [*map(str, numbers[:most]), "last"]
         else:
-            taken = table["share"].fillna(0).mean().sort_values(ascending=False, kind="stable")
+            taken = share.fillna(0).mean().sort_values(ascending=False, kind="stable")
             values = list(taken.index[:most])
-        both = (table[column].reindex(columns=values).to_numpy(float) for column in COLUMNS)
+        both = (table.reindex(columns=values).to_numpy(float) for table in (share, random))
         yield Shares(kind, values, *both)
-
-
-COLUMNS = ("share", "random")
 
 
 def _bars(both: Sequence[Shares], names: Sequence[str]) -> Figure:

@@ -7,6 +7,7 @@ and names.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,8 +73,8 @@ def _apart(axes: Axes, paid: np.ndarray, values: np.ndarray, names: Sequence[str
         if x > 0 and np.isfinite(y):
             colour = COLOURS[at]
             axes.plot([x, x], [low, high], color=colour, lw=1.4)
-            look = {"ms": 5.5, "mfc": GROUND, "mec": colour, "mew": 1.4, "ls": ""}
-            axes.plot(x, y, MARKS[at], label=names[at], **look)  # type: ignore[arg-type]
+            look: dict[str, Any] = {"ms": 5.5, "mfc": GROUND, "mec": colour, "mew": 1.4, "ls": ""}
+            axes.plot(x, y, MARKS[at], label=names[at], **look)
 
 
 def _together(

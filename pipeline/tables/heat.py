@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -28,8 +29,13 @@ def shaded(
 ) -> AxesImage:
     """A heat map from -most to most, red above 0; fields of nan stay empty. texts: one a field."""
     axes.set_facecolor(PALE)
-    shown = {"vmin": -most, "vmax": most, "aspect": "auto", "interpolation": "nearest"}
-    image = axes.imshow(shades, SHADES, **shown)  # type: ignore[arg-type]
+    shown: dict[str, Any] = {
+        "vmin": -most,
+        "vmax": most,
+        "aspect": "auto",
+        "interpolation": "nearest",
+    }
+    image = axes.imshow(shades, SHADES, **shown)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     for row, line in enumerate(texts or ()):
@@ -72,8 +78,10 @@ def upright(axes: Axes) -> None:
 def scaled(figure: Figure, axes: Axes | Sequence[Axes], image: AxesImage, label: str) -> None:
     """The key of the shades: beside the map, or below it in little room."""
     where = "bottom" if ink.narrow() else "right"
-    size = {"aspect": 30, "pad": 0.02} if ink.narrow() else {"aspect": 25, "shrink": 0.8}
-    bar = figure.colorbar(image, ax=axes, location=where, **size)  # type: ignore[arg-type]
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    size: dict[str, Any] = (
+        {"aspect": 30, "pad": 0.02} if ink.narrow() else {"aspect": 25, "shrink": 0.8}
+    )
+    bar = figure.colorbar(image, ax=axes, location=where, **size)
+    bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=SIZE - 0.5, length=2)
     bar.set_label(ink.wrapped(label, 0.9) if ink.narrow() else ink.wrapped(label, 0.22))

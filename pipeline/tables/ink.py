@@ -67,7 +67,7 @@ NARROW = 5.0
 @contextmanager
 def drawn_for(medium: Medium) -> Iterator[None]:
     """Figures that are made meanwhile are as wide as this, and of this look."""
-    style = {
+    style: dict[Any, Any] = {
         "figure.figsize": (medium.width, 3.0),
         "font.size": SIZE,
         **dict.fromkeys(("axes.titlesize", "axes.labelsize", "figure.titlesize"), SIZE),
@@ -186,7 +186,7 @@ def svg(figure: Figure, name: str = "") -> str:
     name: what tells it from the other figures of a page, whose parts must not be called alike.
     """
     text = io.StringIO()
-    style = {"svg.fonttype": "none", "svg.hashsalt": name}
+    style: Any = {"svg.fonttype": "none", "svg.hashsalt": name}
     with matplotlib.rc_context(style), _any_script():
         figure.savefig(text, format="svg", dpi=150, facecolor="none", metadata={"Date": None})
     told = text.getvalue()
@@ -213,7 +213,7 @@ def save_png(figures: dict[str, Figure], folder: Path) -> None:
 def save_pdf(figure: Figure, file: Path) -> None:
     """Writes the figure as lines and text, its fonts embedded as TrueType, without its title."""
     figure.suptitle("")
-    style = {"pdf.fonttype": 42}
+    style: Any = {"pdf.fonttype": 42}
     with matplotlib.rc_context(style), _any_script():
         figure.savefig(file, format="pdf", dpi=300, metadata={"CreationDate": None})
 

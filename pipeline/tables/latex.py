@@ -50,12 +50,14 @@ def table(sheet: Sheet, label: str) -> str:
     The first column is text and may take lines; of the others those are numbers that hold nothing
     else.
     """
-    rows = pd.DataFrame([list(row) for row in sheet.rows], columns=range(len(sheet.headings)))
-    numeric = [_numeric(rows[column]) for column in rows]
+    columns = [[row[at] for row in sheet.rows] for at in range(len(sheet.headings))]
+    numeric = [_numeric(column) for column in columns]
     kinds = "".join("r" if numbers else "l" for numbers in numeric[1:])
     wide = f"{_first(len(sheet.headings)):.2f}"
-    for column, numbers in zip(rows, numeric, strict=True):
-        rows[column] = rows[column].map(number if numbers and column else name)
+    words = [[name(field) for field in columns[0]]]
+    for column, numbers in zip(columns[1:], numeric[1:], strict=True):
+        words.append([(number if numbers else name)(field) for field in column])
+    rows = pd.DataFrame(dict(enumerate(words)))
     rows.columns = pd.Index([escaped(heading) for heading in sheet.headings])
     told = rows.style.hide(axis="index").to_latex(
         hrules=True,
@@ -72,7 +74,7 @@ def table(sheet: Sheet, label: str) -> str:
 
 def _first(columns: int) -> float:
     """The part of the width that the first column may take."""
-    return max(0.16, 0.5 - 0.04 * columns)
+    return max(0.16, 0.56 - 0.04 * columns)
 
 
 def _numeric(fields: Sequence[str]) -> bool:

@@ -59,7 +59,7 @@ def _by_options(cells: Mapping[str, pd.DataFrame]) -> Figure:
 def _by_cell(found: pd.DataFrame, cells: list[str], names: Mapping[str, str]) -> tuple[Figure, int]:
     """A row a cell, of the number of options that was met most often; that number."""
     met = found.drop_duplicates(["cell", "options"]).groupby("options")["decisions"].sum()
-    options = int(met.idxmax())
+    options = int(met.index[int(met.argmax())])
     own = found[found["options"] == options]
     table = own.pivot_table(index="cell", columns="letter", values="probability").reindex(cells)
     figure, axes = ink.canvas(1.2 + (0.17 + 0.14 * ink.narrow()) * len(cells))

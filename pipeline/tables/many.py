@@ -59,7 +59,7 @@ def in_order(
     some = np.concatenate((top, low))
     _lines(ends, told[some], clear[some], places + 0.1, thin=False)
     share = 1.0 if ink.narrow() else 0.6
-    ink.name_rows(ends, places, [names[at] for at in some], above=True, share=share)
+    ink.name_rows(ends, places.tolist(), [names[at] for at in some], above=True, share=share)
     lowest = f" and {len(low)} lowest" if len(low) else ""
     ends.set_title(f"the {len(top)} highest{lowest}")
     for axes in (whole, ends):

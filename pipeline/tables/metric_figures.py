@@ -4,6 +4,7 @@ single deals were won."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ METRICS = ("ODHR", "ADR")
 MEANINGS = {"ODHR": "ODHR: took a best option, %", "ADR": "ADR: mean rank of the option, 1 best"}
 PANELS = 4
 """How many deals are drawn of a trace."""
+LONG = 80
+"""Plies from which on a trace has small marks."""
 LEAST_PLAYERS = 3
 """Fewer points always lie on a line."""
 
@@ -84,8 +87,8 @@ def quality(kept: pd.DataFrame, told: str) -> Figure:
             y, low, high, chance = factor * own[columns].to_numpy(float).T
             places = np.arange(len(keys)) + 0.08 + 0.2 * (k - OPTIONS[1])
             axes.hlines(places, low, high, color=colour, lw=1.4)
-            look = {"ms": 4.5, "mfc": GROUND, "mec": colour, "mew": 1.3, "ls": ""}
-            axes.plot(y, places, mark, label=f"{k} options", **look)  # type: ignore[arg-type]
+            look: dict[str, Any] = {"ms": 4.5, "mfc": GROUND, "mec": colour, "mew": 1.3, "ls": ""}
+            axes.plot(y, places, mark, label=f"{k} options", **look)
             axes.plot(chance, places, "|", color=CONTRAST, ms=7, mew=1.4, label="by chance")
         axes.set_xlabel(MEANINGS[metric])
         ink.name_rows(axes, range(len(keys)), list(players["name"]), ink.narrow())
@@ -170,10 +173,11 @@ def _trace(axes: Axes, stands: pd.DataFrame) -> None:
         colour, dash = COLOURS[at % len(COLOURS)], ink.DASHES[at % len(COLOURS)]
         plies, chances = own["ply"].to_numpy(), own["true"].to_numpy()
         moved = (own["moved"] == own["seat"]).to_numpy()
-        look = {"color": colour, "clip_on": False}
+        look: dict[str, Any] = {"color": colour, "clip_on": False}
         label = f"player {player}, {name}"
-        axes.plot(plies, chances, ".", ls=dash, ms=2.5, lw=1, label=label, **look)
-        axes.plot(plies[moved], chances[moved], "o", ms=3.5, **look)
+        dots = (2.5, 3.5) if len(own) <= LONG else (1.0, 1.6)
+        axes.plot(plies, chances, ".", ls=dash, ms=dots[0], lw=1, label=label, **look)
+        axes.plot(plies[moved], chances[moved], "o", ms=dots[1], **look)
     axes.set_ylim(0, 1)
     axes.set_xlabel("ply (large mark: the player's own)")
     axes.set_ylabel("chance to win")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -24,7 +25,7 @@ from pipeline.tables.table import TESTS, Sheet, clearest, left_out
 
 ROWS = 30
 """Rows of a table that is printed."""
-FLOATS = 4
+FLOATS = 8
 """Tables and figures after which a page ends, lest LaTeX have too many in hand."""
 BEGIN = r"""% All that `python -m pipeline.report {folder} --paper` prints: pdflatex main.tex
 % Take tables with \input{{tables/NAME}} and figures with \includegraphics{{figures/NAME_column}}
@@ -34,6 +35,7 @@ BEGIN = r"""% All that `python -m pipeline.report {folder} --paper` prints: pdfl
 \IfFileExists{{lmodern.sty}}{{\usepackage{{lmodern}}}}{{}}
 \usepackage{{textcomp,array,booktabs,graphicx}}
 \usepackage[letterpaper,margin=0.75in]{{geometry}}
+\setlength{{\belowcaptionskip}}{{4pt}}
 \begin{{document}}
 """
 END = "\\end{document}\n"
@@ -61,12 +63,11 @@ def write(out: Path, found: Found, drawn: Mapping[str, Drawing]) -> None:
     for name, figure in pictures.items():
         ink.save_pdf(figure, out / "figures" / name)
     floats = [f"\\input{{tables/{name}}}\n" for name in tables]
-    for name, caption in captions.items():
-        floats += [_figure(name, caption, COLUMN.name, ""), _figure(name, caption, WIDE.name, "*")]
-    pages = [floats[at : at + FLOATS] for at in range(0, len(floats), FLOATS)]
+    for medium, star in ((COLUMN, ""), (WIDE, "*")):
+        floats += [_figure(*one, medium.name, star) for one in captions.items()]
+    pages = ["".join(floats[at : at + FLOATS]) for at in range(0, len(floats), FLOATS)]
     begin = BEGIN.format(folder=latex.escaped(one_line(out.parent.name)))
-    body = "\\clearpage\n".join("".join(page) for page in pages)
-    write_atomically(out / "main.tex", f"{begin}{body}{END}")
+    write_atomically(out / "main.tex", "\\clearpage\n".join(pages).join((begin, END)))
 
 
 def _figure(name: str, caption: str, medium: str, star: str) -> str:
@@ -84,8 +85,9 @@ def sheets(found: Found) -> Iterator[tuple[str, Sheet]]:
     if len(found.pairs):
         yield "pairs", _pairs(found)
     told = diagnostics.sheets(found.diagnosis, found.summary)
-    judged = list(metric_sheets.sheets(found.judged[0])) if found.judged else []
-    for sheet in (*told, *judged):
+    judged = metric_sheets.sheets(found.judged[0]) if found.judged else ()
+    of_metrics = (replace(one, title=f"Decision metrics, {one.title}") for one in judged)
+    for sheet in (*told, *of_metrics):
         yield re.sub(r"\W+", "_", sheet.title.lower()).strip("_"), sheet.first(ROWS)
 
 

@@ -14,16 +14,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from pipeline.tables import ink
+from pipeline.tables import figures, ink
 from pipeline.tables.choice_figures import choice_distribution
 from pipeline.tables.cost_figures import costs, frontier
-from pipeline.tables.figures import all_figures
 from pipeline.tables.ink import ACCENT, COLUMN, INK, WIDE, Medium
 from pipeline.tables.letter_figures import letter_prior
 from pipeline.tables.metric_figures import metric_figures, read
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import pairs_table, summary_table
-from tests.pipeline.made import RANDOM, about, won
+from tests.pipeline.made import RANDOM, Known, about, scored, won
 
 WIN = Scale("win rate", True)
 LONG = "a model of $quite$ <some> length & more of it, [temperature=0.7,samples=3] cell {}"
@@ -76,7 +75,9 @@ def every(cells: int) -> Iterator[Figure]:
         for at in range(cells)
     ]
     summary = summary_table(found)
-    yield from all_figures(summary, pairs_table(found[:5]), found[: max(5, cells)]).values()
+    yield from figures.all_figures(summary, pairs_table(found[:5]), found).values()
+    scores = [scored(name, [3, 9, 1, 4] * 5, baseline=Known(4.0)) for name in names]
+    yield figures.means(summary_table(scores), names, Scale("score", False))
     yield choice_distribution(chosen(cells), dict(zip(names, names, strict=True)), counts(cells))
     yield letter_prior(letters(cells), dict(zip(names, names, strict=True)))
     if figure := costs(summary, names, WIN):
@@ -109,9 +110,20 @@ def unseen(axes: Axes) -> Iterator[Text]:
                 yield from (tick.label1, tick.label2)
 
 
-@pytest.mark.parametrize("medium", [WIDE, COLUMN])
-@pytest.mark.parametrize("cells", [1, 3, 9, 30])
+@pytest.mark.parametrize(("cells", "medium"), [(3, COLUMN), (9, WIDE), (30, COLUMN)])
 def test_nothing_is_cut_or_covers_another(cells: int, medium: Medium) -> None:
+    whole(cells, medium)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("medium", [WIDE, COLUMN])
+@pytest.mark.parametrize("cells", [1, 2, 3, 5, 9, 12, 17, 24, 25, 30, 40, 41, 100])
+def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> None:
+    whole(cells, medium)
+
+
+def whole(cells: int, medium: Medium) -> None:
+    """Every figure is as wide as its medium, no higher than a page, and has each word for itself."""
     with ink.drawn_for(medium):
         for figure in every(cells):
             assert figure.get_suptitle()

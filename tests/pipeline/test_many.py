@@ -58,7 +58,7 @@ def test_every_named_end_is_where_it_belongs() -> None:
     told = [rates[label] for label in labels]
     assert told == sorted(told, reverse=True)
     assert told[: many.HIGHEST] == sorted(rates.values(), reverse=True)[: many.HIGHEST]
-    assert whole.get_title(loc="left") == "all 60, in order"
+    assert whole.get_title() == "all 60, in order"
 
 
 def test_a_heat_map_has_every_pair_on_both_sides() -> None:
