@@ -74,7 +74,7 @@ def table(sheet: Sheet, label: str) -> str:
 
 def _first(columns: int) -> float:
     """The part of the width that the first column may take."""
-    return max(0.16, 0.56 - 0.04 * columns)
+    return min(0.45, max(0.16, 0.96 - 0.08 * columns))
 
 
 def _numeric(fields: Sequence[str]) -> bool:

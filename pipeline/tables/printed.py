@@ -18,13 +18,13 @@ from common.disk import write_atomically
 from common.foreign import one_line
 from pipeline.tables import diagnostics, ink, latex, metric_sheets
 from pipeline.tables.gallery import Drawing, Found
-from pipeline.tables.ink import COLUMN, WIDE
+from pipeline.tables.ink import COLUMN, WIDE, shortened
 from pipeline.tables.numbers import p_value
 from pipeline.tables.scale import Scale, heading, scales_of
 from pipeline.tables.table import TESTS, Sheet, clearest, left_out
 
-ROWS = 30
-"""Rows of a table that is printed."""
+ROWS, SIDE = 30, 40
+"""Rows of a table that is printed, and characters of either cell of two."""
 FLOATS = 8
 """Tables and figures after which a page ends, lest LaTeX have too many in hand."""
 BEGIN = r"""% All that `python -m pipeline.report {folder} --paper` prints: pdflatex main.tex
@@ -160,7 +160,9 @@ def _pairs(found: Found) -> Sheet:
         adjusted = scale.change(row["adj_difference"]), scale.reach(row["adj_low"], row["adj_high"])
         lines.append(
             (
-                f"{found.names[row['cell_a']]} - {found.names[row['cell_b']]}",
+                " - ".join(
+                    shortened(found.names[row[side]], SIDE) for side in ("cell_a", "cell_b")
+                ),
                 f"{row['deals']:,}",
                 f"{row['a_only']:,}",
                 f"{row['b_only']:,}",

@@ -123,7 +123,7 @@ def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> No
 
 
 def whole(cells: int, medium: Medium) -> None:
-    """Every figure is as wide as its medium, no higher than a page, and has each word for itself."""
+    """Every figure is as wide as its medium, no higher than a page, and no word covers another."""
     with ink.drawn_for(medium):
         for figure in every(cells):
             assert figure.get_suptitle()

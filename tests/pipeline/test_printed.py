@@ -59,7 +59,7 @@ def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
         "T", ("a_b", "n", "span", "what"), [(HOSTILE, "1,234", "1.0 to 2.0", "so & so")], "f"
     )
     told = latex.table(sheet, "t")
-    assert re.search(r"\\begin\{tabular\}\{>.*p\{0.40\\linewidth\}rrl\}", told)
+    assert re.search(r"\\begin\{tabular\}\{>.*p\{0.45\\linewidth\}rrl\}", told)
     for part in (r"\toprule", r"\midrule", r"\bottomrule", r"\caption{T. f}", r"\label{tab:t}"):
         assert part in told
     assert r"a\_b & n & span & what \\" in told
