@@ -200,7 +200,7 @@ def test_metrics_that_another_version_wrote_are_left_alone(tmp_path: Path) -> No
     folder = tmp_path / "metrics"
     folder.mkdir()
     (folder / "metrics.csv").write_text("name\nx\n")
-    (folder / "traces.csv").write_text("")
+    (folder / "traces.csv").write_text("name\nx\n")
     assert read(tmp_path) is None
 
 
