@@ -18,9 +18,12 @@ from pipeline.tables import (
     apart,
     costs,
     diagnostics,
-    figures,
+    gallery,
+    ink,
     labels,
+    metric_figures,
     origin,
+    printed,
     robustness,
     setting,
     stops,
@@ -41,12 +44,12 @@ PAGE_ROWS, PAGE_CELLS = 100, 20
 
 
 def write_views(
-    folder: Path, results: Sequence[CellResults], draw: bool = True
+    folder: Path, results: Sequence[CellResults], draw: bool = True, paper: bool = False
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Sheet], str]:
     """Writes summary.csv, pairs.csv, figures/ and report.html, what `diagnostics` finds, and
     where a cell studies letters labels.csv and debiasing.csv; returns the two tables, further
     sheets, and what there is to say of which cells are paired. draw: figures too; they take
-    longest."""
+    longest. paper: DIR/paper as well."""
     matter = conditions(results)
     pairing = paired_off(results, Folder(folder).pairs)
     summary, pairs = summary_table(results, matter), pairs_table(results, pairing.chosen)
@@ -54,18 +57,23 @@ def write_views(
     diagnosis.write(folder)
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
-    drawn = figures.all_figures(summary, pairs, results) if draw else {}
-    figures.save_png(drawn, folder / "figures")
+    study, judged = labels.study(folder, results), metric_figures.read(folder)
+    found = gallery.Found(results, summary, pairs, diagnosis, study, judged)
+    drawn = gallery.drawings(found) if draw else {}
+    if draw:
+        gallery.save_png(drawn, folder / "figures")
     stopped = stops.sheets(folder, table.short_names(summary), results)
     wrong, spent = costs.reply_sheets(summary), costs.cost_sheets(summary)
     varied = _varied(folder, results, summary)
     told = diagnostics.sheets(diagnosis, summary)
     first = [*stopped, *adjusted.sheets(folder, summary, results)]
-    sheets = [*first, *varied, *_study(folder, results, summary), *told, *wrong, *spent]
-    drawings = {name: figures.svg(figure) for name, figure in drawn.items()}
+    sheets = [*first, *varied, *_study(folder, study, summary), *told, *wrong, *spent]
+    drawings = {name: figure.html(name) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
     page = _page(folder, results, summary, pairs, drawings, sheets, said, diagnosis, pairing.foot)
     write_atomically(folder / "report.html", page)
+    if paper:
+        printed.write(folder / "paper", found, drawn)
     return summary, pairs, sheets, pairing.foot
 
 
@@ -83,8 +91,7 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
 
 
-def _study(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) -> list[Sheet]:
-    found = labels.study(folder, results)
+def _study(folder: Path, found: labels.Study | None, summary: pd.DataFrame) -> list[Sheet]:
     if found is None:
         return []
     found.write(folder)
@@ -133,6 +140,7 @@ def _page(
         drawings=drawings,
         sheets=[one.first(PAGE_ROWS) for one in sheets],
         cells=diagnostics.page_cells(diagnosis, summary, PAGE_CELLS),
+        drawing_style=ink.PAGE_STYLE,
         answers=said,
         foot=[
             table.left_out(PAGE_ROWS, len(summary), "summary.csv"),

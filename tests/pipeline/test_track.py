@@ -154,7 +154,7 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
         assert found.keys() == {"out", "uno-solo-rule"}
         listed = client.list_artifacts(found["out"].info.run_id, "metrics")
         names = {Path(item.path).name for item in listed}
-        assert names == {"metrics.csv", "traces.csv", "traces.png"}
+        assert names == {"metrics.csv", "traces.csv", "traces.png", "decision_quality.png"}
         logged = found["uno-solo-rule"].data.metrics
         table = pd.read_csv(folder / "metrics" / "metrics.csv")
         row = table[(table["player"] == 0) & (table["options"] == 2) & (table["threshold"] == 0.15)]

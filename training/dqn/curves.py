@@ -19,8 +19,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from common.errors import UserError
-from pipeline.tables.figures import COLOURS, save_png
-from pipeline.tables.many import ACCENT
+from pipeline.tables.ink import ACCENT, COLOURS, save_png
 from pipeline.tracking.track import STORE, log_points, open_store, tracking_uri
 from stats.checks import counts
 from stats.proportions import wilson
