@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from pipeline.play.match import Table
 from pipeline.sweep import course as sweeping
 from pipeline.tracking import follow
 from pipeline.tracking import track as tracking
+from pipeline.tracking.store import tracking_uri
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -26,7 +28,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mlflow.tracking import MlflowClient
 
     made = tmp_path_factory.mktemp("empty")
-    MlflowClient(track.tracking_uri(made)).search_experiments()
+    MlflowClient(tracking_uri(made)).search_experiments()
     return made
 
 
@@ -35,13 +37,11 @@ def store(empty: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(empty, tmp_path / "store"))
 
 
-def runs(store: Path) -> list[object]:
+def runs(store: Path) -> list[Any]:
     from mlflow.tracking import MlflowClient
 
-    client = MlflowClient(track.tracking_uri(store))
-    experiment = client.get_experiment_by_name("quickstart")
-    assert experiment is not None
-    return list(client.search_runs([experiment.experiment_id]))
+    client = MlflowClient(tracking_uri(store))
+    return list(client.search_runs([one.experiment_id for one in client.search_experiments()]))
 
 
 def test_runs_of_which_every_match_was_set_aside_have_failed(
@@ -76,7 +76,7 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     (parent,) = parents
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
     assert {run.data.params["prompt"] for run in children} == {"cloze", "counterfactual"}
-    client = MlflowClient(track.tracking_uri(store))
+    client = MlflowClient(tracking_uri(store))
     for run in children:
         curve = client.get_metric_history(run.info.run_id, "running_win_rate")
         assert [point.step for point in curve] == [1, 2, 3, 4, 5, 6]
@@ -105,10 +105,10 @@ def test_runs_of_many_cells_bring_what_is_their_own(
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(sweeping, "track", lambda *_: "")
         assert sweep(*told) == 0
-    assert [run.info.run_name for run in runs(store)] == ["out (live)"]  # type: ignore[attr-defined]
+    assert [run.info.run_name for run in runs(store)] == ["out (live)"]
     assert sweep(*told) == 0
-    client = MlflowClient(track.tracking_uri(store))
-    parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))  # type: ignore
+    client = MlflowClient(tracking_uri(store))
+    parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))
     assert client.list_artifacts(parent.info.run_id, "figures")
     for run in cells:
         assert client.list_artifacts(run.info.run_id, "records")
@@ -121,12 +121,12 @@ def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, stor
     for name in ("first", "second"):
         words = ("tracking=mlflow", f"tracking.store={store}", f"name={name}", "deals=2")
         assert sweep("agent=random", *words) == 0
-    client = MlflowClient(track.tracking_uri(store))
+    client = MlflowClient(tracking_uri(store))
     held = {
         found.name: len(client.search_runs([found.experiment_id]))
         for found in client.search_experiments()
     }
-    assert held == {"Default": 0, "first": 0, "second": 2}
+    assert held == {"Default": 0, "first / uno": 0, "second / uno": 2}
 
 
 def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
@@ -143,14 +143,14 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
     assert metrics.main([*judging, str(tmp_path / "elsewhere")]) == 0
     assert "MLflow" not in capsys.readouterr().out.split("decisions worth")[-1]
     assert not (tmp_path / "elsewhere").exists()
-    client = MlflowClient(track.tracking_uri(store))
+    client = MlflowClient(tracking_uri(store))
     for again in (
         lambda: metrics.main([*judging, str(store)]),
         lambda: metrics.main([*judging, str(store)]),
         lambda: track.main([str(folder), "--store", str(store)]),
     ):
         assert again() == 0
-        found = {run.info.run_name: run for run in runs(store)}  # type: ignore[attr-defined]
+        found = {run.info.run_name: run for run in runs(store)}
         assert found.keys() == {"out", "uno-solo-rule"}
         listed = client.list_artifacts(found["out"].info.run_id, "metrics")
         names = {Path(item.path).name for item in listed}
@@ -195,8 +195,8 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(sweeping, "track", lambda *_: "")
         assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze") == 0
-    client = MlflowClient(track.tracking_uri(store))
-    found = {run.info.run_name: run for run in runs(store)}  # type: ignore[attr-defined]
+    client = MlflowClient(tracking_uri(store))
+    found = {run.info.run_name: run for run in runs(store)}
     assert set(found) == {"out (live)", "uno-solo-llm.fake.cloze (live)"}
     child = found["uno-solo-llm.fake.cloze (live)"]
     assert child.data.metrics["matches"] == 6
@@ -211,7 +211,7 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     assert found["out (live)"].data.metrics["matches"] == 6
 
     assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze", "deals=8") == 0
-    names = {run.info.run_name for run in runs(store)}  # type: ignore[attr-defined]
+    names = {run.info.run_name for run in runs(store)}
     assert names == {"out", "uno-solo-llm.fake.cloze"}
 
 
