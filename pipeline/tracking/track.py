@@ -162,7 +162,8 @@ class _Logged:
         figures: values.Values,
         span: played.Span,
     ) -> None:
-        """A child run; of many cells each has fewer points, and no figures."""
+        """A child run; of many cells each has fewer points, and no figures. Its figures come last:
+        MLflow reads all that a run holds whenever it is ended, or given its first artifact."""
         about, place, cells = result.about, self.sweep.place, len(self.sweep.results)
         verdict = self.sweep.verdicts.get(about.name, "")
         tags = {
@@ -173,16 +174,16 @@ class _Logged:
             NOTE_TAG: notes.of_a_cell(row, about.helping, verdict),
         }
         run = self._begin(about.name, tags, told, span)
-        numbers = {**figures, **self.sweep.beside.get(about.name, {})}
-        points = [(name, 0, value) for name, value in numbers.items()]
-        log_points(self.client, run, [*points, *values.curves(result, cells)], told, span[1])
+        self.client.set_terminated(run, _status([result]), span[1])
         self.client.log_artifact(run, str(place.cell_file(about.stem)))
         log = place.records_file(about.stem)
         if log.exists():
             self.client.log_artifact(run, str(log), "records")
         if cells <= MANY:
             self._figures(run)
-        self.client.set_terminated(run, _status([result]), span[1])
+        numbers = {**figures, **self.sweep.beside.get(about.name, {})}
+        points = [(name, 0, value) for name, value in numbers.items()]
+        log_points(self.client, run, [*points, *values.curves(result, cells)], told, span[1])
 
     def _begin(self, name: str, tags: dict[str, str], told: Params, span: played.Span) -> str:
         if "commit" in told:

@@ -65,9 +65,9 @@ def of_row(row: pd.Series[Any]) -> dict[str, float]:
 
 
 def beside(folder: Path, summary: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """By a cell's name: its difference from each cell that pairs.csv pairs it with (`pairs/
-    diff_vs_pocket_cloze`, raw and `adj_`, with limits and Holm's p), from the controls, and how it
-    chose. Of more than RIVALS the first ones of the sweep."""
+    """By a cell's name: its difference from each cell that pairs.csv pairs it with, such as
+    `pairs/diff_vs_pocket_cloze`, raw and `adj_`, and Holm's p; of few cells limits too. Then that
+    from the controls, and how it chose. Of more than RIVALS the first ones of the sweep."""
     found: defaultdict[str, dict[str, float]] = defaultdict(dict)
     names = dict(zip(summary["cell"], map(fit, short_names(summary)), strict=True))
     rivals: defaultdict[str, int] = defaultdict(int)
@@ -76,23 +76,26 @@ def beside(folder: Path, summary: pd.DataFrame) -> dict[str, dict[str, float]]:
             cell, rival = pair[own], pair[other]
             if cell != rival and {cell, rival} <= names.keys() and rivals[cell] < RIVALS:
                 rivals[cell] += 1
-                found[cell] |= dict(_difference(pair, names[rival], sign))
+                told = _difference(pair, names[rival], sign, limits=len(names) <= MANY)
+                found[cell] |= dict(told)
     for row in _rows(folder / "controls.csv"):
-        found[row["cell"]][f"controls/diff_vs_always_{fit(str(row['control']))}"] = row[
-            "difference"
-        ]
+        name = f"controls/diff_vs_always_{fit(str(row['control']))}"
+        found[row["cell"]][name] = row["difference"]
     for row in _rows(folder / "diagnostics.csv"):
         found[row["cell"]] |= {f"choices/{name}": row[name] for name in CHOSEN}
     return found
 
 
-def _difference(pair: Mapping[str, Any], rival: str, sign: int) -> Iterator[tuple[str, float]]:
+def _difference(
+    pair: Mapping[str, Any], rival: str, sign: int, limits: bool
+) -> Iterator[tuple[str, float]]:
     """Of one cell of the pair from the other, its rival: of A as it stands, of B the other way."""
     for start, columns in (("diff", RAW), ("adj_diff", ADJUSTED)):
-        estimate, low, high = (sign * pair[column] for column in columns)
-        limits = (low, high) if sign > 0 else (high, low)
+        estimate, *ends = (sign * pair[column] for column in columns)
         name = f"pairs/{start}_vs_{rival}"
-        yield from zip((name, f"{name}_low", f"{name}_high"), (estimate, *limits), strict=True)
+        yield name, estimate
+        if limits:
+            yield from zip((f"{name}_low", f"{name}_high"), sorted(ends), strict=True)
     yield f"pairs/p_holm_vs_{rival}", pair["p_test_holm"]
 
 
@@ -106,15 +109,13 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 def curves(result: CellResults, cells: int) -> Points:
     """How the cell's means settled: a step is a number of deals. Of many cells each has fewer
-    points."""
+    points, and no section of its own."""
     most = max(POINTS * MANY // max(cells, MANY), LEAST)
     means = result.by_deal()[1]
-    told = {
-        "running_mean": means,
-        "running_win_rate": result.win_rates()[1],
-        f"{SETTLING}mean": means,
-    }
-    if result.adjusted is not None:
+    told = {"running_mean": means, "running_win_rate": result.win_rates()[1]}
+    if cells <= MANY:
+        told[f"{SETTLING}mean"] = means
+    if cells <= MANY and result.adjusted is not None:
         told[f"{SETTLING}adjusted"] = result.adjusted.values
     return [point for name, by_deal in told.items() for point in _curve(name, by_deal, most)]
 
