@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,25 +68,25 @@ def _answer(answer: Answer) -> Iterator[str]:
 
 def _table(summary: pd.DataFrame) -> Iterator[str]:
     scales, best = scales_of(summary), bool(summary["adjusted"].notna().any())
-    titles = ["cell", "deals", heading(scales), "95% interval"]
-    titles += ["luck-adjusted", "95% interval"] if best else []
-    titles += ["baseline", "p Holm"]
-    yield f"| {' | '.join(titles)} |"
-    yield f"|---{'|---:' * (len(titles) - 1)}|"
+    titles = ["cell", "deals", heading(scales), *(["luck-adjusted"] if best else [])]
+    yield _line([*titles, "baseline", "p Holm"])
+    yield f"|{'---|' * (len(titles) + 2)}"
     rows = zip(short_names(summary), scales, summary.iterrows(), strict=True)
     for name, scale, (_, row) in list(rows)[:ROWS]:
-        yield f"| {' | '.join(_row(name, scale, row, best))} |"
-    if rest := left_out(ROWS, len(summary), "summary.csv"):
-        yield f"\n{rest}"
+        yield _line(_row(name, scale, row, best))
+    yield f"\n95% intervals in brackets. {left_out(ROWS, len(summary), 'summary.csv')}"
+
+
+def _line(columns: Iterable[str]) -> str:
+    """A row; MLflow leaves no room between columns."""
+    return f"| {' | &emsp;'.join(columns)} |"
 
 
 def _row(name: str, scale: Scale, row: pd.Series[Any], best: bool) -> Iterator[str]:
     yield plain(name)
     yield f"{row['complete_deals']:,}"
-    yield scale.mean(row["mean"])
-    yield scale.span(row["mean_low"], row["mean_high"])
+    yield f"{scale.mean(row['mean'])} ({scale.span(row['mean_low'], row['mean_high'])})"
     if best:
-        yield scale.mean(row["adjusted"])
-        yield scale.span(row["adj_low"], row["adj_high"])
+        yield f"{scale.mean(row['adjusted'])} ({scale.span(row['adj_low'], row['adj_high'])})"
     yield scale.mean(row["baseline_mean"])
     yield p_value(row["p_test_holm"])

@@ -47,7 +47,9 @@ from pipeline.tracking.store import (
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
+SOURCE = {"mlflow.source.name": "pipeline.run", "mlflow.source.type": "LOCAL"}
 COMMIT_TAG = "mlflow.source.git.commit"
+"""What MLflow shows as a run's source."""
 TABLES = ("config.yaml", "summary.csv", "pairs.csv", "report.html", *WRITTEN)
 """A sweep's artifacts beside its figures; older folders lack some."""
 
@@ -175,7 +177,8 @@ class _Logged:
         }
         run = self._begin(about.name, tags, told, span)
         self.client.set_terminated(run, _status([result]), span[1])
-        self.client.log_artifact(run, str(place.cell_file(about.stem)))
+        described = place.cell_file(about.stem).read_text(encoding="utf-8")
+        self.client.log_text(run, described, "cell.json")  # one name: MLflow compares them
         log = place.records_file(about.stem)
         if log.exists():
             self.client.log_artifact(run, str(log), "records")
@@ -187,7 +190,7 @@ class _Logged:
 
     def _begin(self, name: str, tags: dict[str, str], told: Params, span: played.Span) -> str:
         if "commit" in told:
-            tags = {**tags, COMMIT_TAG: told["commit"]}
+            tags = {**tags, **SOURCE, COMMIT_TAG: told["commit"]}
         made = self.client.create_run(self.experiment, span[0], tags, name)
         return str(made.info.run_id)
 

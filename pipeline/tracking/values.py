@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.log.results import CellResults
-from pipeline.tables.figures import running
+from pipeline.tables.figures import SETTLED, running
 from pipeline.tables.many import POINTS
 from pipeline.tables.table import short_names
 from pipeline.tracking.params import fit
@@ -133,8 +133,11 @@ def each_cells(results: Sequence[CellResults], names: Sequence[str]) -> Points:
 
 
 def _curve(name: str, by_deal: np.ndarray, most: int) -> Points:
+    """In a section of its own without the first deals, which would settle the axis."""
+    first = min(SETTLED, len(by_deal) // 10) if "/" in name else 1
     counts, means = running(by_deal, most)
-    return [(name, int(step), float(mean)) for step, mean in zip(counts, means, strict=True)]
+    told = zip(counts, means, strict=True)
+    return [(name, int(step), float(mean)) for step, mean in told if step >= first]
 
 
 def total(rows: Sequence[Values]) -> dict[str, float]:

@@ -185,6 +185,6 @@ def test_artifacts_are_the_config_the_command_and_the_cell(client: Any, runs: li
     assert Path(client.download_artifacts(parent, "command.txt")).read_text() == f"{COMMAND}\n"
     config = yaml.safe_load(Path(client.download_artifacts(parent, "config.yaml")).read_text())
     assert len(config["jobs"]) == 8
-    for child, run_id in zip(runs[1:], children, strict=True):
+    for run_id in children:
         names = {item.path for item in client.list_artifacts(run_id)}
-        assert f"{child.info.run_name}-{child.data.tags['gauntlet.cell']}.json" in names
+        assert "cell.json" in names

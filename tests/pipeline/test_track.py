@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +188,7 @@ def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     sweep: Sweep,
+    folder: Path,
     store: Path,
     at_every_look: None,
     monkeypatch: pytest.MonkeyPatch,
@@ -209,10 +212,31 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
         "device_seconds",
     } <= child.data.metrics.keys()
     assert found["out (live)"].data.metrics["matches"] == 6
+    (began,) = {run.info.start_time for run in found.values()}
+    (told,) = Folder(folder).lines("runs")
+    assert began == 1000 * time.mktime(time.strptime(told["started"], "%Y-%m-%d %H:%M:%S"))
+    assert {run.info.status for run in found.values()} == {"FINISHED"}
+    assert all(run.info.end_time >= began for run in found.values())
 
     assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze", "deals=8") == 0
     names = {run.info.run_name for run in runs(store)}
     assert names == {"out", "uno-solo-llm.fake.cloze"}
+
+
+def test_live_runs_of_a_sweep_that_is_broken_off_end_as_killed(
+    sweep: Sweep, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_off(self: sweeping.Driver, tasks: Iterator[Any]) -> None:
+        play(self, tasks)
+        raise KeyboardInterrupt
+
+    play = sweeping.Driver.run
+    monkeypatch.setattr(sweeping.Driver, "run", broken_off)
+    monkeypatch.setattr(follow, "HASTY_SECONDS", 300.0)
+    assert (
+        sweep("tracking=mlflow", f"tracking.store={store}", "agent=random", "prompt=cloze") == 130
+    )
+    assert [run.info.status for run in runs(store)] == ["KILLED"] * 2
 
 
 def test_a_server_that_is_gone_is_told_in_the_log_and_ends_nothing(
