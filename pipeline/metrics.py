@@ -64,7 +64,8 @@ from pipeline.tables.metric_figures import metric_figures
 from pipeline.tables.metric_sheets import sheets
 from pipeline.tables.table import console, sheet_view
 from pipeline.tables.views import results_of
-from pipeline.tracking.track import STORE, add_metrics, tracking_uri
+from pipeline.tracking.judged import add_metrics
+from pipeline.tracking.store import STORE, tracking_uri
 from stats.decisions import Tie
 
 PLAYOUTS, SLOW_PLAYOUTS = 1_000, 200

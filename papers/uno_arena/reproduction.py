@@ -28,7 +28,7 @@ from papers.uno_arena.tables import Block
 from pipeline.log.folder import Folder
 from pipeline.tables import ink
 from pipeline.tables.metric_figures import heat_map, traces
-from pipeline.tracking.track import add_metrics
+from pipeline.tracking.judged import add_metrics
 
 SCRIPTED = ("random", "rule", "search", "dqn")
 THRESHOLDS = {"table2": 0.15, "table3": 0.0, "table3_rotated": 0.0, "table4": 0.0, "table5": 0.0}

@@ -12,6 +12,7 @@
     controls/               one of the players of a fixed option, see `sweep/controls.py`
     controls.json           which of them belongs to which cell
     tables.json             which cells the tables pair
+    config.yaml             the latest run's config, resolved and without secrets
 
 All else is a view of these. Only `records.Log` writes records, cells and sweep.json.
 """
@@ -87,6 +88,10 @@ class Folder:
     @property
     def tables_file(self) -> Path:
         return self.path / "tables.json"
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.yaml"
 
     def lines_file(self, name: str) -> Path:
         return self.path / f"{name}.jsonl"

@@ -12,13 +12,15 @@ from itertools import chain
 
 from rich.console import Console
 
+from common.disk import write_atomically
 from common.errors import Halted, UserError
+from pipeline.config import resolved
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience, started
 from pipeline.launch.place import asks_a_person, paid, resolve_launch
 from pipeline.log import code
-from pipeline.log.events import event, logged, redact
+from pipeline.log.events import cleaned, event, logged, redact
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar, Waiting
@@ -36,7 +38,8 @@ from pipeline.sweep.announce import announce
 from pipeline.tables import aside, origin, pairing, table
 from pipeline.tables.views import write_views
 from pipeline.tracking.follow import live_tracking
-from pipeline.tracking.track import track, tracking_uri
+from pipeline.tracking.store import tracking_uri
+from pipeline.tracking.track import track
 
 INTERRUPTED = 130
 NOTHING_PLAYED = 1
@@ -76,6 +79,8 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig, command: str = "
         for note in code.notes(sweep.output_dir, changed):
             out.print(note)
         pairing.keep(log.folder, sweep.pairs)
+        config = resolved.as_yaml(cleaned(sweep.config))
+        write_atomically(Folder(log.folder).config_file, config)
         announce(out, plan, sweep, baselines, missing(plan, log))
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
