@@ -1,0 +1,160 @@
+"""How matches ended: won, drawn or lost, whoever moved first; and tests that ask no range.
+
+outcomes.csv   a row for each cell, and where both sides opened some of its matches one for each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from games.capabilities import MATCH_SCORE, WIN
+from pipeline.log.results import CellResults
+from pipeline.tables.apart import interval, scores
+from pipeline.tables.numbers import p_value as told_p
+from pipeline.tables.numbers import percent
+from pipeline.tables.scale import Scale
+from pipeline.tables.table import Sheet
+from stats.paired import permutation
+from stats.proportions import sign_test, wilson
+
+ENDS = ("win", "draw", "loss")
+ALL, FIRST, SECOND = "all", "first", "second"
+"""Of which matches a row is: all, those that the measured side opened, those that it did not."""
+
+COUNTS = ("wins", "draws", "losses", "shared_wins")
+SIGN = ("ahead", "behind", "p_sign")
+OUTCOME_COLUMNS = [
+    *("cell", "moved", "deals", "matches", *COUNTS),
+    *(f"{end}{limit}" for end in ENDS for limit in ("", "_low", "_high")),
+    *("score", "score_low", "score_high", *SIGN),
+]
+
+PERMUTED = ("held_against", "p_permutation", "permutation_error")
+TEST_COLUMNS = ("losses", "shared_wins", "p_sign", *PERMUTED)
+"""What summary.csv has of it, at its end."""
+
+PERMUTATION_SEED = 0
+
+
+def outcomes_table(results: Sequence[CellResults]) -> pd.DataFrame:
+    """outcomes.csv."""
+    rows = [row for result in results for row in _rows(result)]
+    return pd.DataFrame(rows, columns=OUTCOME_COLUMNS)
+
+
+def _rows(result: CellResults) -> Iterator[dict[str, Any]]:
+    opened = result.outcomes.column("opened")
+    parts = {ALL: np.ones(len(opened), bool)}
+    if result.about.in_turn and 0 < opened.sum() < len(opened):
+        parts |= {FIRST: opened, SECOND: ~opened}
+    for moved, chosen in parts.items():
+        yield {"cell": result.about.name, "moved": moved, **_ended(result, chosen)}
+
+
+def _ended(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
+    outcomes, deals = result.outcomes, result.outcomes.column("deal")[chosen]
+    won, drawn = outcomes.won[chosen], outcomes.drawn[chosen].astype(float)
+    row: dict[str, Any] = {"deals": len(np.unique(deals)), "matches": len(deals)}
+    ends = np.stack((won, drawn, 1.0 - won - drawn))
+    row |= zip(COUNTS, (*map(_whole, ends.sum(1)), _shared(result, chosen)), strict=True)
+    for end, share in zip(ENDS, _shares(ends, deals, result.about.measured), strict=True):
+        row |= zip((end, f"{end}_low", f"{end}_high"), share, strict=True)
+    score = interval(scores(result)[chosen], deals, MATCH_SCORE)
+    row |= zip(("score", "score_low", "score_high"), score, strict=True)
+    return row | _signs(result, chosen)
+
+
+def _whole(number: float) -> float:
+    """An int where it is one, up to rounding: of several measured players some may win."""
+    return int(near) if abs((near := round(number)) - number) < 1e-9 else number
+
+
+def _shared(result: CellResults, chosen: np.ndarray) -> int:
+    """Matches that both sides won."""
+    won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
+    return int(((won > 0) & (others > 0)).sum())
+
+
+def _shares(ends: np.ndarray, deals: np.ndarray, measured: int) -> Iterator[tuple[float, ...]]:
+    """The share of each end with its 95% interval: Wilson's where a deal is one match of one
+    measured player, else by deals."""
+    if measured == 1 and len(np.unique(deals)) == len(deals):
+        found = wilson(ends.sum(1), len(deals))
+        yield from zip(
+            found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True
+        )
+    else:
+        yield from (interval(values, deals, WIN) for values in ends)
+
+
+def _signs(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
+    """On how many deals the measured side won more often than the other one, or less often, and the
+    two-sided sign test; none where the sides are not of one size."""
+    if not result.about.even:
+        return dict.fromkeys(SIGN, np.nan)
+    won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
+    places = np.unique(result.outcomes.column("deal")[chosen], return_inverse=True)[1]
+    lead = np.bincount(places, np.sign(won.astype(int) - others.astype(int)))
+    ahead, behind = int((lead > 0).sum()), int((lead < 0).sum())
+    p = float(sign_test(ahead, behind)) if len(lead) else np.nan
+    return dict(zip(SIGN, (ahead, behind, p), strict=True))
+
+
+def tested(result: CellResults) -> dict[str, Any]:
+    """TEST_COLUMNS; the permutation test is of a measure other than wins, which have exact ones."""
+    row = _ended(result, np.ones(len(result.outcomes), bool))
+    found = {name: row[name] for name in TEST_COLUMNS if name in row}
+    return found | dict(zip(PERMUTED, _permuted(result), strict=True))
+
+
+def _permuted(result: CellResults) -> tuple[float, float, float]:
+    about, values = result.about, result.by_deal()[1]
+    span, base = (about.measure.low, about.measure.high), about.baseline
+    against = base.rate - about.test.margin * about.span if base else np.nan
+    if not base and span[0] == -span[1]:
+        against = 0.0
+    if about.wins or np.isnan(against) or not len(values):
+        return np.nan if about.wins else against, np.nan, np.nan
+    around, error = (span[0] - against, span[1] - against), base.error if base else 0.0
+    side = about.test.side
+    return against, *permutation(values - against, around, PERMUTATION_SEED, side, error)
+
+
+def sheets(table: pd.DataFrame, scales: dict[str, Scale], names: dict[str, str]) -> Iterator[Sheet]:
+    """How matches ended, where some are drawn or shared, or the score was asked for."""
+    asked = MATCH_SCORE.name in scales
+    if not (asked or (table[["draws", "shared_wins"]] > 0).to_numpy().any()):
+        return
+    rows = [
+        (
+            names[row["cell"]],
+            row["moved"],
+            f"{row['matches']:,}",
+            percent(row["win"]),
+            _span(row, "win"),
+            percent(row["draw"]),
+            percent(row["loss"]),
+            percent(row["score"]),
+            _span(row, "score"),
+            told_p(row["p_sign"]),
+        )
+        for _, row in table[table["matches"] > 0].iterrows()
+    ]
+    foot = (
+        "moved: all matches, or those that the measured side opened (first), or did not (second). "
+        "score:\na win 1, a draw 1/2. p sign: are deals ahead as frequent as deals behind? Exact, "
+        "without draws,\ntwo-sided, each row by itself. Other tables count a draw as no win."
+    )
+    headings = (
+        *("cell", "moved", "matches", "win", "95%", "draw", "loss", "score", "95%", "p sign"),
+    )
+    yield Sheet("Wins, draws and losses", headings, rows, foot, "outcomes.csv")
+
+
+def _span(row: pd.Series[Any], name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{percent(low)[:-1]}-{percent(high)}"
