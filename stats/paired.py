@@ -205,7 +205,12 @@ def sign_flip(
 
 
 def permutation(
-    differences: ArrayLike, span: Span, seed: int, side: Side = "either", null_error: float = 0.0
+    differences: ArrayLike,
+    span: Span,
+    seed: int,
+    side: Side = "either",
+    null_error: float = 0.0,
+    resamples: int = 9_999,
 ) -> tuple[float, float]:
     """The p-value of `sign_flip` of differences from 0, one a deal, with the error of its sampling;
     or that of `stats.means.p_value`, and no error, where it is larger.
@@ -215,7 +220,7 @@ def permutation(
     p-value: then flips stand alone.
     null_error: as for `stats.means.p_value`, of what was taken off to make the differences.
     """
-    flips = sign_flip(differences, 0.0, seed, side=side)
+    flips = sign_flip(differences, 0.0, seed, resamples, side)
     own = float(by_interval(differences, span, 0.0, side, null_error))
     return (own, 0.0) if own > flips.p_value else (flips.p_value, flips.error)
 

@@ -14,8 +14,7 @@ import pandas as pd
 from games.capabilities import MATCH_SCORE, WIN
 from pipeline.log.results import CellResults
 from pipeline.tables.apart import interval, scores
-from pipeline.tables.numbers import p_value as told_p
-from pipeline.tables.numbers import percent
+from pipeline.tables.numbers import number, p_value, percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.paired import permutation
@@ -124,25 +123,32 @@ def _permuted(result: CellResults) -> tuple[float, float, float]:
     return against, *permutation(values - against, around, PERMUTATION_SEED, side, error)
 
 
-def sheets(table: pd.DataFrame, scales: dict[str, Scale], names: dict[str, str]) -> Iterator[Sheet]:
-    """How matches ended, where some are drawn or shared, or the score was asked for."""
-    asked = MATCH_SCORE.name in scales
-    if not (asked or (table[["draws", "shared_wins"]] > 0).to_numpy().any()):
-        return
+def sheets(table: pd.DataFrame, summary: pd.DataFrame, names: dict[str, str]) -> Iterator[Sheet]:
+    """How matches ended, where some are drawn or shared or the score was asked for; and what means
+    other than of wins are tested against. names: by the cell's."""
+    asked = MATCH_SCORE.name in set(summary["measure"])
+    if asked or (table[["draws", "shared_wins"]] > 0).to_numpy().any():
+        yield _ends_sheet(table[table["matches"] > 0], names)
+    tested = summary[summary["p_permutation"].notna()]
+    if not tested.empty:
+        yield _mean_sheet(tested, names)
+
+
+def _ends_sheet(table: pd.DataFrame, names: dict[str, str]) -> Sheet:
     rows = [
         (
             names[row["cell"]],
             row["moved"],
             f"{row['matches']:,}",
             percent(row["win"]),
-            _span(row, "win"),
+            span(row, "win"),
             percent(row["draw"]),
             percent(row["loss"]),
             percent(row["score"]),
-            _span(row, "score"),
-            told_p(row["p_sign"]),
+            span(row, "score"),
+            p_value(row["p_sign"]),
         )
-        for _, row in table[table["matches"] > 0].iterrows()
+        for _, row in table.iterrows()
     ]
     foot = (
         "moved: all matches, or those that the measured side opened (first), or did not (second). "
@@ -152,9 +158,35 @@ def sheets(table: pd.DataFrame, scales: dict[str, Scale], names: dict[str, str])
     headings = (
         *("cell", "moved", "matches", "win", "95%", "draw", "loss", "score", "95%", "p sign"),
     )
-    yield Sheet("Wins, draws and losses", headings, rows, foot, "outcomes.csv")
+    return Sheet("Wins, draws and losses", headings, rows, foot, "outcomes.csv")
 
 
-def _span(row: pd.Series[Any], name: str) -> str:
+def _mean_sheet(summary: pd.DataFrame, names: dict[str, str]) -> Sheet:
+    rows = []
+    for _, row in summary.iterrows():
+        scale = Scale.row(row)
+        rows.append(
+            (
+                names[row["cell"]],
+                f"{row['deals']:,}",
+                scale.mean(row["mean"], named=True),
+                scale.span(row["mean_low"], row["mean_high"]),
+                scale.mean(row["held_against"]),
+                p_value(row["p_permutation"]),
+                number(row["permutation_error"], ".4f"),
+            )
+        )
+    foot = (
+        "p: do the deals' results lie evenly around what their mean is held against (the baseline, "
+        "or 0)?\nBy flips of their signs, or the interval's own p where that is larger; +-: how "
+        "well the flips\nare sampled. Without an interval it is exact of two equal players over "
+        "both seats alone."
+    )
+    headings = ("cell", "deals", "mean", "95% interval", "held against", "p", "+-")
+    return Sheet("Permutation tests of means", headings, rows, foot, "summary.csv")
+
+
+def span(row: pd.Series[Any], name: str) -> str:
+    """A share's 95% interval in little room."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return f"{percent(low)[:-1]}-{percent(high)}"

@@ -16,6 +16,7 @@ import pandas as pd
 
 from games.capabilities import MATCH_SCORE, WIN, Measure
 from pipeline.log.results import About, CellResults
+from pipeline.tables.ended import span
 from pipeline.tables.numbers import percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
@@ -132,12 +133,12 @@ def sheets(table: pd.DataFrame, scales: dict[str, Scale]) -> Iterator[Sheet]:
                 row["player"],
                 f"{row['matches']:,}",
                 percent(row["win"]),
-                _span(row, "win"),
+                span(row, "win"),
                 percent(row["draw"]),
                 percent(row["loss"]),
-                _span(row, "loss"),
+                span(row, "loss"),
                 *(
-                    (percent(row["score"]), _span(row, "score"))
+                    (percent(row["score"]), span(row, "score"))
                     if plain
                     else (scale.mean(row["mean"]), scale.span(row["mean_low"], row["mean_high"]))
                 ),
@@ -151,8 +152,3 @@ def sheets(table: pd.DataFrame, scales: dict[str, Scale]) -> Iterator[Sheet]:
         last = "score" if plain else scale.title
         headings = ("player", "matches", "win", "95%", "draw", "loss", "95%", last, "95%")
         yield Sheet(f"Every two of them in {game}", headings, shown, foot, "standings.csv")
-
-
-def _span(row: pd.Series[Any], name: str) -> str:
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return f"{percent(low)[:-1]}-{percent(high)}"

@@ -82,7 +82,7 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
             write_atomically(folder / f"{name}.csv", found.to_csv(index=False))
     names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
     scales = {result.about.measure.name: Scale.of(result.about.measure) for result in results}
-    told = [*ended.sheets(ends, scales, names), *standings.sheets(players, scales)]
+    told = [*ended.sheets(ends, summary, names), *standings.sheets(players, scales)]
     told += apart.sheets(seats, seeds, scales, names)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
 

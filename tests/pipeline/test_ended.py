@@ -120,8 +120,8 @@ def test_seats_that_move_at_once_have_no_first_mover() -> None:
 def test_the_sheet_is_there_where_something_is_drawn_shared_or_asked_for() -> None:
     def shown(*cells: CellResults) -> list[Any]:
         names = {cell.about.name: cell.about.name for cell in cells}
-        scales = {cell.about.measure.name: Scale.of(cell.about.measure) for cell in cells}
-        return list(ended.sheets(ended.outcomes_table(cells), scales, names))
+        table, summary = ended.outcomes_table(cells), summary_table(cells)
+        return [one for one in ended.sheets(table, summary, names) if one.file == "outcomes.csv"]
 
     assert not shown(meeting(("a", "b"), "wl"))
     assert shown(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
@@ -168,6 +168,15 @@ def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
         assert found["p_permutation"][at] == sign_flip(chips, against, 0).p_value
     assert found["permutation_error"].tolist()[:2] == [0.0, 0.0]
     assert np.isnan(found["p_permutation"][2])
+
+
+def test_permutation_tests_are_shown_where_there_are_some() -> None:
+    chips = results_of(about("a", Measure("chips")), [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0])
+    cells = [chips, meeting(("a", "b"), "wwl")]
+    names = {cell.about.name: cell.about.name for cell in cells}
+    (sheet,) = ended.sheets(ended.outcomes_table(cells), summary_table(cells), names)
+    p = f"{sign_flip(chips.by_deal()[1], 0.0, 0).p_value:.4f}"
+    assert sheet.rows == [("a", "7", "chips 3.286", "-", "0.000", p, "0.0000")]
 
 
 def results_of(cell: About, figures: Sequence[float]) -> CellResults:
