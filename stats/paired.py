@@ -21,6 +21,8 @@ from stats.proportions import ProportionTest, sign_test
 
 FEW, BLOCK = 200, 256
 """Of how many different amounts numbers are drawn, and for how many deals at a time bits."""
+BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)
+"""The eight bits of every byte: with eight deals the totals of those that each byte keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +247,9 @@ def _random_totals(differences: Floats, n: int, rng: np.random.Generator) -> Flo
     for start in range(0, differences.size, BLOCK):
         block = differences[start : start + BLOCK]
         drawn = np.frombuffer(rng.bytes(n * BLOCK // 8), np.uint8).reshape(n, BLOCK // 8)
-        kept = np.unpackbits(drawn, axis=1, count=block.size)
-        totals += 2.0 * (kept @ block) - block.sum()
+        eights = np.append(block, np.zeros(-block.size % 8)).reshape(-1, 8)
+        for eight, byte in zip(eights, drawn.T, strict=False):
+            totals += (BITS @ (2.0 * eight) - eight.sum())[byte]
     return totals
 
 

@@ -13,10 +13,11 @@ import pandas as pd
 
 from games.capabilities import MATCH_SCORE, WIN
 from pipeline.log.results import CellResults
-from pipeline.tables.apart import interval, scores
+from pipeline.tables.apart import SCORE, interval, scores
 from pipeline.tables.numbers import number, p_value, percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
+from stats.means import limits
 from stats.paired import permutation
 from stats.proportions import sign_test, wilson
 
@@ -29,7 +30,7 @@ SIGN = ("ahead", "behind", "p_sign")
 OUTCOME_COLUMNS = [
     *("cell", "moved", "deals", "matches", *COUNTS),
     *(f"{end}{limit}" for end in ENDS for limit in ("", "_low", "_high")),
-    *("score", "score_low", "score_high", *SIGN),
+    *(*SCORE, *SIGN),
 ]
 
 PERMUTED = ("held_against", "p_permutation", "permutation_error")
@@ -40,54 +41,57 @@ PERMUTATION_SEED = 0
 
 
 def outcomes_table(results: Sequence[CellResults]) -> pd.DataFrame:
-    """outcomes.csv."""
+    """outcomes.csv. A share has Wilson's 95% interval where a deal is one match of one measured
+    player, else one by deals."""
     rows = [row for result in results for row in _rows(result)]
-    return pd.DataFrame(rows, columns=OUTCOME_COLUMNS)
+    table = pd.DataFrame(rows, columns=OUTCOME_COLUMNS)
+    single = table["win_low"].isna()
+    for end, count in zip(ENDS, COUNTS, strict=False):
+        found = wilson(table.loc[single, count], table.loc[single, "matches"])
+        table.loc[single, f"{end}_low"] = found.low
+        table.loc[single, f"{end}_high"] = found.high
+    ends = table.loc[single, ["losses", "draws", "wins"]].to_numpy(float)
+    low, high = limits((0.0, 0.5, 1.0), (0.0, 1.0), counts=ends)
+    table.loc[single, "score_low"], table.loc[single, "score_high"] = low, high
+    return table
 
 
 def _rows(result: CellResults) -> Iterator[dict[str, Any]]:
-    opened = result.outcomes.column("opened")
+    """Those of one cell, without intervals where a match is a deal: these come all at once."""
+    outcomes = result.outcomes
+    deals, opened = outcomes.column("deal"), outcomes.column("opened")
     parts = {ALL: np.ones(len(opened), bool)}
     if result.about.in_turn and 0 < opened.sum() < len(opened):
         parts |= {FIRST: opened, SECOND: ~opened}
     for moved, chosen in parts.items():
-        yield {"cell": result.about.name, "moved": moved, **_ended(result, chosen)}
+        row = {"cell": result.about.name, "moved": moved, **_counted(result, chosen)}
+        values = [*_ends(result, chosen), scores(result)[chosen]]
+        for end, each in zip((*ENDS, "score"), values, strict=True):
+            row[end] = each.mean() if len(each) else np.nan
+            if result.about.measured > 1 or row["deals"] < len(each):
+                _, row[f"{end}_low"], row[f"{end}_high"] = interval(each, deals[chosen], WIN)
+        yield row
 
 
-def _ended(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
-    outcomes, deals = result.outcomes, result.outcomes.column("deal")[chosen]
-    won, drawn = outcomes.won[chosen], outcomes.drawn[chosen].astype(float)
-    row: dict[str, Any] = {"deals": len(np.unique(deals)), "matches": len(deals)}
-    ends = np.stack((won, drawn, 1.0 - won - drawn))
-    row |= zip(COUNTS, (*map(_whole, ends.sum(1)), _shared(result, chosen)), strict=True)
-    for end, share in zip(ENDS, _shares(ends, deals, result.about.measured), strict=True):
-        row |= zip((end, f"{end}_low", f"{end}_high"), share, strict=True)
-    score = interval(scores(result)[chosen], deals, MATCH_SCORE)
-    row |= zip(("score", "score_low", "score_high"), score, strict=True)
-    return row | _signs(result, chosen)
+def _ends(result: CellResults, chosen: np.ndarray) -> np.ndarray:
+    """(3, matches): how much of each was won, drawn and lost; of several measured players each may
+    end in another way."""
+    won, drawn = result.outcomes.won[chosen], result.outcomes.drawn[chosen].astype(float)
+    return np.stack((won, drawn, 1.0 - won - drawn))
+
+
+def _counted(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
+    """What there is to count, and the sign test."""
+    deals = result.outcomes.column("deal")[chosen]
+    won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
+    counts = (*map(_whole, _ends(result, chosen).sum(1)), int(((won > 0) & (others > 0)).sum()))
+    row = {"deals": len(np.unique(deals)), "matches": len(deals)}
+    return {**row, **dict(zip(COUNTS, counts, strict=True)), **_signs(result, chosen)}
 
 
 def _whole(number: float) -> float:
     """An int where it is one, up to rounding: of several measured players some may win."""
     return int(near) if abs((near := round(number)) - number) < 1e-9 else number
-
-
-def _shared(result: CellResults, chosen: np.ndarray) -> int:
-    """Matches that both sides won."""
-    won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
-    return int(((won > 0) & (others > 0)).sum())
-
-
-def _shares(ends: np.ndarray, deals: np.ndarray, measured: int) -> Iterator[tuple[float, ...]]:
-    """The share of each end with its 95% interval: Wilson's where a deal is one match of one
-    measured player, else by deals."""
-    if measured == 1 and len(np.unique(deals)) == len(deals):
-        found = wilson(ends.sum(1), len(deals))
-        yield from zip(
-            found.estimate.tolist(), found.low.tolist(), found.high.tolist(), strict=True
-        )
-    else:
-        yield from (interval(values, deals, WIN) for values in ends)
 
 
 def _signs(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
@@ -105,7 +109,7 @@ def _signs(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
 
 def tested(result: CellResults) -> dict[str, Any]:
     """TEST_COLUMNS; the permutation test is of a measure other than wins, which have exact ones."""
-    row = _ended(result, np.ones(len(result.outcomes), bool))
+    row = _counted(result, np.ones(len(result.outcomes), bool))
     found = {name: row[name] for name in TEST_COLUMNS if name in row}
     return found | dict(zip(PERMUTED, _permuted(result), strict=True))
 
