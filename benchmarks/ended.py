@@ -1,7 +1,7 @@
 """How often the intervals and tests of outcomes.csv and standings.csv, and permutation tests of
 chips and scores, keep what they say, where the truth is known.
 
-    python -m benchmarks.ended [--runs 1000] [--json FILE]
+    python -m benchmarks.ended [--runs 500] [--json FILE]
 
 As `benchmarks.intervals`, whose table this one is made like: of each family the worst of its
 points, run again with fresh numbers. Wilson's interval of shares and the sign test are counted
@@ -42,7 +42,7 @@ from stats.proportions import sign_test, wilson
 
 DEALS = (10, 20, 30, 50, 100, 1000)
 SIGN, FLIPPED = "p_sign", "p_permutation"
-RUNS, MOST = 1_000, 5_000
+RUNS, MOST = 500, 2_000
 """Runs of a point, and of one that is run again."""
 RESAMPLES = 999
 PLAYERS = 4

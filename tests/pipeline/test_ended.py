@@ -20,7 +20,8 @@ from pipeline.log.outcomes import Outcome, Outcomes, outcome
 from pipeline.log.results import About, CellResults
 from pipeline.tables import ended, standings
 from pipeline.tables.scale import Scale
-from pipeline.tables.summary import pairs_table, summary_table
+from pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
+from pipeline.tracking.track import METRICS
 from stats.means import limits
 from stats.paired import sign_flip
 from stats.proportions import sign_test, wilson
@@ -291,6 +292,11 @@ def test_a_log_can_be_judged_by_its_score_afterwards(
     (file,) = (folder / "cells").iterdir()
     assert json.loads(file.read_text())["measure"]["name"] == "match_score"
     assert report.main([str(folder)]) == 0
+
+
+def test_mlflow_has_what_the_summary_has() -> None:
+    assert set(METRICS) <= set(SUMMARY_COLUMNS)
+    assert {"score", *ended.TEST_COLUMNS} <= set(METRICS)
 
 
 def test_measures_of_before_go_on() -> None:
