@@ -75,7 +75,9 @@ def test_ends_are_counted_with_wilsons_intervals() -> None:
         own = wilson(count, 10)
         expected = [count / 10, own.low, own.high]
         assert [found[name + end] for end in ("", "_low", "_high")] == pytest.approx(expected)
-    assert found["score"] == pytest.approx(0.7)
+    low, high = limits([1] * 6 + [0.5] * 2 + [0] * 2, (0, 1))
+    told = [found[name] for name in ("score", "score_low", "score_high")]
+    assert told == pytest.approx([0.7, float(low), float(high)])
 
 
 def test_rotated_matches_are_counted_by_deal() -> None:
@@ -185,7 +187,8 @@ def results_of(cell: About, figures: Sequence[float]) -> CellResults:
 
 
 def test_wins_have_exact_tests_and_no_permutation() -> None:
-    (found,) = summary_table([meeting(("a", "b"), "wwdl")]).to_dict("records")
+    cell = meeting(("a", "b"), "wwdl", baseline=Known(0.5))
+    (found,) = summary_table([cell]).to_dict("records")
     assert np.isnan([found[name] for name in ended.PERMUTED]).all()
     assert (found["losses"], found["shared_wins"]) == (1, 0)
     assert found["p_sign"] == sign_test(2, 1)
