@@ -33,6 +33,10 @@ class Measure:
 WIN = Measure("win", 0.0, 1.0)
 """1 where a seat is among the winners (its return is above 0), else 0: every game yields it."""
 
+MATCH_SCORE = Measure("match_score", 0.0, 1.0)
+"""1 a win, 1/2 where a seat's return is 0 (a draw), 0 a loss. It follows from the returns, so every
+game has it and no record tells it; a game's own measure of that name goes before."""
+
 
 @runtime_checkable
 class Measured(Protocol[S_contra]):
@@ -78,6 +82,20 @@ def nothing_hidden(game: Game[Any]) -> bool:
 def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
     """All measures of a game, the one first that its matches are judged by."""
     return (*game.measures, WIN) if isinstance(game, Measured) else (WIN,)
+
+
+def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
+    """All measures that a config may ask for: those of the game, and `MATCH_SCORE`."""
+    own = measures_of(game)
+    return own if MATCH_SCORE.name in {one.name for one in own} else (*own, MATCH_SCORE)
+
+
+def with_score(
+    figures: Mapping[str, Sequence[float]], returns: Sequence[float]
+) -> dict[str, Sequence[float]]:
+    """What a match yields by measure, and its MATCH_SCORE by its returns; a figure a seat."""
+    score = tuple(0.5 * ((worth > 0) + (worth >= 0)) for worth in returns)
+    return {**figures, MATCH_SCORE.name: figures.get(MATCH_SCORE.name, score)}
 
 
 def measured(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:

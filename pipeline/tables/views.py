@@ -18,6 +18,7 @@ from pipeline.tables import (
     apart,
     costs,
     diagnostics,
+    ended,
     gallery,
     ink,
     labels,
@@ -26,6 +27,7 @@ from pipeline.tables import (
     printed,
     robustness,
     setting,
+    standings,
     stops,
     table,
 )
@@ -78,16 +80,20 @@ def write_views(
 
 
 def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) -> list[Sheet]:
-    """Writes and returns what several seats, seeds, samples, wordings and cells have to tell."""
+    """Writes how matches ended, and what several seats, seeds, samples, wordings and cells have to
+    tell; returns the sheets."""
     seats, seeds = apart.seats_table(results), apart.seeds_table(results, Folder(folder).seed)
     parts, pooled = robustness.components_table(results), robustness.pooled_table(results)
+    ends, players = ended.outcomes_table(results), standings.standings_table(results)
     tables = {"seats": seats, "seeds": seeds, "components": parts, "pooled": pooled}
+    tables |= {"outcomes": ends, "standings": players}
     for name, found in tables.items():
         if not found.empty:
             write_atomically(folder / f"{name}.csv", found.to_csv(index=False))
     names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
     scales = {result.about.measure.name: Scale.of(result.about.measure) for result in results}
-    told = apart.sheets(summary, seats, seeds, scales, names)
+    told = [*ended.sheets(ends, summary, names), *standings.sheets(players, scales)]
+    told += apart.sheets(seats, seeds, scales, names)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
 
 

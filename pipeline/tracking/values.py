@@ -32,7 +32,8 @@ COLUMNS = (
     *("mean_low", "mean_high", "baseline_mean", "p_mean"),
     *("adj_low", "adj_high", "p_adjusted"),
     *("change_low", "change_high", "p_test", "p_test_holm"),
-    *("score", "score_low", "score_high"),
+    *("score", "score_low", "score_high", "losses", "shared_wins", "p_sign"),
+    *("held_against", "p_permutation", "permutation_error"),
 )
 """Of summary.csv."""
 CHOSEN = (
