@@ -21,7 +21,7 @@ from pipeline.log.results import About, CellResults
 from pipeline.tables import ended, standings
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
-from pipeline.tracking.track import METRICS
+from pipeline.tracking.values import COLUMNS
 from stats.means import limits
 from stats.paired import sign_flip
 from stats.proportions import sign_test, wilson
@@ -298,8 +298,8 @@ def test_a_log_can_be_judged_by_its_score_afterwards(
 
 
 def test_mlflow_has_what_the_summary_has() -> None:
-    assert set(METRICS) <= set(SUMMARY_COLUMNS)
-    assert {"score", *ended.TEST_COLUMNS} <= set(METRICS)
+    assert set(COLUMNS) <= set(SUMMARY_COLUMNS)
+    assert {"score", *ended.TEST_COLUMNS} <= set(COLUMNS)
 
 
 def test_measures_of_before_go_on() -> None:
