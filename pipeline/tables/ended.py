@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from games.capabilities import MATCH_SCORE, WIN
-from pipeline.log.results import CellResults
+from pipeline.log.results import About, CellResults
 from pipeline.tables.apart import SCORE, interval, scores
-from pipeline.tables.numbers import number, p_value, percent
+from pipeline.tables.numbers import number, p_value, percent, whole
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.means import limits
@@ -84,14 +84,10 @@ def _counted(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
     """What there is to count, and the sign test."""
     deals = result.outcomes.column("deal")[chosen]
     won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
-    counts = (*map(_whole, _ends(result, chosen).sum(1)), int(((won > 0) & (others > 0)).sum()))
+    ends = _ends(result, chosen).sum(1).round(9).tolist()  # thirds of a win add up
+    counts = (*map(whole, ends), int(((won > 0) & (others > 0)).sum()))
     row = {"deals": len(np.unique(deals)), "matches": len(deals)}
     return {**row, **dict(zip(COUNTS, counts, strict=True)), **_signs(result, chosen)}
-
-
-def _whole(number: float) -> float:
-    """An int where it is one, up to rounding: of several measured players some may win."""
-    return int(near) if abs((near := round(number)) - number) < 1e-9 else number
 
 
 def _signs(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
@@ -117,14 +113,20 @@ def tested(result: CellResults) -> dict[str, Any]:
 def _permuted(result: CellResults) -> tuple[float, float, float]:
     about, values = result.about, result.by_deal()[1]
     span, base = (about.measure.low, about.measure.high), about.baseline
-    against = base.rate - about.test.margin * about.span if base else np.nan
-    if not base and span[0] == -span[1]:
-        against = 0.0
+    against = base.rate - about.test.margin * about.span if base else _nothing_won(about)
     if about.wins or np.isnan(against) or not len(values):
         return np.nan if about.wins else against, np.nan, np.nan
     around, error = (span[0] - against, span[1] - against), base.error if base else 0.0
     side = about.test.side
     return against, *permutation(values - against, around, PERMUTATION_SEED, side, error)
+
+
+def _nothing_won(about: About) -> float:
+    """What two sides have in the mean of which neither is better: half of a match score, 0 of what
+    lies evenly around it, as chips do; nan of all else."""
+    if about.measure == MATCH_SCORE and about.even:
+        return 0.5
+    return 0.0 if about.measure.low == -about.measure.high else np.nan
 
 
 def sheets(table: pd.DataFrame, summary: pd.DataFrame, names: dict[str, str]) -> Iterator[Sheet]:

@@ -20,6 +20,7 @@ from pipeline.tables.best import ADJUSTED, CELL_COLUMNS, family, of_cell, of_pai
 from pipeline.tables.best import PAIR_COLUMNS as BEST
 from pipeline.tables.conditions import Conditions
 from pipeline.tables.ended import PERMUTATION_SEED, TEST_COLUMNS, tested
+from pipeline.tables.numbers import whole
 from pipeline.tables.pairing import Pair, paired_off
 from stats.means import limits, p_value, per_deal
 from stats.multiple import holm
@@ -109,11 +110,6 @@ def _row(result: CellResults) -> dict[str, Any]:
         **score_columns(result),
         **tested(result),
     }
-
-
-def whole(number: float) -> float:
-    """An int where it is one: `wins` has parts of a win where several players are measured."""
-    return int(number) if number == int(number) else number
 
 
 SUMMED = (

@@ -186,6 +186,22 @@ def results_of(cell: About, figures: Sequence[float]) -> CellResults:
     return replace(scored(cell.name, figures), about=cell)
 
 
+def test_a_match_score_is_held_against_half() -> None:
+    cell = meeting(("a", "b"), "wwdlwwwdww", measure=MATCH_SCORE)
+    three = replace(cell.about, players=("a", "b", "c"))
+    found = summary_table([cell, replace(cell, about=three)])
+    assert found["held_against"][0] == 0.5
+    assert 0 < found["p_permutation"][0] <= 1
+    assert np.isnan(found["held_against"][1])
+
+
+def test_cells_without_a_match_have_no_shares() -> None:
+    (found,) = rows(meeting(("a", "b"), "")).values()
+    assert (found["matches"], found["wins"]) == (0, 0)
+    assert np.isnan([found[name] for name in ("win", "win_low", "score", "score_low")]).all()
+    assert ended.outcomes_table([]).empty
+
+
 def test_wins_have_exact_tests_and_no_permutation() -> None:
     cell = meeting(("a", "b"), "wwdl", baseline=Known(0.5))
     (found,) = summary_table([cell]).to_dict("records")

@@ -124,4 +124,4 @@ def test_what_outcomes_and_standings_say_holds() -> None:
     assert found.pop("chips, uneven, fewer than 100 deals").rate.value > 0.2
     assert 0.85 < found.pop("a share, Wilson's").rate.value < 0.93
     assert [worst for worst in found.values() if not worst.kept] == []
-    assert len(found) == 6
+    assert len(found) == 7
