@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -82,9 +84,12 @@ def found(measure: bool) -> Found:
         else won(about(f"m{at}", baseline=RANDOM, model=name), [1, 0, at, 1] * 5)
         for at, name in enumerate(names)
     ]
-    tables = (pd.DataFrame(columns=CHOICE_COLUMNS), pd.DataFrame(columns=DIAGNOSTIC_COLUMNS))
-    controls = pd.DataFrame(columns=["cell"])
-    diagnosis = Diagnosis(*tables, controls, {})
+    nothing = SimpleNamespace(
+        choices=pd.DataFrame(columns=CHOICE_COLUMNS),
+        cells=pd.DataFrame(columns=DIAGNOSTIC_COLUMNS),
+        controls=pd.DataFrame(columns=["cell"]),
+    )
+    diagnosis = cast(Diagnosis, nothing)
     return Found(cells, summary_table(cells), pairs_table(cells), diagnosis, None, None)
 
 
