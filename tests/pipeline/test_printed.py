@@ -164,6 +164,16 @@ def test_the_command_prints_a_paper(
     assert ".drawing .column" in page
 
 
+def test_what_cannot_be_written_is_named(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
+    (folder / "paper").touch()
+    capsys.readouterr()
+    assert report.main([str(folder), "--paper"]) == 2
+    assert capsys.readouterr().err == f"gauntlet: {folder}/paper/tables: Not a directory\n"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
