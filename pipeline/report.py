@@ -29,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
+        return 2
     table.show(summary, pairs, sheets, note)
     for line in origin.notes(folder):
         table.console().print(f"\n{line}")

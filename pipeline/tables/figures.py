@@ -102,6 +102,7 @@ def _deals(deals: pd.Series[Any]) -> str:
 
 
 def unit(title: str, scale: Scale) -> str:
+    """What stands at an axis: the title, and percent where it is a share."""
     return f"{title}, %" if scale.share else title
 
 

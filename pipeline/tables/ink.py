@@ -90,6 +90,7 @@ def width() -> float:
 
 
 def narrow() -> bool:
+    """Whether a figure made now has little room."""
     return width() < NARROW
 
 

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -82,9 +84,12 @@ def found(measure: bool) -> Found:
         else won(about(f"m{at}", baseline=RANDOM, model=name), [1, 0, at, 1] * 5)
         for at, name in enumerate(names)
     ]
-    tables = (pd.DataFrame(columns=CHOICE_COLUMNS), pd.DataFrame(columns=DIAGNOSTIC_COLUMNS))
-    controls = pd.DataFrame(columns=["cell"])
-    diagnosis = Diagnosis(*tables, controls, {})
+    nothing = SimpleNamespace(
+        choices=pd.DataFrame(columns=CHOICE_COLUMNS),
+        cells=pd.DataFrame(columns=DIAGNOSTIC_COLUMNS),
+        controls=pd.DataFrame(columns=["cell"]),
+    )
+    diagnosis = cast(Diagnosis, nothing)
     return Found(cells, summary_table(cells), pairs_table(cells), diagnosis, None, None)
 
 
@@ -157,6 +162,16 @@ def test_the_command_prints_a_paper(
     page = (folder / "report.html").read_text()
     assert page.count("<svg") == 2 * len(drawn)
     assert ".drawing .column" in page
+
+
+def test_what_cannot_be_written_is_named(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
+    (folder / "paper").touch()
+    capsys.readouterr()
+    assert report.main([str(folder), "--paper"]) == 2
+    assert capsys.readouterr().err == f"gauntlet: {folder}/paper/tables: Not a directory\n"
 
 
 @pytest.mark.slow
