@@ -88,9 +88,11 @@ def _players(about: About, described: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 
 def _factors(labels: Mapping[str, str]) -> Params:
-    """Each setting that a label tells in brackets, the model's device under its own name."""
+    """Each setting that a label tells in brackets, what stands before them (`prompt.name`), and the
+    model's device under its own name."""
     found = factors(labels)
     told = {fit(name): value for name, value in found.items() if name not in GROUPS}
+    told |= {f"{group}.name": found[group] for group in GROUPS if found[group] != labels[group]}
     return told | ({"device": found["model.device"]} if "model.device" in found else {})
 
 

@@ -35,8 +35,13 @@ FOUND = 50_000
 MANY = 40
 """Cells beyond which their runs bring no figures of the whole sweep, and none go along live."""
 
-PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
-"""A server that is gone is given up in seconds, where the user's environment asks nothing else."""
+SETTINGS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+"""Where the user's environment asks nothing else, a server that is gone is given up in seconds, and
+MLflow does not print two lines a run."""
 
 
 @contextmanager
@@ -65,7 +70,7 @@ def open_store(store: str) -> MlflowClient:
 
 def client_of(store: str) -> MlflowClient:
     """A client of a store that is there."""
-    for setting, value in PATIENCE.items():
+    for setting, value in SETTINGS.items():
         os.environ.setdefault(setting, value)
     from mlflow.tracking import MlflowClient
 

@@ -102,9 +102,10 @@ def test_params_tell_with_what_it_was_played(runs: list[Any]) -> None:
         assert (told["deals"], told["matches_per_deal"], told["samples"]) == ("4", "1", "1")
         assert (told["opponents"], told["seed"], told["commit"]) == ("random", "1", "abc1234")
         assert {"torch", "transformers", "python", "machine", "seatings", "test"} <= told.keys()
+        assert told["prompt"].startswith(told["prompt.name"])
         assert f"[moves={told['prompt.moves']}]" in told["prompt"]
     differ = {name for name in children[0].data.params if name not in parent.data.params}
-    assert differ == {"prompt", "prompt.moves"}
+    assert differ == {"prompt", "prompt.moves", "prompt.name"}
     assert {child.data.params["prompt.moves"] for child in children} == {"2", "3"}
 
 
