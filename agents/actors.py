@@ -62,7 +62,7 @@ class Scripted:
             taken = [first.option, *(decision.option for decision in further)]
             return Proposed(tuple(self._noisy(one, turn, rng) for one in taken))
         left = sorted(range(len(turn.options)), key=lambda option: -first.scores[option])
-        picked = []
+        picked: list[int] = []
         while left and len(picked) < wanted:
             noisy = rng.random() < self.noise
             picked.append(left.pop(int(rng.integers(len(left))) if noisy else 0))
