@@ -28,7 +28,7 @@ ACT = (
     "the legal moves that carries it out.\nActions:\n"
 )
 ACTION = "Action: one of the actions\n"
-SAID = re.compile("action:(.*)", re.IGNORECASE)
+SAID = "(?i)action:(.*)"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def intents_of(turn: Turn) -> Sequence[str]:
 
 def action_in(reply: str, intents: Sequence[str]) -> str | None:
     """The name of the intent that a reply names last behind "Action:"."""
-    said = folded("".join(SAID.findall(reply)[-1:]))
+    said = folded("".join(re.findall(SAID, reply)[-1:]))
     names = [intent.partition(":")[0] for intent in intents]
     found = [name for name in names if folded(name) in said]
     return max(found, key=len) if found else None

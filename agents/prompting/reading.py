@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from agents.base import Status
 from games.capabilities import Formatted
 
-WRAPPED = re.compile("<([^<>]*)>")
-AFTER = re.compile("move:", re.IGNORECASE)
-CHOSEN = re.compile("best choice is", re.IGNORECASE)
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+WRAPPED = "<([^<>]*)>"
+AFTER = "(?i)move:"
+CHOSEN = "(?i)best choice is"
+NUMBER = r"-?\d+(?:\.\d+)?"
 
 
 def form_of(game: object) -> str | None:
@@ -37,7 +37,9 @@ def move_in(reply: str, options: Sequence[str], form: str | None = None) -> int 
     if form is not None:
         said = [found.group() for found in re.finditer(form, reply, re.IGNORECASE)]
     else:
-        said = WRAPPED.findall(reply) or [bare for bare in _bare(reply) if folded(bare) in names]
+        said = re.findall(WRAPPED, reply) or [
+            bare for bare in _bare(reply) if folded(bare) in names
+        ]
     if not said:
         return "malformed"
     return names.index(folded(said[-1])) if folded(said[-1]) in names else "illegal"
@@ -50,14 +52,16 @@ def folded(name: str) -> str:
 
 def _bare(reply: str) -> list[str]:
     """Where a move may stand without signs around it; the last place is the one that counts."""
-    lines = [line.strip(" .*\t") for line in AFTER.split(reply)[-1].splitlines() if line.strip()]
+    lines = [
+        line.strip(" .*\t") for line in re.split(AFTER, reply)[-1].splitlines() if line.strip()
+    ]
     return [*lines[-1:], *lines[:1]]
 
 
 def vote_in(reply: str, candidates: int) -> int | None:
     """The index of the candidate that a reply votes for: the last whole number behind "best choice
     is", counted from 1. None where there is none, or no such candidate."""
-    behind = CHOSEN.split(reply, maxsplit=1)[1:]
+    behind = re.split(CHOSEN, reply, maxsplit=1)[1:]
     numbers = re.findall(r"\d+", "".join(behind))
     place = int(numbers[-1][:9]) if numbers else 0
     return place - 1 if 1 <= place <= candidates else None
@@ -67,6 +71,6 @@ def share_in(reply: str) -> float | None:
     """The figure of a reply's last line, from 0 to 100, as a share from 0 to 1: the first number
     behind its last "is". None where there is none in that range."""
     lines = [line for line in reply.splitlines() if line.strip()]
-    found = NUMBER.search(lines[-1].rpartition(" is ")[2]) if lines else None
+    found = re.search(NUMBER, lines[-1].rpartition(" is ")[2]) if lines else None
     figure = float(found.group()) if found else -1.0
     return figure / 100 if 0 <= figure <= 100 else None
