@@ -54,6 +54,9 @@ OTHERWISE = (
     "Question: {question}\n"
 )
 
+BAD, REWORDED = ("malformed", "illegal"), "reworded"
+"""What came of a reply that says nothing of a move or a value."""
+
 
 @dataclass(frozen=True)
 class Talaga(Reasoned, Tree):
@@ -101,7 +104,7 @@ class Talaga(Reasoned, Tree):
         judge: Judge = self.judge or AskedJudge(self)
         thought = yield from self.think(turn, mover, opponent, judge, rng)
         answers = thought.answers
-        unread = answers and all(note in ("malformed", "illegal") for note in answers)
+        unread = answers and all(note in (*BAD, REWORDED) for note in answers)
         best = [] if unread else [thought.best.option]
         return concluded(turn, answers, best, candidates=thought.candidates)
 
@@ -162,7 +165,7 @@ class AskedJudge:
         reply = yield method.written(prompt, rng, method.perturbations)
         assert isinstance(reply, Generation), reply
         said = [" ".join(text.split()) for text in reply.texts]
-        answers = tuple("ok" if text else "malformed" for text in said)
+        answers = tuple(REWORDED if text else "malformed" for text in said)
         return replace(self, questions=tuple(text for text in said if text)), answers
 
     def judge(

@@ -1,7 +1,7 @@
 """What tables need of a match, and a cell's matches in columns.
 
-A sweep keeps the outcome of every match that it has played. In columns one takes 90 bytes, so a
-million of them are 90 MB, and tables are made by arrays.
+A sweep keeps the outcome of every match that it has played. In columns one takes 94 bytes, so a
+million of them are 94 MB, and tables are made by arrays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from common.errors import UserError
 from games.capabilities import WIN
-from models.exchanges import ScoreExchange
+from models.exchanges import Exchange, ScoreExchange
 from pipeline.log.schema import DecisionRecord, MatchRecord
 
 Measures = Mapping[str, str]
@@ -37,6 +37,7 @@ ROW = np.dtype(
         ("device_seconds", "f8"),
         *((name, "u4") for name in ("replies", "malformed", "illegal", "unreported")),
         ("measured", "u1"),
+        ("calls", "u4"),
     ]
 )
 """An outcome without its place: the fields after `match` are Outcome's after `rotation`."""
@@ -51,7 +52,8 @@ class Outcome:
     mean. winners: how many of the `measured` seats won.
     replies: what the subjects' models answered, with those that were malformed or illegal; a
     conversation has several a decision. unreported: choices of the subjects that their models gave
-    no probability.
+    no probability. calls: how often the subjects' models were asked, each prompt that is scored and
+    each sample that is written once.
     """
 
     match: str
@@ -74,6 +76,7 @@ class Outcome:
     illegal: int = 0
     unreported: int = 0
     measured: int = 1
+    calls: int = 0
 
     @property
     def won(self) -> float:
@@ -119,7 +122,12 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
             if isinstance(one, ScoreExchange)
         ),
         measured=len(seats),
+        calls=sum(_calls(one) for decision in own for one in decision.asked),
     )
+
+
+def _calls(asked: Exchange) -> int:
+    return len(asked.branches) if isinstance(asked, ScoreExchange) else asked.n
 
 
 def _mean(figures: Sequence[float]) -> float:

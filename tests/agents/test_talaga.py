@@ -85,18 +85,19 @@ def talker(request: Request) -> Reply:
 
 def rounds(method: Any, turn: Turn, answer: Any = talker) -> tuple[Decision, list[Any]]:
     """What is decided, and all questions, each as it was asked at a time."""
-    asked: list[Any] = []
     thinking = method.ask(turn, np.random.default_rng(0))
+    return questions(thinking, lambda several: tuple(map(answer, several)))
+
+
+def questions(thinking: Any, answer: Any) -> tuple[Any, list[Any]]:
+    """What comes of it, and its questions; all of them are of several requests."""
+    asked: list[Any] = []
     try:
-        question = next(thinking)
+        asked.append(next(thinking))
         while True:
-            asked.append(question)
-            several = isinstance(question, tuple)
-            told = tuple(map(answer, question if several else (question,)))
-            question = thinking.send(told if several else told[0])
+            asked.append(thinking.send(answer(asked[-1])))
     except StopIteration as stop:
-        decision: Decision = stop.value
-        return decision, asked
+        return stop.value, asked
 
 
 def first_turn() -> Turn:
@@ -194,9 +195,10 @@ def test_figures_that_cannot_be_read_are_dropped() -> None:
 
 
 def test_only_without_a_single_readable_reply_a_fallback_decides() -> None:
-    silent = lambda request: Generation("", 1, 1, ("",) * (request.n - 1))  # noqa: E731
-    unusable, _ = rounds(Talaga(), first_turn(), silent)
-    assert (unusable.status, type(unusable).__name__) == ("malformed", "Unusable")
+    for said in ("", "well"):
+        mute = lambda asked, said=said: Generation(said, 1, 1, (said,) * (asked.n - 1))  # noqa: E731
+        unusable, _ = rounds(Talaga(), first_turn(), mute)
+        assert (unusable.status, type(unusable).__name__) == ("malformed", "Unusable")
 
 
 def test_what_is_hidden_from_all_is_not_told_to_the_opponent() -> None:
@@ -237,28 +239,18 @@ def thought(name: str, questions: int) -> Generator[Question, Answer, list[str]]
 
 def test_thoughts_side_by_side_are_asked_at_once_and_hear_their_own() -> None:
     thinking = together([thought("a", 2), thought("b", 0), thought("c", 1)])
-    sizes, question = [], next(thinking)
-    try:
-        while True:
-            assert isinstance(question, tuple)
-            sizes.append(len(question))
-            said = [one.prompt.changing for one in question if isinstance(one, Generate)]
-            question = thinking.send(tuple(Generation(text, 1, 1) for text in said))
-    except StopIteration as stop:
-        assert stop.value == [["a0", "a1"], [], ["c0"]]
-    assert sizes == [2, 1]
+    echo = lambda asked: Generation(asked.prompt.changing, 1, 1)  # noqa: E731
+    heard, asked = questions(thinking, lambda several: tuple(map(echo, several)))
+    assert heard == [["a0", "a1"], [], ["c0"]]
+    assert [len(question) for question in asked] == [2, 1]
 
 
 def test_answers_given_one_by_one_lead_to_the_same_decision() -> None:
     model = Fake(texts=("<C1R1>", "<C2R2> <C3R1>", "The winning rate is 70", "is 10", "?")).load()
     apart, _ = rounds(Talaga(), first_turn(), lambda request: model.answer([request])[0])
     thinking = Talaga().ask(first_turn(), np.random.default_rng(0))
-    question: Any = next(thinking)
-    try:
-        while True:
-            question = thinking.send(tuple(model.answer(question)))
-    except StopIteration as stop:
-        assert stop.value == apart
+    at_once, _ = questions(thinking, lambda several: tuple(model.answer(several)))
+    assert at_once == apart
 
 
 # --- scripted actors
@@ -395,5 +387,3 @@ def final(agent: Any, seat: int, seed: int) -> float:
         decision, _ = drive(player, turn, unasked, int(rng.integers(2**31)))
         state = GAME.play(state, (turn.options[decision.option],))
     return GAME.returns(state)[seat]
-
-

@@ -94,7 +94,7 @@ EXCEPTIONS = {
     "agents.prompting.react": {"", ":", "(?i)action:(.*)"},  # which action was named is noted
     "agents.prompting.reading": {"", " .*\t", "malformed", "illegal"},
     "agents.prompting.reasoned": {"answers", "illegal"},
-    "agents.prompting.talaga": {"situation", "move", "ok", "malformed", "illegal"},
+    "agents.prompting.talaga": {"situation", "move", "ok", "malformed", "illegal", "reworded"},
     "agents.prompting.tot": {"ok", "malformed"},
     "agents.prompting.tutri": {""},
     "agents.prompting.vanilla": {"answers", "dropped", "malformed", ""},
