@@ -13,7 +13,7 @@ give the same records, answer for answer:
 `METHOD.ratio` is flight over calls, `METHOD.alone_ratio` alone over calls, in decisions a second of
 one core at work, so that whatever else runs on the machine does not count. `METHOD.calls` and
 `METHOD.tokens` are of a decision, `METHOD.usable` the share of decisions without a fallback. The
-slow ways play one match in eight.
+slow ways play one match in sixteen.
 Needs torch and transformers, no network.
 """
 
@@ -58,7 +58,7 @@ METHODS: dict[str, Any] = {
     "talaga": Talaga(),
 }
 SOURCE = Checkpoint("pkg:models/pocket/weights")
-SLOW = 8
+SLOW = 16
 """One of so many matches is played by the slow ways."""
 clock = time.process_time
 
