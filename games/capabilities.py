@@ -233,6 +233,37 @@ class Advised(Protocol):
 
 
 @runtime_checkable
+class Formatted(Protocol):
+    """A game whose moves can be told from other words by how they are written."""
+
+    @property
+    def move_format(self) -> str:
+        """A regular expression, read without regard to case, that fits the name of every option
+        and of moves that are none now; space and underscores within a name do not count."""
+        ...
+
+
+@runtime_checkable
+class Intended(Protocol):
+    """A game that knows the few intents that a player may have, for methods that ask for one."""
+
+    @property
+    def intents(self) -> Sequence[str]:
+        """Each a name, a colon and what it means; in a game of moves that speak for themselves the
+        name alone."""
+        ...
+
+
+@runtime_checkable
+class Cautious(Protocol):
+    """A game with a move of its own for players that gave none; in others it is a random one."""
+
+    def fallback(self, observation: Observation) -> int:
+        """The index of the option that is taken for whoever names none."""
+        ...
+
+
+@runtime_checkable
 class Encoded(Protocol):
     """A game whose decisions can be told in numbers, for players that learn.
 

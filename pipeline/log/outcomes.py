@@ -1,7 +1,7 @@
 """What tables need of a match, and a cell's matches in columns.
 
-A sweep keeps the outcome of every match that it has played. In columns one takes 100 bytes, so a
-million of them are 100 MB, and tables are made by arrays.
+A sweep keeps the outcome of every match that it has played. In columns one takes 104 bytes, so a
+million of them are 104 MB, and tables are made by arrays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from common.errors import UserError
 from games.capabilities import WIN, with_score
-from models.exchanges import ScoreExchange
+from models.exchanges import Exchange, ScoreExchange
 from pipeline.log.schema import DecisionRecord, MatchRecord
 
 Measures = Mapping[str, str]
@@ -40,6 +40,7 @@ ROW = np.dtype(
         ("others_won", "u1"),
         ("others_figure", "f8"),
         ("opened", "?"),
+        ("calls", "u4"),
     ]
 )
 """An outcome without its place: the fields after `match` are Outcome's after `rotation`."""
@@ -57,6 +58,8 @@ class Outcome:
     no probability.
     others_won, others_figure: as `winners` and `figure`, of all other seats; 0 where there are
     none. opened: whether the first move of the match was a measured seat's.
+    calls: how often the subjects' models were asked, each prompt that is scored and each sample
+    that is written once.
     """
 
     match: str
@@ -82,6 +85,7 @@ class Outcome:
     others_won: int = 0
     others_figure: float = 0.0
     opened: bool = False
+    calls: int = 0
 
     @property
     def won(self) -> float:
@@ -132,7 +136,12 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
         others_won=sum(gave[WIN.name][seat] > 0 for seat in others),
         others_figure=_mean([gave[asked][seat] for seat in others]) if others else 0.0,
         opened=record.decisions[0].seat in seats if record.decisions else False,
+        calls=sum(_calls(one) for decision in own for one in decision.asked),
     )
+
+
+def _calls(asked: Exchange) -> int:
+    return len(asked.branches) if isinstance(asked, ScoreExchange) else asked.n
 
 
 def _mean(figures: Sequence[float]) -> float:

@@ -105,8 +105,9 @@ def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
         raise UserError(f"seats.{number}.goal helps seat {seat.helps}, which does not exist")
     agent, model = _agent_and_model(seat, config.packages)
     try:
-        if isinstance(agent, Checked):
-            agent.check(game)
+        for part in (agent, *methods_of(agent)):
+            if isinstance(part, Checked):
+                part.check(game)
         if isinstance(agent, Rule):
             agent = agent.aimed(game, number, Goal(seat.helps))
     except ValueError as error:

@@ -43,7 +43,7 @@ def tabulated(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "all_tokens": 0,
         "device_seconds": 0.0,
     }
-    others |= {**dict.fromkeys(REPLIES, np.nan), "replies": 0, "unreported": 0}
+    others |= {**dict.fromkeys(REPLIES, np.nan), "replies": 0, "unreported": 0, "calls": 0}
     others |= dict.fromkeys((*SCORE, *CELL_COLUMNS, *TEST_COLUMNS), np.nan) | {"test": ""}
     table = pd.DataFrame([{**others, **row} for row in rows])
     table["p_holm"] = table.groupby("experiment")["p_mean"].transform(
@@ -71,6 +71,7 @@ SUMMARY_COLUMNS = [
     *SCORE,
     *CELL_COLUMNS,
     *TEST_COLUMNS,
+    "calls",
 ]
 """`all_tokens` and `device_seconds` are what the matches cost, all seats; `tokens` are the
 subject's. `source` says where a row's figures come from: matches, each in the log, or simulated,
@@ -78,7 +79,8 @@ counts of games between scripted players that the compiled game played and nobod
 `mean`, its interval, its baseline and `p_mean` are of the `measure` that the cell is judged by, and
 `p_holm` is of `p_mean`; for wins they repeat the columns of the win rate. `measure_low` and
 `measure_high` are the measure's range, empty where it has none. `score` is the mean of 1 a win and
-1/2 a draw. TEST_COLUMNS: see `pipeline/tables/ended.py`."""
+1/2 a draw. TEST_COLUMNS: see `pipeline/tables/ended.py`. `calls`: how often the subject's model was
+asked, sample by sample."""
 
 
 def _row(result: CellResults) -> dict[str, Any]:
@@ -107,6 +109,7 @@ def _row(result: CellResults) -> dict[str, Any]:
         "malformed_rate": totals["malformed"] / replies if replies else np.nan,
         "illegal_rate": totals["illegal"] / replies if replies else np.nan,
         "unreported": totals["unreported"],
+        "calls": totals["calls"],
         **score_columns(result),
         **tested(result),
     }
@@ -115,7 +118,7 @@ def _row(result: CellResults) -> dict[str, Any]:
 SUMMED = (
     *("decisions", "forced", "fallbacks", "seconds"),
     *("tokens", "all_tokens", "device_seconds"),
-    *("replies", "malformed", "illegal", "unreported"),
+    *("replies", "malformed", "illegal", "unreported", "calls"),
 )
 
 
