@@ -45,7 +45,7 @@ class Measured(Protocol[S_contra]):
     @property
     def measures(self) -> Sequence[Measure]:
         """All that it yields beside `WIN`. The first is what its matches are judged by, unless a
-        config asks for another."""
+        config asks for another; a game that is judged by `WIN` lists that first."""
         ...
 
     def measure(self, state: S_contra) -> Mapping[str, Sequence[float]]:
@@ -81,7 +81,8 @@ def nothing_hidden(game: Game[Any]) -> bool:
 
 def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
     """All measures of a game, the one first that its matches are judged by."""
-    return (*game.measures, WIN) if isinstance(game, Measured) else (WIN,)
+    own = tuple(game.measures) if isinstance(game, Measured) else ()
+    return own if WIN in own else (*own, WIN)
 
 
 def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
@@ -183,6 +184,31 @@ class PlayedOut(Protocol[S_contra]):
     ) -> np.ndarray:
         """The chance that seat `measured` wins after each option, float64 of shape (options,):
         as `winners` with `hidden`, from what the observing seat knows."""
+        ...
+
+
+@runtime_checkable
+class Scored(Protocol[S_contra]):
+    """A game that plays itself faster than its Game protocol would, from its deals and on after
+    every option, for each of its measures, `WIN` among them."""
+
+    def scores(self, policies: Sequence[str], games: int, seed: int, measure: str) -> np.ndarray:
+        """What every seat gets in games of scripted players, one policy a seat: float64 of shape
+        (games, seats). Game i of one seed has the same deal whoever plays."""
+        ...
+
+    def outcomes(
+        self,
+        state: S_contra,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+        hidden: bool,
+        measure: str,
+    ) -> np.ndarray:
+        """What every seat gets after each option of the seat to move, playout by playout: float64
+        of shape (options, playouts, seats). As `PlayedOut.winners`; `hidden` cards may be dealt as
+        likely as the policies make them by the moves so far."""
         ...
 
 

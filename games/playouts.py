@@ -18,6 +18,7 @@ from games.capabilities import (
     WIN,
     PlayedOut,
     Sampled,
+    Scored,
     Scripted,
     Simulated,
     measured,
@@ -149,6 +150,8 @@ def results(
     ValueError for unknown policies, UserError where `lack` has a reason and `hidden` is asked for.
     """
     _check(game, policies, game.num_seats)
+    if isinstance(game, Scored):
+        return game.outcomes(state, policies, playouts, seed, hidden, measure)
     if isinstance(game, PlayedOut) and _fast(game, measure):
         won = game.winners(state, policies, playouts, seed, hidden)[..., None]
         return np.asarray((won >> np.arange(game.num_seats) & 1).astype(float))
@@ -175,6 +178,10 @@ def values(
     `hidden`, and raises as it does.
     """
     _check(game, policies, game.num_seats)
+    if isinstance(game, Scored):
+        state = sample(game, observation, _stream(seed, HIDDEN, 0))
+        found = game.outcomes(state, policies, playouts, seed, True, measure)
+        return np.asarray(found[:, :, benefits].mean(axis=1))
     if isinstance(game, PlayedOut) and _fast(game, measure):
         return game.values(observation, benefits, policies, playouts, seed)
     seat = observation.seat

@@ -41,7 +41,7 @@ from rich.console import Console
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.capabilities import PlayedOut, seatings_of
+from games.capabilities import PlayedOut, Scored, seatings_of
 from pipeline.config.read import Node, Seed
 from pipeline.judging.judge import Work, judge
 from pipeline.judging.kept import Found, Kept, most_deals, plies
@@ -110,7 +110,7 @@ class Options:
         a person did not say."""
         if self.playouts is not None:
             return self
-        fast = all(isinstance(cell.game, PlayedOut) for cell in cells)
+        fast = all(isinstance(cell.game, PlayedOut | Scored) for cell in cells)
         playouts, budget = (PLAYOUTS, PLIES) if fast else (SLOW_PLAYOUTS, SLOW_PLIES)
         if self.deals is not None:
             return replace(self, playouts=playouts)

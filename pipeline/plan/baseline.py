@@ -16,7 +16,16 @@ from agents.random import Random
 from agents.rule import Rule
 from common.errors import UserError, nearest
 from games.base import Game
-from games.capabilities import WIN, Measure, Simulated, judgeable_by, measured, with_score
+from games.capabilities import (
+    WIN,
+    Measure,
+    Scored,
+    Simulated,
+    judgeable_by,
+    measured,
+    measures_of,
+    with_score,
+)
 from games.playouts import aimed, played, policies_of, simulate
 from pipeline.config.read import Seed
 from pipeline.plan.cells import Cell, seeded
@@ -48,6 +57,9 @@ TRIED = 1_000
 
 SOME = 1_000
 """Games that such a slow one plays between two looks at the error."""
+
+SCORED = 50_000
+"""Deals that measure a baseline by another figure than wins, where the game plays itself for it."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +135,9 @@ def measure(cell: Cell, seed: Seed, games: int = GAMES, watch: Watch = UNSEEN) -
     game: Any = cell.game  # frozen, and so fit for a cache
     if cell.measure == WIN.name and isinstance(game, Simulated):
         return _counted(cell.baseline, game, tables, games, seed, watch)
+    own = {one.name for one in measures_of(game)}
+    if isinstance(cell.game, Scored) and cell.measure in own:
+        return _scored(cell.baseline, game, tables, cell.measure, seed)
     return _played(cell.baseline, game, tables, cell.measure, seed, watch)
 
 
@@ -193,6 +208,24 @@ def _in_turns(
         games += SOME
         watch.reach(games * len(tables), most * len(tables))
     return games, [count.tolist() for count in counts]
+
+
+@lru_cache
+def _scored(policy: str, game: Any, tables: Sequence[Table], name: str, seed: int) -> Baseline:
+    """Of SCORED deals that the game plays itself, each in every rotation."""
+    wins, got = (
+        np.mean(
+            [
+                game.scores(policies, SCORED, seed, one)[:, seats].mean(axis=1)
+                for policies, seats in tables
+            ],
+            axis=0,
+        )
+        for one in (WIN.name, name)
+    )
+    each = sum(len(seats) for _, seats in tables) * SCORED
+    error = float(got.std(ddof=1) / math.sqrt(SCORED))
+    return Baseline(policy, round(float(wins.mean()) * each), each, float(got.mean()), error)
 
 
 @lru_cache

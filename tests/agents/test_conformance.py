@@ -62,7 +62,9 @@ def plays(agent: Agent, game: Game[Any]) -> bool:
     return True
 
 
-GAMES = {**NAMED, "hints": Hints(), "forced_hints": Hints(forced=True)}
+SHORT = {"holdem": build(nodes("game")["holdem"], hands=10)}
+"""A game whose matches are long between players that raise seldom."""
+GAMES = {**NAMED, **SHORT, "hints": Hints(), "forced_hints": Hints(forced=True)}
 """What conf/game names, and a game with words."""
 AGENTS = dict(named_agents())
 PAIRS = {

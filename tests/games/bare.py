@@ -68,6 +68,19 @@ class Guessed(Bare):
         return self.game.sample(observation, rng)
 
 
+@dataclass(frozen=True)
+class Judged(Guessed):
+    """One that has the other game's measures too."""
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        return tuple(self.game.measures)
+
+    def measure(self, state: Any) -> Mapping[str, Sequence[float]]:
+        found: Mapping[str, Sequence[float]] = self.game.measure(state)
+        return found
+
+
 Hint = tuple[tuple[int, ...], str, int]
 """The two cards, the word that was said, and the guess; "" and -1 before."""
 

@@ -19,6 +19,8 @@ SEATS = (2, 3, 10)
 """Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
+    "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
+    "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
     "tic_tac_toe": ({"size": 2, "win_length": 2}, {"size": 4}, {"size": 5, "win_length": 4}),
     "uno": ({"quirks": True}, {"quirks": True, "num_seats": 4}),

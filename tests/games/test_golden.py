@@ -9,7 +9,7 @@ from tests.golden import FOLDER, golden, playthrough
 from tests.nodes import nodes
 
 TEXTS = golden()
-OURS = {"rock_paper_scissors", "tic_tac_toe", "uno", "uno_arena"}
+OURS = {"holdem", "rock_paper_scissors", "tic_tac_toe", "uno", "uno_arena"}
 
 
 def test_our_own_games_have_a_golden_file() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from agents.prompting.base import told_facts
 from games.base import Action, Game, Said, spoken
+from games.holdem import Holdem
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
@@ -59,6 +60,7 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
 def golden() -> dict[str, str]:
     """The text of every golden file, by name: one for each of our own games."""
     return {
+        "holdem": playthrough(Holdem(hands=3, stack=40), 5),
         "rock_paper_scissors": playthrough(RockPaperScissors(rounds=4), 3),
         "tic_tac_toe": playthrough(TicTacToe(), 4),
         "uno": playthrough(Uno(num_seats=3), 20),

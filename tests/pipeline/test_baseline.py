@@ -14,12 +14,13 @@ from agents.random import Random
 from agents.rule import Rule
 from agents.search import Search
 from common.errors import UserError
+from games.holdem import Holdem
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
 from pipeline.plan import baseline
 from pipeline.plan.baseline import ERROR, LEAST, Baseline, enough, measure
 from pipeline.plan.cells import Cell, Player
-from tests.games.bare import Bare, SumGuess, endless
+from tests.games.bare import Bare, Judged, SumGuess, endless
 
 
 def cell(game: Any, *agents: Agent, **changes: Any) -> Cell:
@@ -82,6 +83,25 @@ def test_what_the_cell_measures_has_its_mean() -> None:
     assert abs(known.rate - (10 - off)) < 4 * known.error
     assert known.error <= 20 * ERROR
     assert 0 < known.wins < known.games
+
+
+def test_a_game_that_plays_itself_for_its_own_measure_does_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the rules the same within the error; over both seats no player gains on itself."""
+    monkeypatch.setattr(baseline, "SCORED", 4000)
+    game, seats = Holdem(mode="hands", hands=1), (Random(), Random())
+    known = measure(cell(game, *seats, measure="bb_per_hand"), 3)
+    slow = measure(cell(Judged(game), *seats, measure="bb_per_hand"), 3)
+    assert known is not None
+    assert slow is not None
+    assert known.games == 4000
+    assert slow.games >= LEAST
+    assert abs(known.rate - slow.rate) < 4 * (known.error + slow.error)
+    assert 0 < known.error == pytest.approx(slow.error * sqrt(slow.games / 4000), rel=0.2)
+    both = measure(cell(game, *seats, measure="bb_per_hand", rotate=True, baseline="caller"), 3)
+    assert both is not None
+    assert abs(both.rate) < 4 * both.error < 4
 
 
 def test_of_several_measured_players_it_is_the_mean_and_they_are_no_independent_games() -> None:

@@ -23,6 +23,11 @@ from tests.pipeline.conftest import FAST, Sweep
 from tests.pipeline.logs import matches
 
 SEARCH = {"class": "agents.search.Search", "playouts": 30, "policy": "random"}
+GAMES = {
+    "minimax": "tic_tac_toe",
+    **dict.fromkeys(("caller", "holdem_search", "maniac", "neuron_random", "tight"), "holdem"),
+}
+"""Players that are of other games than UNO."""
 ROUND = ("pairing=round_robin", "players=[random,rule,first]")
 
 
@@ -157,7 +162,7 @@ def test_a_seat_changes_single_settings_too(built: Built, conf: Path) -> None:
 
 @pytest.mark.parametrize("name", nodes("player"))
 def test_every_player_of_the_box_is_built(built: Built, name: str) -> None:
-    game = "tic_tac_toe" if name == "minimax" else "uno"
+    game = GAMES.get(name, "uno")
     (told,) = built(f"game={game}", f"seats.1.player={name}", "prompt=vanilla")
     assert told["labels"]["agent"] == name
 

@@ -1,0 +1,289 @@
+"""Hold'em as a game of this project: the compiled rules behind the Game protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from common.errors import IllegalAction
+from games.base import Action, Fact, Observation
+from games.capabilities import WIN, Measure
+from games.holdem import playouts as engine
+from games.holdem import policies, rules, words
+from games.holdem.policies import CODES, make_room
+from games.holdem.state import State, View, seen_by
+
+AT_ONCE = 20_000
+"""Hands that are played in one compiled call, in about a second at the most: a signal waits for
+its end."""
+
+
+@dataclass(frozen=True)
+class Holdem:
+    """Heads-up no-limit hold'em with eight actions, by TALAGA (OpenReview iS3fQooCaa).
+
+    mode: "match": until one seat has all chips, who wins; after `hands` hands the one with more
+        wins, and the match yields `capped`. "hands": `hands` hands, each with fresh stacks; the one
+        that has won chips in all wins, and what counts is `bb_per_hand`.
+    stack, small_blind, big_blind: in chips.
+    raises: what a raise of a share of the pot is. "paper": the bet that is raised to. "neuron": the
+        chips that are added, as in neuron_poker.
+    quirks: True gives the whole of a tied pot to player 0, as neuron_poker to the first of the
+        best hands; False splits it.
+
+    An action is an index into `words.NAMES`. Raises ValueError for impossible settings.
+    """
+
+    num_seats: int = 2
+    mode: Literal["match", "hands"] = "match"
+    hands: int = 200
+    stack: int = 200
+    small_blind: int = 1
+    big_blind: int = 2
+    raises: Literal["paper", "neuron"] = "paper"
+    quirks: bool = False
+
+    policies: ClassVar[tuple[str, ...]] = tuple(CODES)
+
+    def __post_init__(self) -> None:
+        if self.num_seats != 2:
+            raise ValueError(f"hold'em seats 2 players here, got {self.num_seats}")
+        if not 1 <= self.hands <= 10_000:
+            raise ValueError(f"hands is {self.hands}; a match has 1 to 10,000")
+        if not 1 <= self.small_blind <= self.big_blind <= self.stack <= 1_000_000:
+            raise ValueError(
+                f"blinds of {self.small_blind} and {self.big_blind} with a stack of {self.stack}: "
+                "1 <= small_blind <= big_blind <= stack <= 1,000,000"
+            )
+
+    @cached_property
+    def settings(self) -> np.ndarray:
+        """A state's array with nothing in it but the settings."""
+        array = rules.blank()
+        array[rules.PLAY : rules.QUIRKS + 1] = (
+            *(int(self.mode == "hands"), self.hands, self.stack),
+            *(self.small_blind, self.big_blind, int(self.raises == "neuron"), int(self.quirks)),
+        )
+        return array
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Chips won in big blinds a hand; hands won alone; hands played; of a match also whether it
+        ended with chips on both sides. A match is judged by who won it."""
+        most = self.stack / self.big_blind
+        won, hands = Measure("hands_won", 0, self.hands), Measure("hands", 1, self.hands)
+        chips = Measure("bb_per_hand", -most, most)
+        if self.mode == "hands":
+            return (chips, won, hands)
+        return (WIN, chips, won, hands, Measure("capped", 0, 1))
+
+    def deal(self, rng: np.random.Generator) -> State:
+        array = self.settings.copy()
+        rules.begin(array, int(rng.integers(2**63)))
+        return self._dealt(array, (), 0)
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        return () if rules.over(state.array) else (state.array.item(rules.TO_MOVE),)
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        return distinct(state.array) if self.to_move(state) == (seat,) else ()
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        (action,) = moves
+        before = state.array
+        if action not in self.legal(state, before.item(rules.TO_MOVE)):
+            known = 0 <= action < len(words.NAMES)
+            name = words.NAMES[action] if known else f"action {action}"
+            raise IllegalAction(f"{name} is not legal in:\n{self.show(state)}")
+        array = before.copy()
+        rules.act(array, action)
+        history = (*state.history, words.taken(before, action))
+        street = before.item(rules.STREET)
+        if rules.over(array):
+            return self._dealt(array, (*history, *words.ended(array, street)), state.start, street)
+        if array.item(rules.STREET) > street:
+            history = (*history, words.faced(array, street + 1))
+        return State(array, history, state.start)
+
+    def _dealt(
+        self, array: np.ndarray, history: tuple[str, ...], start: int, street: int = 0
+    ) -> State:
+        """The state in which somebody has to decide again; of hands without a decision the history
+        tells the end."""
+        while rules.over(array) and rules.more(array):
+            start = len(history)
+            rules.next_hand(array)
+            history = (*history, words.blinds(array))
+            if rules.over(array):
+                history = (*history, *words.ended(array, rules.PREFLOP))
+        return State(array, history, start)
+
+    def observe(self, state: State, seat: int) -> Observation:
+        array, options = state.array, self.legal(state, seat)
+        hand = state.history[state.start :]
+        facts = (
+            Fact("Hand", f"{array.item(rules.HAND) + 1} of {self._hands()}"),
+            Fact("Position", words.position(array, seat), own=True),
+            Fact("Street", words.STREETS[array.item(rules.STREET)]),
+            Fact("Board", words.table(array)),
+            Fact("Pot", words.total(array)),
+            Fact("Stacks", words.chips(array, seat)),
+            Fact("Bets this round", words.bets(array, seat)),
+            Fact("This hand", "; ".join(hand)),
+            Fact("Your cards", words.cards(array[own(seat)].tolist()), own=True),
+            Fact(
+                "Legal actions",
+                "\n".join(f"{words.NAMES[one]}: {words.meaning(array, one)}" for one in options),
+                own=True,
+            ),
+        )
+        view = View(seat, tuple(seen_by(array, seat).tolist()), state.start, options)
+        return Observation(
+            game="Texas hold'em",
+            seat=seat,
+            rules=words.rules(self.settings),
+            facts=facts,
+            history=state.history,
+            options=tuple(words.NAMES[action] for action in options),
+            view=view,
+        )
+
+    def _hands(self) -> str:
+        return f"{'at most ' * (self.mode == 'match')}{self.hands}"
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        """What seat 0 has won of all that it could win, from -1 to 1, and the same lost: 1 and -1
+        in a match where one has all chips, less where it ended without."""
+        hands = self.hands if self.mode == "hands" else 1
+        won = state.array.item(rules.WON) / (self.stack * hands)
+        return won, -won
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        return {
+            one.name: tuple(
+                engine.figure(state.array, engine.ASKED[one.name], seat) for seat in range(2)
+            )
+            for one in self.measures
+        }
+
+    def show(self, state: State) -> str:
+        array = state.array
+        hidden = words.cards(array[rules.BOARD : rules.LOG].tolist())
+        lines = [
+            f"hand {array.item(rules.HAND) + 1}, player {array.item(rules.DEALER)} deals, "
+            f"{words.STREETS[array.item(rules.STREET)]}",
+            f"board: {words.table(array)} (of {hidden})",
+            f"pot: {words.total(array)}; bets this round: {words.bets(array, -1)}",
+        ]
+        lines += [
+            f"player {seat}: {words.cards(array[own(seat)].tolist())}, "
+            f"{array.item(rules.STACKS + seat)} chips left"
+            for seat in range(2)
+        ]
+        return "\n".join((*lines, *self._told(state)))
+
+    def _told(self, state: State) -> Iterable[str]:
+        """The actions of the hand; of one that was just dealt also how the one before ended."""
+        array = state.array
+        fresh = array.item(rules.PLY) == 0 and not rules.over(array)
+        before = state.history[: state.start][-1:] if fresh else ()
+        yield from (f"before: {clause}" for clause in before)
+        yield f"so far: {'; '.join(state.history[state.start :])}"
+        if rules.over(array):
+            won = array.item(rules.WON)
+            end = "after the last hand" if self._capped(array) else "with all chips on one side"
+            yield f"over {end}: player 0 {won:+} chips, player 1 {-won:+}"
+
+    def _capped(self, array: np.ndarray) -> bool:
+        return bool(engine.figure(array, engine.CAPPED, 0)) or self.mode == "hands"
+
+    def sample(self, observation: Observation, rng: np.random.Generator) -> State:
+        """A state that fits what the seat sees, all hidden cards equally likely."""
+        view: View = observation.view
+        array = np.array(view.cells)
+        engine.redealt(array, policies.RANDOM, int(rng.integers(2**63)), make_room())
+        array[rules.SEED] = rng.integers(2**63)
+        return State(array, observation.history, view.start)
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        view: View = observation.view
+        found = policies.chances(self.code(policy), np.array(view.cells), make_room())
+        return tuple(found[list(view.options)].tolist())
+
+    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        wins = self.scores(policies, games, seed, WIN.name).sum(axis=0)
+        return np.array([*wins, games - wins.sum()], np.int64)
+
+    def scores(self, policies: Sequence[str], games: int, seed: int, measure: str) -> np.ndarray:
+        codes, room = self.codes(policies), make_room()
+        found, size = np.empty((games, 2)), max(1, AT_ONCE // self.hands)
+        for first in range(0, games, size):
+            part = found[first : first + size]
+            asked = engine.ASKED[measure], len(part), seed, first
+            part[:] = engine.scores(self.settings, codes, *asked, room)
+        return found
+
+    def outcomes(
+        self,
+        state: State,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+        hidden: bool,
+        measure: str,
+    ) -> np.ndarray:
+        codes, room = self.codes(policies), make_room()
+        left = self.hands - state.array.item(rules.HAND)
+        found = np.empty((len(distinct(state.array)), playouts, 2))
+        size = max(1, AT_ONCE // (len(found) * left))
+        for first in range(0, playouts, size):
+            part = found[:, first : first + size]
+            asked = engine.ASKED[measure], part.shape[1], seed, first
+            part[:] = engine.outcomes(state.array, codes, *asked, hidden, room)
+        return found
+
+    @property
+    def move_format(self) -> str:
+        return words.FORMAT
+
+    @property
+    def intents(self) -> Sequence[str]:
+        """The eight actions themselves, as in the paper's ReAct, appendix C."""
+        return words.NAMES
+
+    def fallback(self, observation: Observation) -> int:
+        """A check where there is one, else a fold: each is the first option."""
+        return 0
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        return words.ADVICE
+
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        return words.review(observation.history, moves, observation.seat)
+
+    def codes(self, policies: Sequence[str]) -> np.ndarray:
+        """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
+        if len(policies) != self.num_seats:
+            raise ValueError(f"{self.num_seats} seats need as many policies, got {len(policies)}")
+        return np.array([self.code(policy) for policy in policies])
+
+    def code(self, policy: str) -> int:
+        """The number of a policy by name. Raises ValueError."""
+        if policy not in CODES:
+            raise ValueError(f"hold'em has the policies {', '.join(CODES)}, not {policy!r}")
+        return CODES[policy]
+
+
+def distinct(array: np.ndarray) -> tuple[Action, ...]:
+    """The legal actions of the seat to move, in order."""
+    mask = rules.legal(array)
+    return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
+
+
+def own(seat: int) -> slice:
+    """Where a seat's cards lie in a state."""
+    return slice(rules.CARDS + 2 * seat, rules.CARDS + 2 * seat + 2)

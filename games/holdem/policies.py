@@ -1,0 +1,241 @@
+"""Hold'em's scripted players, compiled: how likely each takes which action.
+
+RANDOM is uniform over the legal actions; NEURON_RANDOM, as neuron_poker's, over those but ALL_IN
+and RAISE_3BB. CALLER checks or calls. MANIAC raises by the pot as often as it may, then calls.
+TIGHT goes by the strength of its hand (`strength`): it raises with a strong one, bets half the pot
+with a good one where nobody has bet, calls where strength and the price allow it, and else checks
+or folds. MIXED is each time TIGHT with a chance of three quarters, else CALLER or MANIAC: what to
+expect of a player of whom nothing is known.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from games.holdem.compiled import allocating, compiled, inlined
+from games.holdem.ranks import bit, worth
+from games.holdem.rules import (
+    ACTIONS,
+    ALL_IN,
+    CALL,
+    CARDS,
+    CHECK,
+    FOLD,
+    HAND,
+    LONGEST,
+    PLY,
+    PREFLOP,
+    RAISE_3BB,
+    RAISE_HALF_POT,
+    RAISE_POT,
+    STACKS,
+    STREET,
+    TO_MOVE,
+    board,
+    faceup,
+    legal,
+    pot,
+    to_call,
+)
+from games.uno.chance import below, derive
+
+RANDOM, NEURON_RANDOM, CALLER, MANIAC, TIGHT, MIXED = range(6)
+
+CODES = {
+    "random": RANDOM,
+    "neuron_random": NEURON_RANDOM,
+    "mixed": MIXED,
+    "tight": TIGHT,
+    "caller": CALLER,
+    "maniac": MANIAC,
+}
+"""Scripted players by name."""
+
+STRONG = (0.62, 0.85)
+"""The strength with which TIGHT raises, before and after the flop."""
+GOOD = (0.58, 0.70)
+"""With which it bets."""
+FAIR = (0.50, 0.55)
+"""With which it calls at the least."""
+MARGIN = 0.05
+"""How far its strength must lie above the share of the pot that a call pays."""
+
+BOARDS = 4_000
+"""Random showdowns behind a strength before the flop: its standard error is below .008."""
+
+
+PAIRS = np.array([(first, second) for first in range(51) for second in range(first + 1, 52)])
+"""All hands of two cards: (1326, 2)."""
+RIVALS = np.bitwise_or.reduce(1 << 16 * (PAIRS[::9] & 3) + (PAIRS[::9] >> 2), axis=1)
+"""Every ninth of them, spread over all ranks and suits: what a hand's strength is measured by."""
+
+
+class Room(NamedTuple):
+    """preflop: the strength of every two cards before the flop, by `kind`. weights: of the actions
+    of one decision after another."""
+
+    preflop: np.ndarray
+    weights: np.ndarray
+
+
+@inlined
+def kind(first: int, second: int) -> int:
+    """Which of the 169 different hands of two cards: 13 x higher rank + lower rank where they are
+    suited, 13 x lower + higher where not."""
+    high, low = max(first >> 2, second >> 2), min(first >> 2, second >> 2)
+    return 13 * high + low if first & 3 == second & 3 else 13 * low + high
+
+
+@allocating
+def showdowns(boards: int) -> np.ndarray:
+    """The share of the pot that every kind of hand wins against a random one in `boards` random
+    showdowns, ties by halves: float64 of shape (169,)."""
+    found = np.zeros(169)
+    for row in range(13):
+        for column in range(13):
+            second = 4 * column if row > column else 4 * column + 1
+            found[13 * row + column] = against_random(4 * row, second, boards)
+    return found
+
+
+@compiled
+def against_random(first: int, second: int, boards: int) -> float:
+    """The share of the pot that two cards win against two random ones in so many showdowns."""
+    own, won = bit(first) | bit(second), 0
+    for number in range(boards):
+        key, drawn, used, theirs, table = derive(first, second, number), 0, own, 0, 0
+        for place in range(7):
+            card = below(52, key, drawn)
+            while used & bit(card):
+                drawn += 1
+                card = below(52, key, drawn)
+            drawn += 1
+            used |= bit(card)
+            if place < 2:
+                theirs |= bit(card)
+            else:
+                table |= bit(card)
+        mine, other = worth(own | table, 7), worth(theirs | table, 7)
+        won += 2 if mine > other else 1 if mine == other else 0
+    return won / (2 * boards)
+
+
+@lru_cache
+def preflop() -> np.ndarray:
+    """`showdowns` of BOARDS, reckoned once a process."""
+    return showdowns(BOARDS)
+
+
+def make_room() -> Room:
+    """Room for one decision after another."""
+    return Room(preflop(), np.zeros(ACTIONS, np.int64))
+
+
+@inlined
+def looks(policy: int) -> bool:
+    """Whether a policy looks at its cards."""
+    return policy >= TIGHT
+
+
+@inlined
+def strength(state: np.ndarray, room: Room) -> float:
+    """How strong the hand of the seat to move is: before the flop the share of the pot that it wins
+    against a random hand; after it the share of RIVALS that it beats as it stands."""
+    place = CARDS + 2 * state[TO_MOVE]
+    first, second = state[place], state[place + 1]
+    if state[STREET] == PREFLOP:
+        return float(room.preflop[kind(first, second)])
+    return beaten(bit(first) | bit(second), board(state, faceup(state[STREET])), state[STREET] + 4)
+
+
+@compiled
+def beaten(own: int, table: int, size: int) -> float:
+    """The share of the RIVALS possible on the board `table` that `own` beats, ties by halves; size:
+    cards of a hand with the board."""
+    mine, won, hands = worth(own | table, size), 0, 0
+    for at in range(len(RIVALS)):
+        if not table & RIVALS[at]:
+            other = worth(RIVALS[at] | table, size)
+            won += 2 if mine > other else 1 if mine == other else 0
+            hands += 2
+    return won / hands
+
+
+@inlined
+def weigh(policy: int, state: np.ndarray, actions: int, strong: float, weights: np.ndarray) -> int:
+    """Fills `weights` (ACTIONS) with integers in proportion to a policy's chances of each legal
+    action, 0 elsewhere, and returns their sum.
+
+    actions: the legal ones, as a mask. strong: the hand's `strength`, for policies that look.
+    """
+    if policy <= NEURON_RANDOM:
+        if policy == NEURON_RANDOM:
+            actions &= ~(1 << ALL_IN | 1 << RAISE_3BB)
+        total = 0
+        for action in range(ACTIONS):
+            weights[action] = actions >> action & 1
+            total += weights[action]
+        return total
+    for action in range(ACTIONS):
+        weights[action] = 0
+    if policy == MIXED:
+        weights[passive(actions)] += 1
+        weights[wild(actions)] += 1
+        weights[tight(state, actions, strong)] += 6
+        return 8
+    taken = passive(actions)
+    if policy == MANIAC:
+        taken = wild(actions)
+    elif policy == TIGHT:
+        taken = tight(state, actions, strong)
+    weights[taken] = 1
+    return 1
+
+
+@inlined
+def passive(actions: int) -> int:
+    return CHECK if actions >> CHECK & 1 else CALL
+
+
+@inlined
+def wild(actions: int) -> int:
+    return RAISE_POT if actions >> RAISE_POT & 1 else passive(actions)
+
+
+@inlined
+def tight(state: np.ndarray, actions: int, strong: float) -> int:
+    """What TIGHT does with a hand of this strength."""
+    late = min(state[STREET], 1)
+    if strong >= STRONG[late] and actions >> RAISE_POT & 1:
+        return RAISE_POT
+    lacking = min(to_call(state), state[STACKS + state[TO_MOVE]])
+    if lacking <= 0:
+        bets = strong >= GOOD[late] and actions >> RAISE_HALF_POT & 1
+        return RAISE_HALF_POT if bets else CHECK
+    price = lacking / (pot(state) + lacking)
+    return CALL if strong >= max(FAIR[late], price + MARGIN) else FOLD
+
+
+@inlined
+def choose(policy: int, state: np.ndarray, actions: int, key: np.uint64, room: Room) -> int:
+    """The action that `policy` takes of a mask, by this decision's random number under `key`."""
+    weights = room.weights
+    strong = strength(state, room) if looks(policy) else 0.0
+    total = weigh(policy, state, actions, strong, weights)
+    left = below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
+    action = 0
+    while left >= weights[action]:
+        left -= weights[action]
+        action += 1
+    return action
+
+
+@allocating
+def chances(policy: int, state: np.ndarray, room: Room) -> np.ndarray:
+    """How likely `policy` takes each action: float64 of shape (ACTIONS,)."""
+    strong = strength(state, room) if looks(policy) else 0.0
+    total = weigh(policy, state, legal(state), strong, room.weights)
+    return room.weights / total

@@ -1,0 +1,143 @@
+"""What a poker hand is worth, compiled: the best five of five to seven cards.
+
+A card is 4 x rank + suit, ranks from 0 (a two) to 12 (an ace). A hand is a set of bits, bit
+16 x suit + rank for each card, so that every suit has a lane of its own. Its worth is
+category << 26 | first << 13 | kickers, where `first` is the set of ranks that make the category
+(of a straight its highest) and `kickers` the set of those that count beside it. Of two sets of as
+many ranks the one with the higher rank is the higher number, so the higher worth wins, and equal
+worths tie.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.holdem.compiled import allocating, inlined
+
+HIGH_CARD, PAIR, TWO_PAIR, THREE, STRAIGHT, FLUSH, FULL_HOUSE, FOUR, STRAIGHT_FLUSH = range(9)
+CATEGORY, FIRST = 26, 13
+"""How far these lie to the left in a worth."""
+
+LANE = (1 << 13) - 1
+TOP = np.array([0, *(1 << (ranks.bit_length() - 1) for ranks in range(1, 1 << 13))])
+"""The highest of a set of ranks, as a set; of none none."""
+COUNT = np.array([ranks.bit_count() for ranks in range(1 << 13)])
+"""How many ranks a set holds."""
+
+
+@inlined
+def bit(card: int) -> int:
+    """The card as a hand of one."""
+    return 1 << 16 * (card & 3) + (card >> 2)
+
+
+@inlined
+def worth(hand: int, size: int) -> int:
+    """What the best five cards of a hand of `size`, 5 to 7, are worth."""
+    a, b, c, d = hand & LANE, hand >> 16 & LANE, hand >> 32 & LANE, hand >> 48 & LANE
+    flush = flushed(a, b, c, d)
+    if flush:
+        return worth_of_flush(flush)
+    ranks = a | b | c | d
+    twice = size - COUNT[ranks]
+    if twice < 3:
+        high = top_straight(ranks)
+        if high:
+            return STRAIGHT << CATEGORY | high << FIRST
+        if twice == 0:
+            return HIGH_CARD << CATEGORY | without(ranks, size - 5)
+        even = ranks ^ a ^ b ^ c ^ d
+        if even:
+            category = PAIR if twice == 1 else TWO_PAIR
+            return category << CATEGORY | even << FIRST | without(ranks ^ even, size - 5)
+        three = ((a & b) | (c & d)) & ((a & c) | (b & d))
+        return THREE << CATEGORY | three << FIRST | without(ranks ^ three, size - 5)
+    return worth_of_many(a, b, c, d)
+
+
+@inlined
+def flushed(a: int, b: int, c: int, d: int) -> int:
+    """The suit with five cards or more, as a set of ranks; 0 where there is none."""
+    if COUNT[a] > 4:
+        return a
+    if COUNT[b] > 4:
+        return b
+    if COUNT[c] > 4:
+        return c
+    return d if COUNT[d] > 4 else 0
+
+
+@inlined
+def worth_of_flush(ranks: int) -> int:
+    """Five or more cards of a suit leave no room for four of a kind or a full house."""
+    high = top_straight(ranks)
+    if high:
+        return STRAIGHT_FLUSH << CATEGORY | high << FIRST
+    return FLUSH << CATEGORY | without(ranks, COUNT[ranks] - 5)
+
+
+@inlined
+def worth_of_many(a: int, b: int, c: int, d: int) -> int:
+    """Of four ranks or fewer: no flush and no straight."""
+    ranks, even = a | b | c | d, (a | b | c | d) ^ a ^ b ^ c ^ d
+    four = a & b & c & d
+    if four:
+        return int(FOUR << CATEGORY | four << FIRST | TOP[ranks ^ four])
+    three = ((a & b) | (c & d)) & ((a & c) | (b & d))
+    if three:
+        high = TOP[three]
+        return int(FULL_HOUSE << CATEGORY | high << FIRST | TOP[even | (three ^ high)])
+    pairs = without(even, 1)
+    return int(TWO_PAIR << CATEGORY | pairs << FIRST | TOP[ranks ^ pairs])
+
+
+@inlined
+def top_straight(ranks: int) -> int:
+    """The highest rank of the highest straight, as a set; an ace also counts below the two."""
+    low = ranks << 1 | ranks >> 12
+    return int(TOP[low & low >> 1 & low >> 2 & low >> 3 & low >> 4] << 3)
+
+
+@inlined
+def without(ranks: int, lowest: int) -> int:
+    """A set less its so many lowest ranks, 0 to 2."""
+    if lowest > 0:
+        ranks &= ranks - 1
+    if lowest > 1:
+        ranks &= ranks - 1
+    return ranks
+
+
+@allocating
+def worths(hands: np.ndarray, size: int) -> np.ndarray:
+    """The worths of many hands of one size: int64 in, int64 out."""
+    found = np.empty(len(hands), np.int64)
+    for at in range(len(hands)):
+        found[at] = worth(hands[at], size)
+    return found
+
+
+@allocating
+def share(first: int, second: int, board: int, left: int) -> float:
+    """The share of the pot that `first` gets in the mean at showdown against `second`, ties by
+    halves: over all ways to complete a board that lacks `left` cards, 0 to 5. Exact.
+
+    first, second: hands of two cards; board: a hand of 5 - left.
+    """
+    live = np.array([bit(card) for card in range(52) if not (first | second | board) & bit(card)])
+    chosen, won, boards = np.arange(left), 0, 0
+    while True:
+        whole = board
+        for place in range(left):
+            whole |= live[chosen[place]]
+        mine, theirs = worth(first | whole, 7), worth(second | whole, 7)
+        won += 2 if mine > theirs else 1 if mine == theirs else 0
+        boards += 1
+        place = left - 1
+        while place >= 0 and chosen[place] == len(live) - left + place:
+            place -= 1
+        if place < 0:
+            return won / (2 * boards)
+        chosen[place] += 1
+        for later in range(place + 1, left):
+            chosen[later] = chosen[later - 1] + 1

@@ -1,0 +1,273 @@
+"""Heads-up no-limit hold'em, compiled: the one implementation, for play and for playouts.
+
+A state is one flat int64 array: the fields named below. Chips are whole numbers. All cards are
+settled by the deal's seed: hand h of a match has the same cards whatever was played before. Seat 0
+deals the first hand, then the seats take turns; the dealer posts the small blind and acts first
+before the flop, the other seat after it.
+
+Source of the eight actions and of what they cost: TALAGA (OpenReview iS3fQooCaa), appendix B, for
+PAPER, and neuron_poker, which it names, for NEURON.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.holdem.compiled import allocating, compiled, inlined
+from games.holdem.ranks import bit, worth
+from games.uno.chance import below, derive
+
+FOLD, CHECK, CALL, RAISE_3BB, RAISE_HALF_POT, RAISE_POT, RAISE_2POT, ALL_IN = range(8)
+ACTIONS = 8
+MATCH, RESET = range(2)
+"""How hands follow each other: until one seat has all chips, or each with fresh stacks."""
+PAPER, NEURON = range(2)
+"""What a share of the pot is: the bet that is raised to, or the chips that are added."""
+MOST_RAISES = 2
+"""Of a seat in a betting round."""
+PREFLOP, FLOP, TURN, RIVER = range(4)
+
+SEED, PLAY, HANDS, STACK, SMALL, BIG, MODE, QUIRKS = range(8)
+"""Settings. HANDS: how many, or the most of a match. QUIRKS: 1 where a tie is seat 0's."""
+HAND, DEALER, TO_MOVE, STREET, PLY, ACTED, SHOWN, TIES, WON = range(8, 17)
+"""Fields. TO_MOVE: -1 where the hand is over. PLY, ACTED: actions in this hand, in this betting
+round. SHOWN: 1 after a showdown. TIES: hands without one winner. WON: chips that seat 0 has won in
+the hands that are over."""
+STACKS, BETS, PAID, RAISES, WINS, AWARD, BACK = range(17, 31, 2)
+"""A cell a seat. BETS: chips put in, in this betting round. PAID: in this hand. RAISES: how many in
+this betting round. WINS: hands won. AWARD: what the hand that is over paid out. BACK: chips of it
+that nobody called."""
+CARDS = 31
+BOARD = CARDS + 4
+LOG = BOARD + 5
+"""CARDS: two of seat 0, two of seat 1, the five of the board. LOG: the actions of this hand."""
+LONGEST = 32
+"""More than a hand has actions: 6 in a betting round."""
+SIZE = LOG + LONGEST
+
+CARD_EVENT = 0
+
+
+@allocating
+def blank() -> np.ndarray:
+    """Room for a state."""
+    return np.zeros(SIZE, np.int64)
+
+
+@compiled
+def deal(state: np.ndarray, seed: int) -> None:
+    """Makes `state`, whose settings are there, the first decision of the deal `seed`."""
+    begin(state, seed)
+    go_on(state)
+
+
+@compiled
+def begin(state: np.ndarray, seed: int) -> None:
+    """Makes `state`, whose settings are there, what it is before the first hand is dealt."""
+    state[SEED] = seed
+    for field in range(HAND, SIZE):
+        state[field] = 0
+    state[HAND], state[TO_MOVE] = -1, -1
+    state[STACKS] = state[STACKS + 1] = state[STACK]
+
+
+@inlined
+def over(state: np.ndarray) -> bool:
+    return bool(state[TO_MOVE] < 0)
+
+
+@compiled
+def step(state: np.ndarray, action: int) -> None:
+    """Makes a legal action, in place, and deals the next hand where this one is over."""
+    act(state, action)
+    go_on(state)
+
+
+@inlined
+def go_on(state: np.ndarray) -> None:
+    """Deals hands until somebody has to decide, or the match is over."""
+    while state[TO_MOVE] < 0 and more(state):
+        next_hand(state)
+
+
+@inlined
+def more(state: np.ndarray) -> bool:
+    """Whether a hand follows the one that is over."""
+    broke = state[PLAY] == MATCH and (state[STACKS] == 0 or state[STACKS + 1] == 0)
+    return bool(not broke and state[HAND] + 1 < state[HANDS])
+
+
+@compiled
+def next_hand(state: np.ndarray) -> None:
+    """Deals the next hand and posts its blinds; it may be over by that alone."""
+    state[HAND] += 1
+    state[DEALER] = state[HAND] % 2
+    if state[PLAY] == RESET:
+        state[STACKS] = state[STACKS + 1] = state[STACK]
+    key, used, drawn = derive(state[SEED], CARD_EVENT, state[HAND]), 0, 0
+    for place in range(CARDS, LOG):
+        card = below(52, key, drawn)
+        while used >> card & 1:
+            drawn += 1
+            card = below(52, key, drawn)
+        drawn += 1
+        used |= 1 << card
+        state[place] = card
+    post(state)
+
+
+@compiled
+def post(state: np.ndarray) -> None:
+    """Starts the hand whose cards and stacks are there: the blinds, as far as stacks reach."""
+    for field in range(BETS, WINS):
+        state[field] = 0
+    for field in range(AWARD, CARDS):
+        state[field] = 0
+    state[STREET] = state[PLY] = state[ACTED] = state[SHOWN] = 0
+    dealer = state[DEALER]
+    put(state, dealer, min(state[SMALL], state[STACKS + dealer]))
+    put(state, 1 - dealer, min(state[BIG], state[STACKS + 1 - dealer]))
+    state[TO_MOVE] = dealer
+    covered = state[BETS + dealer] >= state[BETS + 1 - dealer]
+    if state[STACKS + dealer] == 0 or (state[STACKS + 1 - dealer] == 0 and covered):
+        show_down(state)
+
+
+@inlined
+def put(state: np.ndarray, seat: int, chips: int) -> None:
+    """Moves chips of a seat into the pot."""
+    state[STACKS + seat] -= chips
+    state[BETS + seat] += chips
+    state[PAID + seat] += chips
+
+
+@inlined
+def pot(state: np.ndarray) -> int:
+    """All chips put in, those of this betting round too."""
+    return int(state[PAID] + state[PAID + 1])
+
+
+@inlined
+def to_call(state: np.ndarray) -> int:
+    """How many chips the seat to move lacks to the other's bet; its stack may be less."""
+    seat = state[TO_MOVE]
+    return int(state[BETS + 1 - seat] - state[BETS + seat])
+
+
+@inlined
+def cost(state: np.ndarray, action: int) -> int:
+    """The chips that an action of the seat to move adds, never more than it has. That of a raise is
+    what its name says, which may be too little for it to be legal."""
+    seat = state[TO_MOVE]
+    if action < CALL:
+        return 0
+    chips = state[STACKS + seat]
+    if action == CALL:
+        chips = to_call(state)
+    elif action == RAISE_3BB:
+        chips = 3 * state[BIG] - state[BETS + seat]
+    elif action < ALL_IN:
+        chips = (pot(state) << (action - RAISE_HALF_POT)) // 2
+        if state[MODE] == PAPER:
+            chips -= state[BETS + seat]
+    return int(min(chips, state[STACKS + seat]))
+
+
+@inlined
+def legal(state: np.ndarray) -> int:
+    """The legal actions of the seat to move, as a mask with bit `action` set.
+
+    A raise must put in more than a call, the other seat must have chips left to answer it, and
+    there are MOST_RAISES of them.
+    """
+    seat, lacking = state[TO_MOVE], to_call(state)
+    actions = 1 << FOLD | 1 << CALL if lacking > 0 else 1 << CHECK
+    if state[RAISES + seat] < MOST_RAISES and state[STACKS + 1 - seat] > 0:
+        for action in range(RAISE_3BB, ACTIONS):
+            if cost(state, action) > lacking:
+                actions |= 1 << action
+    return actions
+
+
+@compiled
+def act(state: np.ndarray, action: int) -> None:
+    """Makes a legal action, in place, up to the end of its hand."""
+    seat = state[TO_MOVE]
+    state[LOG + state[PLY]] = action
+    state[PLY] += 1
+    state[ACTED] += 1
+    if action == FOLD:
+        finish(state, 1 - seat)
+        return
+    put(state, seat, cost(state, action))
+    if action > CALL:
+        state[RAISES + seat] += 1
+        state[TO_MOVE] = 1 - seat
+        return
+    all_in = state[STACKS] == 0 or state[STACKS + 1] == 0
+    if state[ACTED] == 1 and not all_in:
+        state[TO_MOVE] = 1 - seat
+    elif all_in or state[STREET] == RIVER:
+        show_down(state)
+    else:
+        state[STREET] += 1
+        for field in range(BETS, BETS + 2):
+            state[field] = 0
+        for field in range(RAISES, RAISES + 2):
+            state[field] = 0
+        state[ACTED] = 0
+        state[TO_MOVE] = 1 - state[DEALER]
+
+
+@inlined
+def hole(state: np.ndarray, seat: int) -> int:
+    """A seat's two cards, as a hand."""
+    return bit(state[CARDS + 2 * seat]) | bit(state[CARDS + 2 * seat + 1])
+
+
+@inlined
+def board(state: np.ndarray, count: int) -> int:
+    """The first `count` cards of the board, as a hand."""
+    found = 0
+    for place in range(BOARD, BOARD + count):
+        found |= bit(state[place])
+    return found
+
+
+@inlined
+def faceup(street: int) -> int:
+    """How many cards of the board a betting round sees."""
+    return street + 2 if street else 0
+
+
+@compiled
+def show_down(state: np.ndarray) -> None:
+    """Ends the hand by the cards, the board dealt to its end."""
+    table = board(state, 5)
+    first, second = worth(hole(state, 0) | table, 7), worth(hole(state, 1) | table, 7)
+    state[SHOWN] = 1
+    winner = 0 if first > second else 1 if second > first else -1
+    if winner < 0 and state[QUIRKS]:
+        winner = 0
+    finish(state, winner)
+
+
+@inlined
+def finish(state: np.ndarray, winner: int) -> None:
+    """Ends the hand: uncalled chips go back, the pot to `winner`; where that is -1 it is split, an
+    odd chip going to the first seat left of the dealer."""
+    called = min(state[PAID], state[PAID + 1])
+    for seat in range(2):
+        state[BACK + seat] = state[PAID + seat] - called
+    whole = pot(state) - state[BACK] - state[BACK + 1]
+    if winner >= 0:
+        state[AWARD + winner] = whole
+        state[WINS + winner] += 1
+    else:
+        state[AWARD + state[DEALER]] = whole // 2
+        state[AWARD + 1 - state[DEALER]] = whole - whole // 2
+        state[TIES] += 1
+    for seat in range(2):
+        state[STACKS + seat] += state[BACK + seat] + state[AWARD + seat]
+    state[WON] += state[AWARD] + state[BACK] - state[PAID]
+    state[TO_MOVE] = -1

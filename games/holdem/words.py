@@ -1,0 +1,227 @@
+"""Hold'em in words: cards, actions and what they mean, the rules, what happened."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from games.base import Action, Fact
+from games.holdem import ranks
+from games.holdem.rules import (
+    AWARD,
+    BACK,
+    BETS,
+    BIG,
+    BOARD,
+    CALL,
+    CARDS,
+    CHECK,
+    DEALER,
+    FOLD,
+    HAND,
+    HANDS,
+    MATCH,
+    MODE,
+    NEURON,
+    PAID,
+    PLAY,
+    QUIRKS,
+    RIVER,
+    SHOWN,
+    SMALL,
+    STACK,
+    STACKS,
+    STREET,
+    TO_MOVE,
+    cost,
+    faceup,
+    pot,
+)
+
+NAMES = (
+    *("FOLD", "CHECK", "CALL", "RAISE_3BB", "RAISE_HALF_POT", "RAISE_POT", "RAISE_2POT"),
+    "ALL_IN",
+)
+STREETS = ("preflop", "flop", "turn", "river")
+RANKS, SUITS = "23456789TJQKA", "cdhs"
+CATEGORIES = (
+    *("high card", "a pair", "two pairs", "three of a kind", "a straight", "a flush"),
+    *("a full house", "four of a kind", "a straight flush"),
+)
+FORMAT = "|".join(name.replace("_", r"[\s_]*") for name in NAMES)
+"""Fits every action's name, spaces or underscores within it or not."""
+
+ADVICE = (
+    "Judge your hand by what the other player may hold: a pair is strong against any two cards, "
+    "weaker on a board of higher cards, straights or flushes.",
+    "Call where your chance to win is above the share that the call is of the pot after it.",
+    "Bet or raise with hands that win against those which would call; fold weak ones to large bets "
+    "early.",
+    "Play more hands as the dealer, who acts last on the flop, the turn and the river.",
+)
+"""How to play well."""
+
+
+def parse(text: str) -> Action:
+    """The action that a text names, whatever its case, spaces, underscores, < and >: "<call>",
+    "Raise 3BB"; or its number, as `str` writes it. Raises ValueError for anything else."""
+    plain = re.sub(r"[\s_<>]", "", text).upper()
+    if re.fullmatch("[0-7]", plain):
+        return int(plain)
+    names = [name.replace("_", "") for name in NAMES]
+    if plain not in names:
+        raise ValueError(f"{text!r} is no action; the actions are {', '.join(NAMES)}")
+    return names.index(plain)
+
+
+def card(number: int) -> str:
+    """ "Ah": the rank, T for ten, and the first letter of the suit."""
+    return RANKS[number >> 2] + SUITS[number & 3]
+
+
+def cards(numbers: Iterable[int]) -> str:
+    return " ".join(map(card, numbers))
+
+
+def rules(settings: np.ndarray) -> str:
+    """The rules; settings: any state of the game."""
+    stack, hands = settings.item(STACK), settings.item(HANDS)
+    count = "1 hand" if hands == 1 else f"{hands} hands"
+    if settings.item(PLAY) == MATCH:
+        how = (
+            f"They begin with {stack} chips each and play on until one of them has all chips and "
+            f"wins; after {count} whoever has more chips wins."
+        )
+    else:
+        how = (
+            f"They play {count}, each with fresh stacks of {stack} chips; whoever has won more "
+            "chips in all wins."
+        )
+    shares = "by" if settings.item(MODE) == NEURON else "to"
+    tie = "of equal ones player 0's take it" if settings.item(QUIRKS) else "equal ones split it"
+    return (
+        f"Players 0 and 1 play no-limit Texas hold'em. {how} Player 0 deals the first hand, then "
+        f"they take turns. The dealer posts a small blind of {settings.item(SMALL)} and acts first "
+        f"before the flop, the other player posts a big blind of {settings.item(BIG)} and acts "
+        "first in later rounds. Everyone holds two cards; the board shows three on the flop, a "
+        "fourth on the turn, a fifth on the river. RAISE_3BB raises your bet of this round to "
+        f"three big blinds; RAISE_HALF_POT, RAISE_POT and RAISE_2POT raise it {shares} half the "
+        "pot, the pot and twice the pot, which is all chips bet in this hand. A player may raise "
+        f"twice a round. The best five of seven cards take the pot, {tie}; who folds loses it. "
+        "Chips that nobody called go back."
+    )
+
+
+def meaning(state: np.ndarray, action: Action) -> str:
+    """What a legal action means here, in one line."""
+    seat, chips = state.item(TO_MOVE), cost(state, action)
+    if action == FOLD:
+        return "give up this hand and the pot"
+    if action == CHECK:
+        return "stay in without a bet"
+    whole = chips == state.item(STACKS + seat)
+    if action == CALL:
+        return f"match the bet with {chips}{', all that you have' if whole else ''}"
+    up_to = state.item(BETS + seat) + chips
+    return (
+        f"raise to {up_to} in this round by adding {chips}{', all that you have' if whole else ''}"
+    )
+
+
+def blinds(state: np.ndarray) -> str:
+    """Who deals and who posts what, of a hand that was just dealt."""
+    dealer, hand = state.item(DEALER), state.item(HAND) + 1
+    posted = (min(state.item(PAID + seat), state.item(SMALL if seat == dealer else BIG))
+              for seat in (dealer, 1 - dealer))  # fmt: skip
+    small, big = posted
+    return f"hand {hand}: player {dealer} deals and posts {small}, player {1 - dealer} posts {big}"
+
+
+def taken(before: np.ndarray, action: Action) -> str:
+    """What the seat to move did."""
+    seat, chips = before.item(TO_MOVE), cost(before, action)
+    done = f"player {seat}: {NAMES[action]}"
+    if action <= CHECK:
+        return done
+    if action == CALL:
+        return f"{done} {chips}"
+    return f"{done} to {before.item(BETS + seat) + chips}"
+
+
+def faced(state: np.ndarray, street: int) -> str:
+    """The cards that a betting round turned up."""
+    turned = state[BOARD + faceup(street - 1) : BOARD + faceup(street)].tolist()
+    return f"{STREETS[street]}: {cards(turned)}"
+
+
+def ended(state: np.ndarray, street: int) -> Iterable[str]:
+    """How a hand ended whose last betting round was `street`: what was shown and who got what."""
+    if state.item(SHOWN):
+        yield from (faced(state, later) for later in range(street + 1, RIVER + 1))
+        shown = (f"player {seat} shows {held(state, seat)}" for seat in range(2))
+        yield ", ".join(shown)
+    got = [state.item(AWARD + seat) for seat in range(2)]
+    parts = [f"player {seat} wins {chips}" for seat, chips in enumerate(got) if chips]
+    if all(got):
+        parts = [f"the pot is split, {got[0]} to player 0 and {got[1]} to player 1"]
+    backs = (state.item(BACK + seat) for seat in range(2))
+    parts += [f"{chips} uncalled go back to player {seat}"
+              for seat, chips in enumerate(backs) if chips]  # fmt: skip
+    yield "; ".join(parts)
+
+
+def held(state: np.ndarray, seat: int) -> str:
+    """A seat's cards and what they make with the whole board."""
+    own = state[CARDS + 2 * seat : CARDS + 2 * seat + 2].tolist()
+    hand = 0
+    for number in (*own, *state[BOARD : BOARD + 5].tolist()):
+        hand |= ranks.bit(number)
+    return f"{cards(own)} ({CATEGORIES[ranks.worth(hand, 7) >> ranks.CATEGORY]})"
+
+
+def table(state: np.ndarray) -> str:
+    """The cards of the board that are face up."""
+    return cards(state[BOARD : BOARD + faceup(state.item(STREET))].tolist()) or "none yet"
+
+
+def chips(state: np.ndarray, seat: int) -> str:
+    """What every seat has left."""
+    return ", ".join(
+        f"player {one}{' (you)' if one == seat else ''} {state.item(STACKS + one)}"
+        for one in range(2)
+    )
+
+
+def bets(state: np.ndarray, seat: int) -> str:
+    """What every seat has bet in this betting round."""
+    return ", ".join(
+        f"player {one}{' (you)' if one == seat else ''} {state.item(BETS + one)}"
+        for one in range(2)
+    )
+
+
+def review(history: Sequence[str], moves: int, seat: int) -> tuple[Fact, ...]:
+    """How often each seat did what, among the last actions; of a match without any, that."""
+    done = [clause.removeprefix("player ") for clause in history if clause[8:9] == ":"]
+    facts = []
+    for one in (1 - seat, seat):
+        own = [act.split()[1] for act in done[len(done) - moves :] if int(act[0]) == one]
+        counts = Counter(own)
+        told = ", ".join(f"{name} {counts[name]}" for name in NAMES if counts[name])
+        if told:
+            facts.append(Fact(f"Player {one}{' (you)' * (one == seat)}", told))
+    nothing = (Fact("Actions", "none yet"),) if history else ()
+    return tuple(facts) or nothing
+
+
+def position(state: np.ndarray, seat: int) -> str:
+    if state.item(DEALER) == seat:
+        return "dealer and small blind: first to act before the flop, last afterwards"
+    return "big blind: last to act before the flop, first afterwards"
+
+
+def total(state: np.ndarray) -> str:
+    return f"{pot(state)} chips"
