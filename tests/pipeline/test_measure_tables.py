@@ -52,7 +52,7 @@ def test_the_tables_of_wins_are_what_they_were_with_columns_at_the_end() -> None
         columns = list(before.columns)
         read = pd.read_csv(io.StringIO(found[columns].to_csv(index=False)))
         pd.testing.assert_frame_equal(read, before, rtol=1e-6)
-        last = [*SCORES, *CELL_COLUMNS] if name == "summary" else list(PAIR_COLUMNS)
+        last = [*SCORES, *CELL_COLUMNS, "calls"] if name == "summary" else list(PAIR_COLUMNS)
         assert list(found.columns) == columns + added + BOUNDS + last
     twins = ("win_rate", "ci_low", "ci_high", "baseline", "p_value")
     for old, new in zip(twins, ADDED[1:], strict=True):
