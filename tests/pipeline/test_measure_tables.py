@@ -55,7 +55,7 @@ def test_the_tables_of_wins_are_what_they_were_with_columns_at_the_end() -> None
         pd.testing.assert_frame_equal(read, before, rtol=1e-6)
         last = [*PAIR_COLUMNS, "permutation_error"]
         if name == "summary":
-            last = [*SCORES, *CELL_COLUMNS, *TEST_COLUMNS]
+            last = [*SCORES, *CELL_COLUMNS, *TEST_COLUMNS, "calls"]
         assert list(found.columns) == columns + added + BOUNDS + last
     twins = ("win_rate", "ci_low", "ci_high", "baseline", "p_value")
     for old, new in zip(twins, ADDED[1:], strict=True):
