@@ -33,6 +33,10 @@ class Measure:
 WIN = Measure("win", 0.0, 1.0)
 """1 where a seat is among the winners (its return is above 0), else 0: every game yields it."""
 
+MATCH_SCORE = Measure("match_score", 0.0, 1.0)
+"""1 a win, 1/2 where a seat's return is 0 (a draw), 0 a loss. It follows from the returns, so every
+game has it and no record tells it; a game's own measure of that name goes before."""
+
 
 @runtime_checkable
 class Measured(Protocol[S_contra]):
@@ -79,6 +83,20 @@ def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
     """All measures of a game, the one first that its matches are judged by."""
     own = tuple(game.measures) if isinstance(game, Measured) else ()
     return own if WIN in own else (*own, WIN)
+
+
+def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
+    """All measures that a config may ask for: those of the game, and `MATCH_SCORE`."""
+    own = measures_of(game)
+    return own if MATCH_SCORE.name in {one.name for one in own} else (*own, MATCH_SCORE)
+
+
+def with_score(
+    figures: Mapping[str, Sequence[float]], returns: Sequence[float]
+) -> dict[str, Sequence[float]]:
+    """What a match yields by measure, and its MATCH_SCORE by its returns; a figure a seat."""
+    score = tuple(0.5 * ((worth > 0) + (worth >= 0)) for worth in returns)
+    return {**figures, MATCH_SCORE.name: figures.get(MATCH_SCORE.name, score)}
 
 
 def measured(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:
@@ -241,6 +259,37 @@ class Advised(Protocol):
 
     def advice(self, observation: Observation) -> tuple[str, ...]:
         """How to play well for a win at such a decision, a sentence each; never which option."""
+        ...
+
+
+@runtime_checkable
+class Formatted(Protocol):
+    """A game whose moves can be told from other words by how they are written."""
+
+    @property
+    def move_format(self) -> str:
+        """A regular expression, read without regard to case, that fits the name of every option
+        and of moves that are none now; space and underscores within a name do not count."""
+        ...
+
+
+@runtime_checkable
+class Intended(Protocol):
+    """A game that knows the few intents that a player may have, for methods that ask for one."""
+
+    @property
+    def intents(self) -> Sequence[str]:
+        """Each a name, a colon and what it means; in a game of moves that speak for themselves the
+        name alone."""
+        ...
+
+
+@runtime_checkable
+class Cautious(Protocol):
+    """A game with a move of its own for players that gave none; in others it is a random one."""
+
+    def fallback(self, observation: Observation) -> int:
+        """The index of the option that is taken for whoever names none."""
         ...
 
 

@@ -146,6 +146,21 @@ class TicTacToe:
             "Else mark a cell that lies on many open lines, best one that threatens two at once.",
         )
 
+    @property
+    def move_format(self) -> str:
+        number = "|".join(map(str, range(self.size, 0, -1)))
+        return rf"C[\s_]*({number})[\s_]*R[\s_]*({number})(?!\d)"
+
+    @property
+    def intents(self) -> Sequence[str]:
+        """Defensive and offensive ones, as in TALAGA (ICLR 2024 submission), Appendix C."""
+        return (
+            "block: defend, keep the other player from completing a line",
+            "win: attack, complete a line",
+            "fork: attack, threaten two lines at once",
+            "centre: attack, take the middle of the grid",
+        )
+
     def _furthest(self, marked: Sequence[Action], seat: int) -> int:
         """The most marks of `seat` in a line without one of the other seat; 0 where all have."""
         own, others = set(marked[seat::2]), set(marked[1 - seat :: 2])

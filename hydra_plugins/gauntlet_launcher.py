@@ -38,7 +38,7 @@ class GauntletLauncher(Launcher):
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
         from pipeline.config import compose as composing
-        from pipeline.config import jobs, players, read
+        from pipeline.config import jobs, players, read, resolved
 
         composer = jobs.Jobs(self._context.config_loader, self._config)
 
@@ -58,7 +58,8 @@ class GauntletLauncher(Launcher):
         ]
         sweep = read.read_sweep([job.config for job in found])
         folder = own_folder(sweep.output_dir, self._config, composer.compose)
-        composing.take(cells, replace(sweep, output_dir=folder))
+        config = {**resolved.document(found), "output_dir": str(folder)}
+        composing.take(cells, replace(sweep, output_dir=folder, config=config))
         return [JobReturn(status=JobStatus.COMPLETED, _return_value=None) for _ in found]
 
 

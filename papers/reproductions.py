@@ -16,7 +16,7 @@ from common.errors import ModelError, UserError, nearest
 from models.base import ModelSource
 from pipeline.config.compose import CONF
 from pipeline.config.nodes import build
-from pipeline.tracking.track import STORE
+from pipeline.tracking.store import STORE
 
 RAY = ("local", "ray")
 """Choices of conf/launch that judging knows too."""

@@ -7,6 +7,7 @@ writes, in DIR/metrics:
     decisions.jsonl  every judged decision: its options, their values, the option taken, its rank
     traces.csv       after every ply of the first deals, each seat's chance to be among the winners
     traces.png       the same, drawn
+    decision_quality.png  ODHR and ADR of every player, drawn
     heat_map.png     with three players or more: what of ODHR and ADR goes with winning
 
 `true` values are played on from the cards as they lay, as UNO Arena has it; for `seen` values the
@@ -35,7 +36,6 @@ from pathlib import Path
 from typing import get_args
 
 import pandas as pd
-from matplotlib.figure import Figure
 from msgspec.json import encode
 from rich.console import Console
 
@@ -59,13 +59,13 @@ from pipeline.launch.fan_out import Map, executor, read_launch
 from pipeline.log.folder import Folder
 from pipeline.log.progress import Bar
 from pipeline.log.schema import MatchRecord
-from pipeline.tables.figures import save_png
-from pipeline.tables.metric_figures import by_player, heat_map, traces
+from pipeline.tables import ink
+from pipeline.tables.metric_figures import metric_figures
 from pipeline.tables.metric_sheets import sheets
-from pipeline.tables.numbers import percent
 from pipeline.tables.table import console, sheet_view
 from pipeline.tables.views import results_of
-from pipeline.tracking.track import STORE, add_metrics, tracking_uri
+from pipeline.tracking.judged import add_metrics
+from pipeline.tracking.store import STORE, tracking_uri
 from stats.decisions import Tie
 
 PLAYOUTS, SLOW_PLAYOUTS = 1_000, 200
@@ -76,8 +76,6 @@ PLIES, SLOW_PLIES = 2_000_000_000, 5_000_000
 """How much is then judged, in plies of playouts: two minutes or so on two cores."""
 
 THRESHOLDS = (0.0, 0.15)
-LEAST_PLAYERS = 3
-"""Fewer points always lie on a line."""
 
 
 @dataclass(frozen=True)
@@ -206,19 +204,9 @@ def write(out: Path, cells: Sequence[JudgedCell], asked: Options) -> pd.DataFram
     write_atomically(out / "metrics.csv", table.to_csv(index=False))
     for old in out.glob("*.png"):
         old.unlink()
-    save_png(drawings(table, stands, asked), out)
+    with ink.drawn_for(ink.WIDE):
+        ink.save_png(metric_figures(table, stands), out)
     return table
-
-
-def drawings(table: pd.DataFrame, stands: pd.DataFrame, asked: Options) -> dict[str, Figure]:
-    """The figures that the tables can fill; the correlations at the first threshold."""
-    drawn = {} if stands.empty else {"traces": traces(stands)}
-    threshold = asked.thresholds[0]
-    players = by_player(table, threshold) if len(table) else table
-    if len(players) >= LEAST_PLAYERS:
-        told = f"decisions worth {percent(threshold, 0)} or more, from the true cards"
-        drawn["heat_map"] = heat_map(players, told)
-    return drawn
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

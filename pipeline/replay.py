@@ -14,23 +14,25 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from rich.console import Console
 from rich.markup import escape as no_markup
 from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
-from common.foreign import visible
+from common.foreign import one_line, visible
 from games.base import Game, move_with
 from games.capabilities import seatings_of
 from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import player_name, recorded_game
 from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.log.trace import Trace, trace
+from pipeline.log.trace import Trace, TracedPrompt, trace
 from pipeline.plan.chance import DEAL, stream
-from pipeline.tables.table import console
+from pipeline.tables.page import Fact, rendered, rows
+from pipeline.tables.table import WIDTH, console
+
+TEMPLATE = Path(__file__).parent / "replay.html.j2"
 
 
 @dataclass(frozen=True)
@@ -186,13 +188,36 @@ def _show_turn(turn: ReplayedTurn, out: Console, prompts: bool) -> None:
     why += ", fallback" if turn.fallback else ""
     note = f" ({why})" if why else ""
     out.print(f"[bold]player {turn.seat} plays {escape(turn.move)}[/bold]{note}")
-    if turn.trace.asked:
-        for number, asked in enumerate(turn.trace.asked if prompts else ()):
-            out.print(f"prompt {number}:", style="dim")
-            out.print(visible(asked.prompt), style="dim", markup=False)
+    _show_asked(turn.trace.asked, out, prompts)
+    if any(asked.answers for asked in turn.trace.asked):
         out.print(answers(turn.trace))
-    elif not turn.forced:
+    elif turn.trace.asked or not turn.forced:
         out.print(f"options: {escape(', '.join(turn.trace.options))}")
+
+
+def _show_asked(every: Sequence[TracedPrompt], out: Console, prompts: bool) -> None:
+    """What was written, a line a reply; with the prompts all of both."""
+    before: TracedPrompt | None = None
+    for number, asked in enumerate(every):
+        if prompts:
+            out.print(f"prompt {number}:", style="dim")
+            out.print(visible(_news(asked, before)), style="dim", markup=False)
+        if asked.text is not None:
+            taken = f" -> {escape(one_line(asked.taken))}" if asked.taken else ""
+            out.print(f"reply {number}{taken}", style="dim" if prompts else None)
+            out.print(visible(asked.text) if prompts else one_line(asked.text, WIDTH), markup=False)
+        before = asked
+
+
+def _news(asked: TracedPrompt, before: TracedPrompt | None) -> str:
+    """The prompt, without the conversation that stands above it."""
+    if before is None or before.text is None:
+        return asked.prompt
+    if asked.prompt == before.prompt:
+        return "(the same)"
+    said = before.prompt + before.text
+    told = asked.prompt.removeprefix(said)
+    return told if told == asked.prompt else f"(all of the above){told}"
 
 
 def answers(found: Trace) -> Table:
@@ -230,13 +255,17 @@ def _given(found: Trace, option: int, lettered: bool) -> Iterator[str]:
 
 def page(match: ReplayedMatch) -> str:
     """The match as one self-contained page."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("replay.html.j2").render(match=match)
+    players = [
+        f"{seat} {player}{' (measured)' if seat in match.measured else ''}"
+        for seat, player in enumerate(match.players)
+    ]
+    facts = [
+        Fact("cell", [match.cell]),
+        Fact("deal", [f"{match.deal}, rotation {match.rotation}"]),
+        Fact("players", players),
+        Fact("outcome", [match.outcome]),
+    ]
+    return rendered(TEMPLATE, match=match, facts=facts, rows=rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -247,7 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--in", dest="folders", type=Path, nargs="+", metavar="DIR", help="where to look"
     )
-    parser.add_argument("--prompts", action="store_true", help="print every prompt as it was sent")
+    parser.add_argument("--prompts", action="store_true", help="print every prompt and reply whole")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page (HTML) too")
     given = parser.parse_args(arguments)
     here = (path for path in sorted(Path("outputs").glob("*")) if Folder(path).played)

@@ -18,16 +18,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Tables and report of all that a folder holds.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
-    folder = parser.parse_args(arguments).output_dir
+    parser.add_argument(
+        "--paper", action="store_true", help="LaTeX tables and PDF figures too, in DIR/paper"
+    )
+    given = parser.parse_args(arguments)
+    folder = given.output_dir
     try:
-        summary, pairs, sheets, note = write_views(folder, results_of(folder))
+        shown = write_views(folder, results_of(folder), paper=given.paper)
+        summary, pairs, sheets, note = shown
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
     table.show(summary, pairs, sheets, note)
     for line in origin.notes(folder):
         table.console().print(f"\n{line}")
     print(f"\nreport: {folder / 'report.html'}")
+    if given.paper:
+        print(f"paper:  {folder / 'paper' / 'main.tex'}")
     return 0
 
 

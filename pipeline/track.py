@@ -9,7 +9,9 @@ from pathlib import Path
 
 from common.errors import UserError
 from pipeline.tables.views import results_of, write_views
-from pipeline.tracking.track import STORE, add_metrics, track, tracking_uri
+from pipeline.tracking.judged import add_metrics
+from pipeline.tracking.store import STORE, tracking_uri
+from pipeline.tracking.track import track
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

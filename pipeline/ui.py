@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.tracking.track import STORE, tracking_uri
+from pipeline.tracking.store import STORE, tracking_uri
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (Path(given.store) / "mlflow.db").exists():
         print(f"gauntlet: {given.store} has no mlflow.db: no sweep was tracked", file=sys.stderr)
         return 2
+    place = f"http://127.0.0.1:{given.port}"
+    print(f'{place}: choose "Model training", top left; "GenAI" hides runs', flush=True)
     words = ("ui", "--host", "127.0.0.1", "--port", str(given.port))
     command = [sys.executable, "-m", "mlflow", *words, "--backend-store-uri"]
     try:

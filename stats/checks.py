@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 """Real numbers of any shape; where all arguments were scalars, a numpy scalar."""
+
+Side = Literal["above", "below", "either"]
+"""What a test shows: that something lies above what it is held against, below it, or off it."""
+
+
+def side(given: str) -> None:
+    """Raises ValueError for what is no Side."""
+    if given not in get_args(Side):
+        raise ValueError(f"side is one of {', '.join(get_args(Side))}, got {given!r}")
 
 
 def counts(wins: ArrayLike, games: ArrayLike, what: str = "wins") -> tuple[Floats, Floats]:

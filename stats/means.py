@@ -23,17 +23,13 @@ many deals gave each (one each by default). What cannot be said is nan, never a 
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from stats import checks
-from stats.checks import Floats
+from stats.checks import Floats, Side
 from stats.weighted import chance, lower, mean_of, moments
-
-Side = Literal["above", "below", "either"]
 
 Span = tuple[ArrayLike, ArrayLike]
 """The ends of the range of a deal's value, infinite where there is none."""
@@ -103,8 +99,7 @@ def p_value(
     null value that is nan or an end of the range at which all deals lie.
     Raises ValueError for another side and for values not finite.
     """
-    if side not in get_args(Side):
-        raise ValueError(f"side is one of {', '.join(get_args(Side))}, got {side!r}")
+    checks.side(side)
     if side == "either":
         both = (p_value(values, span, null, way, null_error, counts) for way in _WAYS)
         least: Floats = np.minimum(2.0 * np.minimum(*both), 1.0)

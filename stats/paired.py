@@ -7,7 +7,6 @@ both lists of a pair belongs to the same deal. What cannot be said is nan, never
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import nan, sqrt
 
 import numpy as np
@@ -15,12 +14,15 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
 from stats import checks
-from stats.checks import Floats
-from stats.means import limits
-from stats.proportions import ProportionTest
+from stats.checks import Floats, Side
+from stats.means import Span, limits
+from stats.means import p_value as by_interval
+from stats.proportions import ProportionTest, sign_test
 
 FEW, BLOCK = 200, 256
 """Of how many different amounts numbers are drawn, and for how many deals at a time bits."""
+BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)
+"""The eight bits of every byte: with eight deals the totals of those that each byte keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,14 @@ class ClusteredMean:
 
 @dataclass(frozen=True, slots=True)
 class SignFlip:
-    """A paired permutation test: mean of A minus B, two-sided p-value, and whether the p-value
-    comes from all sign patterns (exact) or from a random sample of them."""
+    """A permutation test: mean of A minus B, p-value, and whether the p-value comes from all sign
+    patterns (exact) or from a random sample of them; error: the standard error that the sampling
+    brings to it, 0 where it is exact."""
 
     difference: float
     p_value: float
     exact: bool
+    error: float
 
 
 def count_pairs(a_won: ArrayLike, b_won: ArrayLike) -> PairCounts:
@@ -112,20 +116,11 @@ def mcnemar(counts: PairCounts, level: float = 0.95) -> McNemar:
     checks.inside(level, "level")
     if counts.deals == 0:
         return McNemar(nan, nan, nan, nan, nan)
-    discordant = counts.a_only + counts.b_only
-    p_value = _fair_coin(int(counts.a_only), int(discordant)) if discordant else 1.0
+    p_value = float(sign_test(counts.a_only, counts.b_only))
     told = (counts.b_only, counts.both + counts.neither, counts.a_only)
     low, high = limits((-1.0, 0.0, 1.0), (-1.0, 1.0), level, told)
     difference = (counts.a_only - counts.b_only) / counts.deals
     return McNemar(difference, float(low), float(high), _phi(counts), p_value)
-
-
-@lru_cache(maxsize=4096)
-def _fair_coin(heads: int, throws: int) -> float:
-    """Two-sided; kept, as the pairs of a sweep of few deals ask the same again and again."""
-    from scipy.stats import binomtest
-
-    return float(binomtest(heads, throws).pvalue)
 
 
 def clustered_mean(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> ClusteredMean:
@@ -173,31 +168,63 @@ def clustered_z(
     return ProportionTest(difference, z, ndtr(-z))
 
 
-def sign_flip(a: ArrayLike, b: ArrayLike, seed: int, resamples: int = 9_999) -> SignFlip:
-    """Permutation test of "swapping A and B within a deal changes nothing", two-sided.
+def sign_flip(
+    a: ArrayLike, b: ArrayLike, seed: int, resamples: int = 9_999, side: Side = "either"
+) -> SignFlip:
+    """Permutation test of "swapping A and B within a deal changes nothing".
 
-    a, b: one finite number a deal (a return, or a mean over the deal's matches). Deals with equal
-    values cannot be told apart by a swap and drop out. While the 2**m sign patterns of the other
-    m deals are no more than `resamples`, all are counted (13 deals by default); else `resamples`
-    random ones are, and the observed pattern counts as one more, so that p is never 0
-    (B. Phipson and G. K. Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9, 39).
+    a, b: one finite number a deal (a return, or a mean over the deal's matches). Against one number
+    b for all deals it is R. A. Fisher's test of one sample (1935, The Design of Experiments,
+    section 21), whose results lie evenly around b: so do a player's over both seats of a deal whose
+    result is the other player's loss, if both play alike. side: what A is to be shown to be.
+    Deals with equal values cannot be told apart by a swap and drop out. While the 2**m sign
+    patterns of the other m deals are no more than `resamples`, all are counted (13 deals by
+    default); else `resamples` random ones are, and the observed pattern counts as one more, so that
+    p is never 0 (B. Phipson and G. K. Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9, 39).
     The same seed gives the same p-value. No deals give nan; no difference at all gives p 1.
-    Raises ValueError for lists of different lengths, values not finite, resamples below 1.
+    Raises ValueError for lists of different lengths, values not finite, resamples below 1, and
+    another side.
     """
-    x, y = checks.one_per_deal(a, b)
+    x, y = checks.one_per_deal(a, np.broadcast_to(b, np.shape(a)) if np.ndim(b) == 0 else b)
     checks.at_least_one(resamples, "resamples")
+    checks.side(side)
     if x.size == 0:
-        return SignFlip(nan, nan, True)
-    differences = (x - y)[x != y]
+        return SignFlip(nan, nan, True, nan)
+    differences = (y - x if side == "below" else x - y)[x != y]
     exact = 2**differences.size <= resamples
     if exact:
         totals = _all_totals(differences)
     else:
         totals = _random_totals(differences, resamples, np.random.default_rng(seed))
     rounding = 1e-12 * float(np.abs(differences).sum())  # a total within it counts as a tie
-    reached = int(np.count_nonzero(np.abs(totals) >= abs(differences.sum()) - rounding))
+    seen = differences.sum()
+    if side == "either":
+        totals, seen = np.abs(totals), abs(seen)
+    reached = int(np.count_nonzero(totals >= seen - rounding))
     p_value = reached / totals.size if exact else (reached + 1) / (resamples + 1)
-    return SignFlip(float((x - y).mean()), p_value, exact)
+    error = 0.0 if exact else sqrt(p_value * (1 - p_value) / resamples)
+    return SignFlip(float((x - y).mean()), p_value, exact, error)
+
+
+def permutation(
+    differences: ArrayLike,
+    span: Span,
+    seed: int,
+    side: Side = "either",
+    null_error: float = 0.0,
+    resamples: int = 9_999,
+) -> tuple[float, float]:
+    """The p-value of `sign_flip` of differences from 0, one a deal, with the error of its sampling;
+    or that of `stats.means.p_value`, and no error, where it is larger.
+
+    Flipping tests that differences lie evenly around 0, and rejects too often where their mean is 0
+    and they do not. span: their range. Where it is infinite and deals are few there is no other
+    p-value: then flips stand alone.
+    null_error: as for `stats.means.p_value`, of what was taken off to make the differences.
+    """
+    flips = sign_flip(differences, 0.0, seed, resamples, side)
+    own = float(by_interval(differences, span, 0.0, side, null_error))
+    return (own, 0.0) if own > flips.p_value else (flips.p_value, flips.error)
 
 
 def _all_totals(differences: Floats) -> Floats:
@@ -220,8 +247,9 @@ def _random_totals(differences: Floats, n: int, rng: np.random.Generator) -> Flo
     for start in range(0, differences.size, BLOCK):
         block = differences[start : start + BLOCK]
         drawn = np.frombuffer(rng.bytes(n * BLOCK // 8), np.uint8).reshape(n, BLOCK // 8)
-        kept = np.unpackbits(drawn, axis=1, count=block.size)
-        totals += 2.0 * (kept @ block) - block.sum()
+        eights = np.append(block, np.zeros(-block.size % 8)).reshape(-1, 8)
+        for eight, byte in zip(eights, drawn.T, strict=False):
+            totals += (BITS @ (2.0 * eight) - eight.sum())[byte]
     return totals
 
 

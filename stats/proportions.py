@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtrc, ndtr
 
 from stats import checks
-from stats.checks import Floats
+from stats.checks import Floats, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,25 @@ def fisher_test(
     known = ~np.isnan(two_sample_z(k, n, k0, n0).z)
     shape = (np.where(known, side, 1) for side in (n + n0, k + k0, n))
     return _where(known, hypergeom.sf(np.where(known, k, 1) - 1, *shape))
+
+
+def sign_test(ahead: ArrayLike, behind: ArrayLike, side: Side = "either") -> Floats:
+    """The exact sign test: of `ahead` + `behind` units (games or deals that are no draw) each one
+    is as likely to be ahead as behind, if neither side is better; `above` is the chance of so many
+    ahead or more, "below" of so few or fewer, "either" twice the smaller of both, at most 1.
+
+    J. Arbuthnott (1710); W. J. Conover, Practical Nonparametric Statistics (3rd edition), section
+    3.4. Ties say nothing of either and are left out (J. Hemelrijk (1952), Indagationes Mathematicae
+    14, 322-326). Without a unit p is 1: nothing tells the sides apart.
+    Raises ValueError for counts that are not whole numbers from 0 and for another side.
+    """
+    k, n = checks.counts(ahead, np.add(ahead, behind), "units ahead")
+    checks.side(side)
+    above = np.where(k > 0, bdtrc(np.maximum(k - 1, 0), n.astype(int), 0.5), 1.0)
+    below = np.where(k < n, bdtrc(np.maximum(n - k - 1, 0), n.astype(int), 0.5), 1.0)
+    both: Floats = np.minimum(2.0 * np.minimum(above, below), 1.0)
+    found: Floats = {"above": above, "below": below, "either": both}[side][()]
+    return found
 
 
 def _test(difference: Floats, variance: Floats) -> ProportionTest:

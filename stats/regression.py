@@ -47,12 +47,12 @@ def clustered_logit(
     Raises ValueError for shapes that do not fit, outcomes other than 0 and 1, numbers that are
     not finite, and a level outside (0, 1).
     """
-    import statsmodels.api as sm
+    from statsmodels.discrete.discrete_model import Logit
 
     y, x, groups = _checked(won, design, clusters, "won")
     if not np.isin(y, (0.0, 1.0)).all():
         raise ValueError("won must be 0 or 1 for each match")
-    return _fitted(sm.Logit(y, x), groups, level, disp=0)
+    return _fitted(Logit(y, x), groups, level, disp=0)
 
 
 def clustered_linear(
@@ -63,10 +63,10 @@ def clustered_linear(
     values: one finite figure a match; the rest, the covariance and what is raised as in
     `clustered_logit`.
     """
-    import statsmodels.api as sm
+    from statsmodels.regression.linear_model import OLS
 
     y, x, groups = _checked(values, design, clusters, "values")
-    return _fitted(sm.OLS(y, x), groups, level)
+    return _fitted(OLS(y, x), groups, level)
 
 
 def _fitted(model: Any, groups: Floats, level: float, **how: Any) -> Fit:

@@ -20,8 +20,14 @@ def nodes(group: str) -> dict[str, Node]:
 
 
 def build(node: Node, **more: Any) -> Any:
-    """The object a node describes, its lists as tuples; `more` are further arguments."""
+    """The object a node describes, with those of the nodes in it, its lists as tuples; `more` are
+    further arguments."""
     module, _, name = node["_target_"].rpartition(".")
-    plain = {key: value for key, value in node.items() if key != "_target_"}
-    arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
-    return getattr(importlib.import_module(module), name)(**arguments | more)
+    plain = {key: _built(value) for key, value in node.items() if key != "_target_"}
+    return getattr(importlib.import_module(module), name)(**plain | more)
+
+
+def _built(value: Any) -> Any:
+    if isinstance(value, dict) and "_target_" in value:
+        return build(value)
+    return tuple(value) if isinstance(value, list) else value

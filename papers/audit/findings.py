@@ -1,8 +1,7 @@
 """Findings about published papers, recomputed from the numbers that they print.
 
 Each finding is a claim of a paper, what the claim's own numbers give when they are computed
-again, and whether it holds. Only findings that can be computed are listed: see `audit_llm_uno`
-and `audit_uno_arena`.
+again, and whether it holds. Of TALAGA those are listed too that no number decides.
 """
 
 from __future__ import annotations
@@ -20,14 +19,20 @@ Finding = tuple[str, str, bool]
 """The claim, what recomputing it gives, and whether it holds."""
 
 
-def findings(checks: Mapping[str, Callable[[], Finding]]) -> pd.DataFrame:
-    """Every finding: id, claim, recomputed, verdict (holds or fails)."""
+Open = tuple[str, str]
+"""A claim that no number in print decides, and why."""
+
+
+def findings(
+    checks: Mapping[str, Callable[[], Finding]], undecided: Mapping[str, Open]
+) -> pd.DataFrame:
+    """Every finding: id, claim, recomputed, verdict (holds, fails or not_computable)."""
     rows = []
     for name, compute in checks.items():
         claim, recomputed, holds = compute()
-        verdict = "holds" if holds else "fails"
-        rows.append({"id": name, "claim": claim, "recomputed": recomputed, "verdict": verdict})
-    return pd.DataFrame(rows)
+        rows.append((name, claim, recomputed, "holds" if holds else "fails"))
+    rows += [(name, *told, "not_computable") for name, told in undecided.items()]
+    return pd.DataFrame(rows, columns=["id", "claim", "recomputed", "verdict"])
 
 
 def view(found: pd.DataFrame) -> Table:

@@ -22,7 +22,7 @@ from papers.published import (
     view,
 )
 from papers.reproductions import Reproduction, Settings, available, read_csv
-from pipeline.tables.figures import save_png
+from pipeline.tables.ink import save_png
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}
 LOW, HIGH = 0.05, 0.001

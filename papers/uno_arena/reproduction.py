@@ -26,9 +26,9 @@ from papers.uno_arena.lines import Lines
 from papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
 from papers.uno_arena.tables import Block
 from pipeline.log.folder import Folder
-from pipeline.tables.figures import save_png
+from pipeline.tables import ink
 from pipeline.tables.metric_figures import heat_map, traces
-from pipeline.tracking.track import add_metrics
+from pipeline.tracking.judged import add_metrics
 
 SCRIPTED = ("random", "rule", "search", "dqn")
 THRESHOLDS = {"table2": 0.15, "table3": 0.0, "table3_rotated": 0.0, "table4": 0.0, "table5": 0.0}
@@ -62,7 +62,8 @@ def reproduce(settings: Settings) -> Reproduction:
     for table in TABLES:
         file = tables / f"uno_arena_{table}.csv"
         write_atomically(file, layout(told, table, folders).to_csv(index=False))
-    save_png(figures(told, blocks, stands, here), drawn)
+    with ink.drawn_for(ink.WIDE):
+        ink.save_png(figures(told, blocks, stands, here), drawn)
     track(folders, blocks["table5"], told["columns"], settings.store)
     found = frame([*rows(told, blocks, stands, settings.models)])
     judged = found[found["verdict"].isin(("agrees", "differs", "uninformative"))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -106,6 +106,7 @@ class SweepConfig:
     "auto" is the first and the last, where that asks no model.
     accept_code: go on with a folder although the code has changed since its matches were played.
     pairs: the rule of `pipeline.tables.pairing` by which the tables pair cells.
+    config: all that was composed, as `pipeline.config.resolved` has it.
     """
 
     deals: int | Literal["auto"]
@@ -120,6 +121,7 @@ class SweepConfig:
     controls: Literal["auto"] | tuple[int, ...] = "auto"
     accept_code: bool = False
     pairs: str = "auto"
+    config: Node = field(default_factory=dict)
 
 
 PLAIN = "wording=plain"
@@ -215,14 +217,10 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
     that belongs to the sweep is swept."""
     sweeps = [_sweep(plain) for plain in plains]
     seeds = tuple(dict.fromkeys(whole("seed", plain["seed"], 0, MOST_SEED) for plain in plains))
-    for field in fields(SweepConfig):
-        if field.name == "seed":
-            continue
-        values = {str(getattr(sweep, field.name)) for sweep in sweeps}
+    for key in (own.name for own in fields(SweepConfig) if own.name != "seed"):
+        values = {str(getattr(sweep, key)) for sweep in sweeps}
         if len(values) > 1:
-            raise UserError(
-                f"{field.name} takes one value a run, got {' and '.join(sorted(values))}"
-            )
+            raise UserError(f"{key} takes one value a run, got {' and '.join(sorted(values))}")
     return replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
 
 
@@ -284,7 +282,7 @@ def _resolved(config: DictConfig, key: Any) -> Any:
 
 
 def _expect(node: Any) -> Expect:
-    given = keys.expect(node, (field.name for field in fields(Expect)))
+    given = keys.expect(node, (own.name for own in fields(Expect)))
     rest = {key: share(f"expect.{key}", value) for key, value in given.items() if key != "win_rate"}
     rate = given["win_rate"]
     return Expect(None if rate is None else share("expect.win_rate", rate), **rest)

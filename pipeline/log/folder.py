@@ -5,13 +5,14 @@
     records/<cell>.jsonl    its finished matches, see `schema.py`
     code.jsonl, accepted.jsonl   with which code, and what changed, see `code.py`
     set_aside.jsonl         matches that failed three times, with their errors
-    runs.jsonl              who wrote when, with which versions, on which machine
+    runs.jsonl              who wrote when, by which command and versions, on which machine
     stop.json               where a stopping rule stopped each cell
     status.json             how the latest run goes, or went
     run.log                 notable events
     controls/               one of the players of a fixed option, see `sweep/controls.py`
     controls.json           which of them belongs to which cell
     tables.json             which cells the tables pair
+    config.yaml             the latest run's config, resolved and without secrets
 
 All else is a view of these. Only `records.Log` writes records, cells and sweep.json.
 """
@@ -88,6 +89,10 @@ class Folder:
     def tables_file(self) -> Path:
         return self.path / "tables.json"
 
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.yaml"
+
     def lines_file(self, name: str) -> Path:
         return self.path / f"{name}.jsonl"
 
@@ -128,6 +133,10 @@ class Folder:
         if not found:
             raise UserError(f"{self.path} holds no finished or begun sweep")
         return [data for _, _, data in sorted(found, key=lambda one: one[:2])]
+
+    def description(self, about: About) -> dict[str, Any]:
+        """The description of the cell that these are words of. Raises UserError."""
+        return _description(self.cell_file(about.stem))[0]
 
     def cell(self, key: str) -> dict[str, Any]:
         """The description of the cell with this key. Raises UserError."""

@@ -1,7 +1,7 @@
 """What tables need of a match, and a cell's matches in columns.
 
-A sweep keeps the outcome of every match that it has played. In columns one takes 90 bytes, so a
-million of them are 90 MB, and tables are made by arrays.
+A sweep keeps the outcome of every match that it has played. In columns one takes 104 bytes, so a
+million of them are 104 MB, and tables are made by arrays.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.capabilities import WIN
-from models.exchanges import ScoreExchange
+from games.capabilities import WIN, with_score
+from models.exchanges import Exchange, ScoreExchange
 from pipeline.log.schema import DecisionRecord, MatchRecord
 
 Measures = Mapping[str, str]
@@ -37,6 +37,10 @@ ROW = np.dtype(
         ("device_seconds", "f8"),
         *((name, "u4") for name in ("replies", "malformed", "illegal", "unreported")),
         ("measured", "u1"),
+        ("others_won", "u1"),
+        ("others_figure", "f8"),
+        ("opened", "?"),
+        ("calls", "u4"),
     ]
 )
 """An outcome without its place: the fields after `match` are Outcome's after `rotation`."""
@@ -52,6 +56,10 @@ class Outcome:
     replies: what the subjects' models answered, with those that were malformed or illegal; a
     conversation has several a decision. unreported: choices of the subjects that their models gave
     no probability.
+    others_won, others_figure: as `winners` and `figure`, of all other seats; 0 where there are
+    none. opened: whether the first move of the match was a measured seat's.
+    calls: how often the subjects' models were asked, each prompt that is scored and each sample
+    that is written once.
     """
 
     match: str
@@ -74,6 +82,10 @@ class Outcome:
     illegal: int = 0
     unreported: int = 0
     measured: int = 1
+    others_won: int = 0
+    others_figure: float = 0.0
+    opened: bool = False
+    calls: int = 0
 
     @property
     def won(self) -> float:
@@ -83,7 +95,9 @@ class Outcome:
 
 def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
     """The outcome of a record. Raises UserError where it lacks what its cell is judged by."""
-    seats, gave = record.measured, record.measures
+    seats = record.measured
+    others = [seat for seat in range(len(record.returns)) if seat not in seats]
+    gave = with_score(record.measures, record.returns)
     asked = measures.get(record.cell, WIN.name)
     if asked not in gave:
         raise UserError(
@@ -119,7 +133,15 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
             if isinstance(one, ScoreExchange)
         ),
         measured=len(seats),
+        others_won=sum(gave[WIN.name][seat] > 0 for seat in others),
+        others_figure=_mean([gave[asked][seat] for seat in others]) if others else 0.0,
+        opened=record.decisions[0].seat in seats if record.decisions else False,
+        calls=sum(_calls(one) for decision in own for one in decision.asked),
     )
+
+
+def _calls(asked: Exchange) -> int:
+    return len(asked.branches) if isinstance(asked, ScoreExchange) else asked.n
 
 
 def _mean(figures: Sequence[float]) -> float:
@@ -192,6 +214,13 @@ class Outcomes:
         """The share of the measured seats that won each match, in order."""
         shares: np.ndarray = self.column("winners") / self.column("measured")
         return shares
+
+    @property
+    def drawn(self) -> np.ndarray:
+        """Whether each match was a draw, in order: no measured seat won, and their mean return is
+        0."""
+        found: np.ndarray = (self.column("value") == 0) & (self.column("winners") == 0)
+        return found
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._played))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import convert
 
-from games.capabilities import WIN, Measure, measures_of
+from games.capabilities import WIN, Measure, judgeable_by
 from pipeline.config.read import TWO_SIDED, Declared
 from pipeline.log.outcomes import Measures, Outcomes
 from pipeline.log.schema import ROTATIONS, SEATS
@@ -34,6 +34,8 @@ class About:
     rotations: how many matches a deal has, all samples together; samples: see `Cell`. step: how far
     apart the numbers of a deal's matches lie. seats: the measured seats of each of a deal's
     matches, in order; () where an older version wrote this. test: what the result is put to.
+    players: the names of all, by number; () of old, as `seats`. in_turn: whether one seat alone
+    makes the first move.
     """
 
     key: str
@@ -50,6 +52,8 @@ class About:
     step: int = 1
     seats: tuple[tuple[int, ...], ...] = ()
     test: Declared = TWO_SIDED
+    players: tuple[str, ...] = ()
+    in_turn: bool = False
 
     @classmethod
     def of(cls, cell: Cell, baseline: Baseline | None) -> About:
@@ -62,12 +66,14 @@ class About:
             baseline=baseline,
             deal_key=_words(*deal_key(cell.game)),
             helping=cell.players[cell.subjects[0]].helps is not None,
-            measure={one.name: one for one in measures_of(cell.game)}[cell.measure],
+            measure={one.name: one for one in judgeable_by(cell.game)}[cell.measure],
             measured=len(cell.measured),
             samples=cell.samples,
             step=cell.rotations.step,
             seats=tuple(cell.seats_of(cell.measured, rotation) for rotation in cell.rotations),
             test=cell.test,
+            players=tuple(player.name for player in cell.players),
+            in_turn=len(cell.game.to_move(cell.game.deal(np.random.default_rng(0)))) == 1,
         )
 
     @property
@@ -89,6 +95,11 @@ class About:
     def clustered(self) -> bool:
         """Whether a deal holds more than one result: the deal is then what is counted."""
         return self.rotations > 1 or self.measured > 1
+
+    @property
+    def even(self) -> bool:
+        """Whether as many seats are measured as others are not: two players, or two teams."""
+        return 2 * self.measured == len(self.players)
 
     def comparable(self, other: About) -> bool:
         """Whether the two can be paired: equal deals mean equal cards, and equal figures the

@@ -95,12 +95,14 @@ class Event(TypedDict):
 
 
 class Ran(TypedDict):
-    """A line of runs.jsonl."""
+    """A line of runs.jsonl. command: as it was typed, without secrets; older versions wrote
+    none."""
 
     started: str
     host: str
     matches: NotRequired[Number]
     commit: NotRequired[str | None]
+    command: NotRequired[str]
     versions: dict[str, str]
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import shlex
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.log.events import cleaned, redact
 from pipeline.plan.cells import Plan
 
 PACKAGES = ("torch", "transformers", "ray", "numpy", "numba")
 
 
-def about_this_run(plan: Plan, matches: int) -> dict[str, Any]:
-    """When, where, of which versions, and how many matches are to be played."""
+def about_this_run(plan: Plan, matches: int, command: str = "") -> dict[str, Any]:
+    """When, where, by which command and versions, and how many matches are to be played."""
     return {
+        **({"command": command} if command else {}),
         "started": time.strftime("%Y-%m-%d %H:%M:%S"),
         "host": socket.gethostname(),
         "machine": f"{platform.system()} {platform.machine()}",
@@ -29,6 +33,17 @@ def about_this_run(plan: Plan, matches: int) -> dict[str, Any]:
             **{name: importlib.metadata.version(name) for name in PACKAGES},
         },
     }
+
+
+def typed(program: str, words: Sequence[str]) -> str:
+    """A command line as one can type it again; secrets in it are cut out."""
+    return shlex.join([*program.split(), *map(_without_secrets, words)])
+
+
+def _without_secrets(word: str) -> str:
+    key, equals, value = word.partition("=")
+    (kept,) = cleaned({key: value}).values()
+    return redact(f"{key}={kept}" if equals else word)
 
 
 def _commit() -> str | None:

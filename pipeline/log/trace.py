@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from models.exchanges import Exchange, TextExchange
 from pipeline.log.schema import DecisionRecord
@@ -29,11 +30,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class TracedPrompt:
-    """One prompt as it was sent, and its answers: words with their chances, or written text."""
+    """One prompt as it was sent, and its answers: words with their chances, or written text.
+
+    taken: what was made of the text, or what is wrong with it; "" where the record does not tell.
+    """
 
     prompt: str
     answers: tuple[Answer, ...]
     text: str | None = None
+    taken: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,8 @@ class Trace:
 
     def _said(self, number: int, asked: TracedPrompt) -> Iterator[str]:
         if asked.text is not None:
-            yield f"[{number}] wrote {asked.text!r}"
+            taken = f" -> {asked.taken}" if asked.taken else ""
+            yield f"[{number}] wrote {asked.text!r}{taken}"
         for answer in asked.answers:
             meant = "" if answer.option is None else f" -> {self.options[answer.option]}"
             yield f"[{number}] {answer.word} {answer.probability:.4f}{meant}"
@@ -69,18 +75,20 @@ def trace(decision: DecisionRecord, statics: Mapping[str, str]) -> Trace:
     """The trace of one decision of a record with these statics."""
     options = decision.options
     scores = decision.scores or (None,) * len(options)
+    written = [one for one in decision.asked if isinstance(one, TextExchange)]
+    taken = iter(_taken(decision, sum(1 + len(one.others) for one in written)))
     asked = tuple(
-        one for exchange in decision.asked for one in _prompts(exchange, statics, options)
+        one for exchange in decision.asked for one in _prompts(exchange, statics, options, taken)
     )
     return Trace(asked, options, scores, decision.chosen)
 
 
 def _prompts(
-    exchange: Exchange, statics: Mapping[str, str], options: Sequence[str]
+    exchange: Exchange, statics: Mapping[str, str], options: Sequence[str], taken: Iterator[str]
 ) -> Iterator[TracedPrompt]:
     if isinstance(exchange, TextExchange):
         for text in (exchange.text, *exchange.others):
-            yield TracedPrompt(exchange.prompt(statics).text, (), text)
+            yield TracedPrompt(exchange.prompt(statics).text, (), text, next(taken))
         return
     for number, branch in enumerate(exchange.branches):
         prompt = exchange.prompt(statics, branch)
@@ -93,6 +101,31 @@ def _prompts(
                 Answer(word, chance, _meant(lettered.get(word), number + place, options))
             )
         yield TracedPrompt(prompt.text, tuple(answers))
+
+
+def _taken(decision: DecisionRecord, replies: int) -> list[str]:
+    """What was made of each text that was written: what the method noted of its own replies, then
+    what was wrong with words for an open option, and last those that would do."""
+    dropped, faults = _noted(decision, "dropped"), _noted(decision, "faults")
+    found = [
+        _named(answer, decision.options) + ", taken for no answer" * (number in dropped)
+        for number, answer in enumerate(_noted(decision, "answers"))
+    ]
+    words = [*map(str, faults), *([decision.text] if decision.text else [])]
+    own = len(found) or replies - len(faults) - bool(decision.text and not decision.fallback)
+    found += [""] * (own - len(found))
+    return [*found, *words, *[""] * replies][:replies]
+
+
+def _noted(decision: DecisionRecord, name: str) -> Sequence[Any]:
+    noted = decision.notes.get(name, ())
+    return noted if isinstance(noted, list | tuple) else ()
+
+
+def _named(answer: Any, options: Sequence[str]) -> str:
+    """The option of this number; what stands in its place is what was wrong."""
+    known = isinstance(answer, int) and 0 <= answer < len(options)
+    return options[answer] if known else str(answer)
 
 
 def _meant(named: str | None, guess: int, options: Sequence[str]) -> int | None:

@@ -16,7 +16,16 @@ from agents.random import Random
 from agents.rule import Rule
 from common.errors import UserError, nearest
 from games.base import Game
-from games.capabilities import WIN, Measure, Scored, Simulated, measured, measures_of
+from games.capabilities import (
+    WIN,
+    Measure,
+    Scored,
+    Simulated,
+    judgeable_by,
+    measured,
+    measures_of,
+    with_score,
+)
 from games.playouts import aimed, played, policies_of, simulate
 from pipeline.config.read import Seed
 from pipeline.plan.cells import Cell, seeded
@@ -224,7 +233,7 @@ def _played(
     policy: str, game: Game[Any], tables: Sequence[Table], name: str, seed: int, watch: Watch
 ) -> Baseline:
     """Of as many deals as make the error small, each played in every rotation."""
-    (figure,) = (one for one in measures_of(game) if one.name == name)
+    (figure,) = (one for one in judgeable_by(game) if one.name == name)
     deals: list[tuple[float, float]] = []
     plies, until = 0, time.monotonic() + SECONDS
     while not _enough(deals, figure.high - figure.low):
@@ -247,7 +256,7 @@ def _dealt(
     wins, got, plies = [], [], 0
     for policies, seats in tables:
         last, took = played(game, policies, seed, deal)
-        found = measured(game, last)
+        found = with_score(measured(game, last), game.returns(last))
         wins += [found[WIN.name][seat] for seat in seats]
         got += [found[name][seat] for seat in seats]
         plies += took

@@ -12,7 +12,7 @@ from agents.prompting.base import Method
 from agents.rule import Rule
 from common.errors import ModelError, UserError, nearest
 from games.base import Game
-from games.capabilities import measures_of
+from games.capabilities import judgeable_by
 from models.base import ModelSource
 from models.human import Terminal
 from pipeline.config.nodes import build, takes
@@ -81,7 +81,7 @@ def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict
 
 def _measure(name: str | None, game: Game[Any]) -> str:
     """What counts of a match: the measure of that name, or the one the game is judged by."""
-    known = [measure.name for measure in measures_of(game)]
+    known = [measure.name for measure in judgeable_by(game)]
     if name is None:
         return known[0]
     if name not in known:
@@ -105,8 +105,9 @@ def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
         raise UserError(f"seats.{number}.goal helps seat {seat.helps}, which does not exist")
     agent, model = _agent_and_model(seat, config.packages)
     try:
-        if isinstance(agent, Checked):
-            agent.check(game)
+        for part in (agent, *methods_of(agent)):
+            if isinstance(part, Checked):
+                part.check(game)
         if isinstance(agent, Rule):
             agent = agent.aimed(game, number, Goal(seat.helps))
     except ValueError as error:

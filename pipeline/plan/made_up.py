@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import string
 from collections.abc import Sequence
 
@@ -22,7 +23,8 @@ def made_up(
 
     texts: words that would do where an option wants some. The half of all written replies name an
     option in one of the forms that methods read; the others are malformed, illegal, ambiguous,
-    empty, or a good one cut short. A score has rows without a possible choice now and then.
+    empty, or a good one cut short. A prompt that shows how it wants to be answered is mostly
+    answered so. A score has rows without a possible choice now and then.
     """
     if isinstance(request, Score):
         return _scores(request, rng)
@@ -50,8 +52,41 @@ def _row(choices: int, silent: bool, rng: np.random.Generator) -> tuple[float, .
 def _generation(
     request: Generate, names: Sequence[str], texts: Sequence[str], rng: np.random.Generator
 ) -> Generation:
-    said = [_said(names or ("yes", "no"), texts, rng) for _ in range(request.n)]
+    known = names or ("yes", "no")
+    shown = WRAPPED in request.prompt.changing or NUMBERED.search(request.prompt.changing)
+    said = [
+        _as_shown(request.prompt.changing, known, rng) if shown else _said(known, texts, rng)
+        for _ in range(request.n)
+    ]
     return Generation(said[0], 1, 1, tuple(said[1:]))
+
+
+WRAPPED = "Move: <"
+NUMBERED = re.compile("^(.* is) N$", re.MULTILINE)
+"""How a prompt shows that it wants a move between signs, and a line that ends in a number."""
+
+
+def _as_shown(shown: str, names: Sequence[str], rng: np.random.Generator) -> str:
+    """A reply in the form that the prompt shows, or in none."""
+    kind, name, other = int(rng.integers(8)), *(names[int(rng.integers(len(names)))] for _ in "ab")
+    line = NUMBERED.search(shown)
+    if line is not None:
+        figure = int(rng.integers(1, (4, 101)[int(rng.integers(2))]))
+        end = line.group(1)
+        forms = (
+            f"{end} {figure}",
+            f"I see {other}.\n{end} {figure}.",
+            f"Of 2 and 9: {end} {figure}/100",
+            "3",
+        )
+    else:
+        act = re.findall("^- (\\w+)", shown, re.MULTILINE)
+        said = act[int(rng.integers(len(act)))] if act else other
+        end = f"Action: {said}\nMove: <{name}>"
+        bare = name.replace(" ", "_").upper()
+        forms = (f"Thought: it fits.\n{end}", f" <{bare}>", f"Not {other}.\nMove: {name}", name)
+    bad = ("", "I cannot tell.", "<none of these> is 900", forms[0][: len(forms[0]) // 2])
+    return (*forms, *bad)[kind]
 
 
 def _said(names: Sequence[str], texts: Sequence[str], rng: np.random.Generator) -> str:

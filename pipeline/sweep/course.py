@@ -12,13 +12,15 @@ from itertools import chain
 
 from rich.console import Console
 
+from common.disk import write_atomically
 from common.errors import Halted, UserError
+from pipeline.config import resolved
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience, started
 from pipeline.launch.place import asks_a_person, paid, resolve_launch
 from pipeline.log import code
-from pipeline.log.events import event, logged, redact
+from pipeline.log.events import cleaned, event, logged, redact
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar, Waiting
@@ -36,15 +38,17 @@ from pipeline.sweep.announce import announce
 from pipeline.tables import aside, origin, pairing, table
 from pipeline.tables.views import write_views
 from pipeline.tracking.follow import live_tracking
-from pipeline.tracking.track import track, tracking_uri
+from pipeline.tracking.store import tracking_uri
+from pipeline.tracking.track import track
 
 INTERRUPTED = 130
 NOTHING_PLAYED = 1
 """Exit statuses; a user's mistake is 2."""
 
 
-def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
-    """Plays and judges a sweep. Returns the exit status; raises UserError for a user's mistake."""
+def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig, command: str = "") -> int:
+    """Plays and judges a sweep. command: as it was typed, for the log. Returns the exit status;
+    raises UserError for a user's mistake."""
     out = table.console()
     cells = build_cells(cell_configs)
     if sweep.simulate:
@@ -75,10 +79,12 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         for note in code.notes(sweep.output_dir, changed):
             out.print(note)
         pairing.keep(log.folder, sweep.pairs)
+        config = resolved.as_yaml(cleaned(sweep.config))
+        write_atomically(Folder(log.folder).config_file, config)
         announce(out, plan, sweep, baselines, missing(plan, log))
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
-            interrupted = play_missing(out, plan, sweep, log, rule, live)
+            interrupted = play_missing(out, plan, sweep, log, rule, live, command)
         except Halted as error:
             interrupted, halted = True, error
         log.sync()
@@ -120,7 +126,13 @@ def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
 
 
 def play_missing(
-    out: Console, plan: Plan, sweep: SweepConfig, log: Log, rule: stopping.StopRule, live: Live
+    out: Console,
+    plan: Plan,
+    sweep: SweepConfig,
+    log: Log,
+    rule: stopping.StopRule,
+    live: Live,
+    command: str,
 ) -> bool:
     """Plays what the log lacks. Returns whether it was interrupted."""
     for cell in plan.cells:
@@ -158,7 +170,7 @@ def play_missing(
         if stop.is_set():
             raise KeyboardInterrupt
 
-    log.append_line("runs", about_this_run(plan, left))
+    log.append_line("runs", about_this_run(plan, left, command))
     event("start", matches=left, launch=sweep.launch, **live.about())
     try:
         with (

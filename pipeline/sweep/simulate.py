@@ -27,8 +27,8 @@ from pipeline.log.progress import Waiting
 from pipeline.log.results import About, CellResults
 from pipeline.plan.baseline import Baseline, measure, scripted
 from pipeline.plan.cells import Cell, digest
-from pipeline.tables.numbers import percent
-from pipeline.tables.summary import rates, tabulated, whole
+from pipeline.tables.numbers import percent, whole
+from pipeline.tables.summary import rates, tabulated
 from stats.proportions import wilson
 
 SEAT_COLUMNS = [

@@ -84,7 +84,12 @@ def _effects(rows: pd.DataFrame, helping: bool, verdicts: Mapping[str, str]) -> 
         yield left_out(ROWS, len(rows), "summary.csv", "clearest")
         rows = clearest(rows, ROWS)
     for _, row in rows.iterrows():
-        yield f"{_name(row)}{_effect(row, helping, verdicts.get(row['cell'], ''))}."
+        yield of_cell(row, helping, verdicts.get(row["cell"], ""))
+
+
+def of_cell(row: pd.Series[Any], helping: bool, verdict: str = "") -> str:
+    """One cell's result in a sentence. verdict: what a rule that stopped it says."""
+    return f"{_name(row)}{_effect(row, helping, verdict)}."
 
 
 def _aim(row: pd.Series[Any], helping: bool) -> str:

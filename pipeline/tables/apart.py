@@ -1,4 +1,4 @@
-"""A cell's results shown apart: by seat, by seed, and with a draw as half a win.
+"""A cell's results shown apart, by seat and by seed, and with a draw as half a win.
 
 seats.csv    a row for each rotated cell and seat of the measured player (or players)
 seeds.csv    a row for each cell and seed, where a folder has several
@@ -16,7 +16,6 @@ from games.capabilities import Measure
 from pipeline.config.read import Seed
 from pipeline.log.results import CellResults
 from pipeline.plan.cells import seeded
-from pipeline.tables.numbers import percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.means import limits, per_deal
@@ -49,9 +48,7 @@ def seeds_table(results: Sequence[CellResults], seed: Seed) -> pd.DataFrame:
 def scores(result: CellResults) -> np.ndarray:
     """The expected score of each match: 1 a win, 1/2 a draw, 0 a loss; of several measured players
     the share that won."""
-    outcomes = result.outcomes
-    drawn = (outcomes.column("value") == 0) & (outcomes.column("winners") == 0)
-    mean: np.ndarray = outcomes.won + drawn / 2
+    mean: np.ndarray = result.outcomes.won + result.outcomes.drawn / 2
     return mean
 
 
@@ -68,7 +65,6 @@ def interval(values: np.ndarray, deals: np.ndarray, measure: Measure) -> tuple[f
 
 
 def sheets(
-    summary: pd.DataFrame,
     seats: pd.DataFrame,
     seeds: pd.DataFrame,
     scales: dict[str, Scale],
@@ -79,24 +75,6 @@ def sheets(
     for table, part in ((seats, "seat"), (seeds, "seed")):
         if not table.empty:
             yield Sheet(f"By {part}", *_apart(table, part, scales, names), foot, f"{part}s.csv")
-    if (summary["draws"] > 0).any():
-        yield _score_sheet(summary, names)
-
-
-def _score_sheet(summary: pd.DataFrame, names: dict[str, str]) -> Sheet:
-    rows = [
-        (
-            names[row["cell"]],
-            percent(row["win_rate"]),
-            percent(row["draws"] / row["matches"]),
-            percent(row["score"]),
-            f"{percent(row['score_low'])[:-1]}-{percent(row['score_high'])}",
-        )
-        for _, row in summary[summary["matches"] > 0].iterrows()
-    ]
-    foot = "score: a win 1, a draw 1/2. The other tables count a draw as no win."
-    headings = ("cell", "wins", "draws", "score", "95% interval")
-    return Sheet("Expected score", headings, rows, foot, "summary.csv")
 
 
 def _apart(

@@ -50,7 +50,31 @@ def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:
         "of a replica."
     )
     headings = ("cell", "matches", "tokens", "a match", "device-seconds", "a match", "tokens/s")
-    return [Sheet("What it cost", headings, rows, foot, "summary.csv", sums=1)]
+    whole = Sheet("What it cost", headings, rows, foot, "summary.csv", sums=1)
+    return [whole, *_move_sheets(summary)]
+
+
+def _move_sheets(summary: pd.DataFrame) -> list[Sheet]:
+    """What a move cost whoever was measured; no sheet where its model was never asked."""
+    asked = summary[summary["calls"] > 0]
+    if asked.empty:
+        return []
+    rows = [
+        (
+            name,
+            f"{row['decisions']:,}",
+            f"{row['calls']:,}",
+            f"{row['calls'] / max(1, row['decisions']):,.1f}",
+            f"{row['tokens'] / max(1, row['decisions']):,.0f}",
+        )
+        for name, (_, row) in zip(short_names(asked), asked.iterrows(), strict=True)
+    ]
+    foot = (
+        "Of the subject's decisions with a choice. Calls: each prompt that was scored and each "
+        "sample\nthat was written counts once; tokens as above."
+    )
+    headings = ("cell", "decisions", "calls", "calls a move", "tokens a move")
+    return [Sheet("What a move cost", headings, rows, foot, "summary.csv")]
 
 
 def _cost_row(name: str, matches: int, tokens: int, seconds: float) -> tuple[str, ...]:

@@ -26,9 +26,10 @@ from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.tables import aside, controls, sensitivity
+from pipeline.tables.annotated import Annotated, annotated, telling
 from pipeline.tables.choices import LEAST, Choices
 from pipeline.tables.numbers import number, percent
-from pipeline.tables.replies import Replies, Sample, picked, sample
+from pipeline.tables.replies import Replies, Sample, asked_at, picked, sample
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet, short_names
 
@@ -73,18 +74,21 @@ class Seen:
     choices: Choices = field(default_factory=Choices)
     replies: Replies = field(default_factory=Replies)
     samples: list[Sample] = field(default_factory=list)
+    looked: Annotated | None = None
     close: list[bytes] = field(default_factory=list)
     """The match of every decision that rounding may have settled."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The tables of a folder, each a row a cell or more, and the samples by cell."""
+    """The tables of a folder, each a row a cell or more; by cell the samples, and the one of
+    them that is looked at closely."""
 
     choices: pd.DataFrame
     cells: pd.DataFrame
     controls: pd.DataFrame
     samples: Mapping[str, Sequence[Sample]]
+    looked: Mapping[str, Annotated]
 
     def write(self, folder: Path) -> None:
         """Writes WRITTEN."""
@@ -102,7 +106,7 @@ def diagnose(
     place, rivals = Folder(folder), controls.table(folder, results)
     entries = place.set_aside
     beside = dict(iter(rivals.groupby("cell")))
-    choices, cells, samples = [], [], {}
+    choices, cells, samples, looked = [], [], {}, {}
     for result, (_, row) in zip(results, summary.iterrows(), strict=True):
         name, seen = result.about.name, _seen(place, result)
         own = beside.get(name, rivals[:0])
@@ -115,16 +119,19 @@ def diagnose(
         told["warning"] = "; ".join(warned)
         cells.append(told)
         samples[name] = seen.samples
+        if seen.looked:
+            looked[name] = seen.looked
     tables = (
         pd.DataFrame(choices, columns=CHOICE_COLUMNS),
         pd.DataFrame(cells, columns=DIAGNOSTIC_COLUMNS),
     )
     lines = [told["warning"] for told in cells]
-    return summary.assign(warning=lines), Diagnosis(*tables, rivals, samples)
+    return summary.assign(warning=lines), Diagnosis(*tables, rivals, samples, looked)
 
 
 def _seen(place: Folder, result: CellResults) -> Seen:
     seen, wanted = Seen(), picked(result.outcomes)
+    taken: list[tuple[MatchRecord, DecisionRecord]] = []
     kept = set(result.outcomes.column("match").tolist())
     rounding = _rounding(place, result)
     for record in place.matches(result.about.stem):
@@ -138,9 +145,12 @@ def _seen(place: Folder, result: CellResults) -> Seen:
             seen.replies.add(decision)
             if sensitivity.by_rounding(decision, rounding):
                 seen.close.append(match)
-        if record.match in wanted and (one := sample(record, own, wanted[record.match])):
-            seen.samples.append(one)
-    seen.samples.sort(key=lambda one: one.deal)
+        if record.match in wanted and (one := asked_at(own, wanted[record.match])):
+            taken.append((record, one))
+    taken.sort(key=lambda both: both[0].deal)
+    seen.samples = [sample(*both) for both in taken]
+    if taken:
+        seen.looked = annotated(*max(taken, key=lambda both: telling(both[1])))
     return seen
 
 
@@ -289,15 +299,29 @@ def _span(scale: Scale, low: float, high: float) -> str:
     return scale.span(low, high) if math.isfinite(low + high) else "-"
 
 
-def page_sheets(found: Diagnosis, summary: pd.DataFrame, cells: int) -> list[Sheet]:
-    """What is shown on the page alone: the distributions of the first cells, so many."""
-    names = dict(zip(summary["cell"], short_names(summary), strict=True))
+@dataclass(frozen=True)
+class CellPart:
+    """What the page alone shows of a cell: one decision closely, samples, how choices were
+    distributed."""
+
+    title: str
+    looked: Annotated | None
+    samples: Sequence[Sample]
+    chose: Sheet
+
+
+def page_cells(found: Diagnosis, summary: pd.DataFrame, cells: int) -> list[CellPart]:
+    """The first cells with anything to show, so many."""
+    names = zip(summary["cell"], short_names(summary), strict=True)
     headings = ("kind", "value", "count", "share", "at random")
     foot = f"At most {SHOWN} values of a kind; all: choices.csv."
-    return [
-        Sheet(f"What {names[str(cell)]} chose", headings, _most_frequent(rows), foot)
-        for cell, rows in islice(found.choices.groupby("cell", sort=False), cells)
-    ]
+    chose = dict(iter(found.choices.groupby("cell", sort=False)))
+    shown = []
+    for cell, name in islice((one for one in names if one[0] in chose), cells):
+        rows = _most_frequent(chose[cell])
+        sheet = Sheet("What it chose", headings, rows, foot)
+        shown.append(CellPart(name, found.looked.get(cell), found.samples[cell], sheet))
+    return shown
 
 
 def _most_frequent(rows: pd.DataFrame) -> list[tuple[str, ...]]:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 
+def whole(number: float) -> float:
+    """An int where it is one: `wins` has parts of a win where several players are measured."""
+    return int(number) if number == int(number) else number
+
+
 def percent(value: float, digits: int = 1) -> str:
     return "-" if np.isnan(value) else f"{100 * value:.{digits}f}%"
 

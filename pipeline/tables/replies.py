@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -104,7 +104,10 @@ def _replies(exchange: Exchange) -> Iterator[tuple[int, Kind, str]]:
 
 @dataclass(frozen=True)
 class Sample:
-    """A decision to look at: the end of what was asked last, and what came of it."""
+    """A decision to look at: the end of what was asked last, and what came of it.
+
+    prompt: what was asked last, as it was sent; the first of several such.
+    """
 
     match: str
     deal: int
@@ -112,6 +115,7 @@ class Sample:
     reply: str
     chosen: str
     status: str
+    prompt: str
 
     @property
     def text(self) -> str:
@@ -130,30 +134,33 @@ def picked(outcomes: Outcomes) -> dict[str, float]:
     return {rng.choice(some).decode(): float(rng.random()) for some in stretches if len(some)}
 
 
-def sample(record: MatchRecord, decisions: list[DecisionRecord], at: float) -> Sample | None:
-    """The decision that lies `at` this share of the match's decisions that a model was asked for;
-    None where it was asked for none."""
+def asked_at(decisions: Sequence[DecisionRecord], at: float) -> DecisionRecord | None:
+    """The decision that lies `at` this share of those that a model was asked for; None where it was
+    asked for none."""
     asked = [decision for decision in decisions if decision.asked]
-    if not asked:
-        return None
-    decision = asked[int(at * len(asked))]
+    return asked[int(at * len(asked))] if asked else None
+
+
+def sample(record: MatchRecord, decision: DecisionRecord) -> Sample:
+    """A decision of the record that a model was asked for."""
     exchange = decision.asked[-1]
+    branch = exchange.branches[0] if isinstance(exchange, ScoreExchange) else ""
+    prompt = exchange.prompt(known_statics(decision, record.statics), branch).text
     status = "a fallback took it" if decision.fallback else "its choice"
     return Sample(
         match=record.match,
         deal=record.deal,
-        question=_ending(exchange, record.statics),
+        question="\n".join(prompt.splitlines()[-LINES:]),
         reply=_told(exchange),
         chosen=decision.move,
         status=status if decision.status == "ok" else f"{decision.status}: {status}",
+        prompt=prompt,
     )
 
 
-def _ending(exchange: Exchange, statics: Mapping[str, str]) -> str:
-    """The end of the first prompt. A text that stood in a damaged line is left out."""
-    branch = exchange.branches[0] if isinstance(exchange, ScoreExchange) else ""
-    known = {name: statics.get(name, "") for name in exchange.named}  # damage may have taken one
-    return "\n".join(exchange.prompt(known, branch).text.splitlines()[-LINES:])
+def known_statics(decision: DecisionRecord, statics: Mapping[str, str]) -> Mapping[str, str]:
+    """The texts that the decision's prompts share; one that stood in a damaged line is left out."""
+    return {name: statics.get(name, "") for one in decision.asked for name in one.named}
 
 
 def _told(exchange: Exchange) -> str:

@@ -19,13 +19,13 @@ from pipeline.tables.apart import SCORE, score_columns
 from pipeline.tables.best import ADJUSTED, CELL_COLUMNS, family, of_cell, of_pair
 from pipeline.tables.best import PAIR_COLUMNS as BEST
 from pipeline.tables.conditions import Conditions
+from pipeline.tables.ended import PERMUTATION_SEED, TEST_COLUMNS, tested
+from pipeline.tables.numbers import whole
 from pipeline.tables.pairing import Pair, paired_off
 from stats.means import limits, p_value, per_deal
 from stats.multiple import holm
-from stats.paired import clustered_mean, clustered_z, count_pairs, mcnemar, sign_flip
+from stats.paired import clustered_mean, clustered_z, count_pairs, mcnemar, permutation
 from stats.proportions import binomial_test, fisher_test, one_sample_z, two_sample_z
-
-PERMUTATION_SEED = 0
 
 
 def summary_table(
@@ -43,8 +43,8 @@ def tabulated(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "all_tokens": 0,
         "device_seconds": 0.0,
     }
-    others |= {**dict.fromkeys(REPLIES, np.nan), "replies": 0, "unreported": 0}
-    others |= dict.fromkeys((*SCORE, *CELL_COLUMNS), np.nan) | {"test": ""}
+    others |= {**dict.fromkeys(REPLIES, np.nan), "replies": 0, "unreported": 0, "calls": 0}
+    others |= dict.fromkeys((*SCORE, *CELL_COLUMNS, *TEST_COLUMNS), np.nan) | {"test": ""}
     table = pd.DataFrame([{**others, **row} for row in rows])
     table["p_holm"] = table.groupby("experiment")["p_mean"].transform(
         lambda p: holm(p.to_numpy(float))
@@ -70,6 +70,8 @@ SUMMARY_COLUMNS = [
     *("measure_low", "measure_high"),
     *SCORE,
     *CELL_COLUMNS,
+    *TEST_COLUMNS,
+    "calls",
 ]
 """`all_tokens` and `device_seconds` are what the matches cost, all seats; `tokens` are the
 subject's. `source` says where a row's figures come from: matches, each in the log, or simulated,
@@ -77,7 +79,8 @@ counts of games between scripted players that the compiled game played and nobod
 `mean`, its interval, its baseline and `p_mean` are of the `measure` that the cell is judged by, and
 `p_holm` is of `p_mean`; for wins they repeat the columns of the win rate. `measure_low` and
 `measure_high` are the measure's range, empty where it has none. `score` is the mean of 1 a win and
-1/2 a draw."""
+1/2 a draw. TEST_COLUMNS: see `pipeline/tables/ended.py`. `calls`: how often the subject's model was
+asked, sample by sample."""
 
 
 def _row(result: CellResults) -> dict[str, Any]:
@@ -106,19 +109,16 @@ def _row(result: CellResults) -> dict[str, Any]:
         "malformed_rate": totals["malformed"] / replies if replies else np.nan,
         "illegal_rate": totals["illegal"] / replies if replies else np.nan,
         "unreported": totals["unreported"],
+        "calls": totals["calls"],
         **score_columns(result),
+        **tested(result),
     }
-
-
-def whole(number: float) -> float:
-    """An int where it is one: `wins` has parts of a win where several players are measured."""
-    return int(number) if number == int(number) else number
 
 
 SUMMED = (
     *("decisions", "forced", "fallbacks", "seconds"),
     *("tokens", "all_tokens", "device_seconds"),
-    *("replies", "malformed", "illegal", "unreported"),
+    *("replies", "malformed", "illegal", "unreported", "calls"),
 )
 
 
@@ -211,7 +211,10 @@ PAIR_COLUMNS = [
     *("p_mcnemar", "p_holm", "correlation", "p_permutation"),
     *("measure", "measure_low", "measure_high"),
     *BEST,
+    "permutation_error",
 ]
+"""`p_permutation` is known to `permutation_error`, a standard error, where signs were flipped at
+random; 0 where all were."""
 
 
 def pairs_table(
@@ -273,8 +276,11 @@ def _pair(a: CellResults, b: CellResults, played: _ByDeal) -> dict[str, Any]:
             "p_mcnemar": test.p_value,
             "correlation": test.phi,
             "p_permutation": np.nan,
+            "permutation_error": np.nan,
         }
-    low, high = limits(x - y, _span_of_differences(a.about.measure))
+    span = _span_of_differences(a.about.measure)
+    low, high = limits(x - y, span)
+    p, error = permutation(x - y, span, PERMUTATION_SEED)
     return {
         **row,
         "difference": (x - y).mean() if len(shared) else np.nan,
@@ -282,19 +288,13 @@ def _pair(a: CellResults, b: CellResults, played: _ByDeal) -> dict[str, Any]:
         "ci_high": high,
         "p_mcnemar": np.nan,
         "correlation": _correlation(x, y),
-        "p_permutation": _p_permutation(x, y, a.about.measure),
+        "p_permutation": p,
+        "permutation_error": error,
     }
 
 
 def _span_of_differences(measure: Measure) -> tuple[float, float]:
     return measure.low - measure.high, measure.high - measure.low
-
-
-def _p_permutation(x: np.ndarray, y: np.ndarray, measure: Measure) -> float:
-    """The permutation test's, or the interval's own where that is larger: swapping within deals
-    tests that the cells are alike, and rejects too often where they win alike by other ways."""
-    flips = sign_flip(x, y, PERMUTATION_SEED).p_value
-    return float(np.fmax(flips, p_value(x - y, _span_of_differences(measure), 0.0, "either")))
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,31 +19,42 @@ from pipeline.log.events import event
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.plan.cells import Cell
-from pipeline.tracking.track import CELL_TAG, LIVE_TAG, MANY, TAG, forget, log_values, open_store
+from pipeline.tracking.played import begun
+from pipeline.tracking.store import (
+    CELL_TAG,
+    LIVE_TAG,
+    MANY,
+    PARENT_TAG,
+    TAG,
+    experiment_in,
+    experiment_name,
+    forget,
+    log_values,
+    open_store,
+)
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 OFFER_SECONDS, CLOSE_SECONDS, HASTY_SECONDS = 5.0, 10.0, 0.2
 """Between two offers; for the last figures to be taken; for that where the run is broken off."""
-PARENT = ""
-"""Stands for the parent run among the keys of cells."""
+WHOLE = ""
+"""Stands for the whole sweep among the keys of cells."""
 Figures = Mapping[str, tuple[int, Mapping[str, float]]]
+Ended = Literal["FINISHED", "KILLED"]
 
 
 @contextmanager
 def live_tracking(tracking: Node, folder: Path, cells: Sequence[Cell]) -> Iterator[Follower]:
     """Someone to whom a run offers its figures; `track` replaces what it logged."""
-    follower = Follower(str(tracking["store"]) if tracking["kind"] == "mlflow" else None, folder)
-    if len(cells) <= MANY:
-        follower.names.update({cell.key: cell.name for cell in cells})
-    follower.experiment = cells[0].experiment
+    store = str(tracking["store"]) if tracking["kind"] == "mlflow" else None
+    follower = Follower(store, folder, tuple(cells))
     try:
         yield follower
     except BaseException:
-        follower.close(HASTY_SECONDS)
+        follower.close("KILLED", HASTY_SECONDS)
         raise
-    follower.close()
+    follower.close("FINISHED", CLOSE_SECONDS)
 
 
 @dataclass
@@ -53,13 +64,13 @@ class Follower:
 
     store: str | None
     folder: Path
-    experiment: str = ""
-    names: dict[str, str] = field(default_factory=dict)
+    cells: tuple[Cell, ...]
     _offered: float = -np.inf
-    _figures: Queue[Figures | None] = field(default_factory=Queue)
+    _told: Queue[Figures | Ended] = field(default_factory=Queue)
     _thread: Thread | None = None
     _client: MlflowClient | None = None
-    _runs: dict[str, str] = field(default_factory=dict)
+    _runs: list[tuple[str, str]] = field(default_factory=list)
+    """A cell's key, or WHOLE, and the id of its run, which is still open."""
 
     def offer(self, live: Live) -> None:
         """Takes the figures if there is a store, the last ones are taken, and it is time."""
@@ -69,44 +80,64 @@ class Follower:
             self._thread = Thread(target=self._serve, daemon=True, name="mlflow")
             self._thread.start()
         self._offered = time.monotonic()
-        if self._figures.empty():
-            self._figures.put(figures(live))
+        if self._told.empty():
+            self._told.put(figures(live))
 
-    def close(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Ends the thread; one that takes longer is left behind."""
-        self._figures.put(None)
+    def close(self, ended: Ended, seconds: float) -> None:
+        """Ends the runs and the thread; one that takes longer is left behind."""
+        self._told.put(ended)
         if self._thread is not None:
             self._thread.join(seconds)
 
     def _serve(self) -> None:
-        while (found := self._figures.get()) is not None:
+        told: Figures | Ended = {}
+        while not isinstance(told, str):
+            told = self._told.get()
             try:
-                self._log(found)
+                self._end(told) if isinstance(told, str) else self._log(told)
             except Exception as error:  # whatever MLflow raises: it is a view, and play goes on
                 why = str(error).strip().splitlines() or [type(error).__name__]
                 event("MLflow not written", logging.WARNING, store=self.store, error=why[0])
 
     def _log(self, found: Figures) -> None:
         client = self._client or self._begin()
-        for key, run in self._runs.items():
+        for key, run in self._runs:
             step, metrics = found[key]
             log_values(client, run, metrics, step)
 
+    def _end(self, ended: Ended) -> None:
+        """Whoever looks before the final runs are there sees that play is over, and since when."""
+        now = int(1000 * time.time())
+        for _, run in self._runs:
+            if self._client is not None:
+                self._client.set_terminated(run, ended, now)
+
     def _begin(self) -> MlflowClient:
-        """A parent run and, of few cells, a child run each, in place of those that a killed run
-        left."""
-        client, experiment = open_store(str(self.store), self.experiment)
-        sweep = Folder(self.folder).id
-        forget(client, sweep, live=True)
-        tags = {TAG: sweep, LIVE_TAG: "yes"}
-        name = f"{self.folder.name} (live)"
-        parent = client.create_run(experiment, run_name=name, tags=tags).info.run_id
-        self._runs[PARENT] = parent
-        for key, name in self.names.items():
-            own = {**tags, "mlflow.parentRunId": parent, CELL_TAG: key}
-            run = client.create_run(experiment, run_name=f"{name} (live)", tags=own)
-            self._runs[key] = run.info.run_id
-        self._client = client
+        """A parent run an experiment and, of few cells, a child run each, in place of those that a
+        killed run left."""
+        client, place = open_store(str(self.store)), Folder(self.folder)
+        forget(client, place.id, live=True)
+        runs = place.lines("runs")
+        starts = {cell.key: begun(runs, cell.key) or time.time() for cell in self.cells}
+        parents: dict[str, tuple[str, str]] = {}
+        made_runs: list[tuple[str, str]] = []
+        tags = {TAG: place.id, LIVE_TAG: "yes"}
+        for cell in self.cells:
+            name, since = (
+                experiment_name(cell.experiment, cell.labels),
+                int(1000 * starts[cell.key]),
+            )
+            if name not in parents:
+                where, called = experiment_in(client, str(self.store), name), self.folder.name
+                made = client.create_run(where, since, tags, f"{called} (live)")
+                parents[name] = where, made.info.run_id
+                made_runs.append((WHOLE, made.info.run_id))
+            if len(self.cells) <= MANY:
+                where, parent = parents[name]
+                own = {**tags, PARENT_TAG: parent, CELL_TAG: cell.key}
+                made = client.create_run(where, since, own, f"{cell.name} (live)")
+                made_runs.append((cell.key, made.info.run_id))
+        self._client, self._runs = client, made_runs
         return client
 
 
@@ -125,5 +156,5 @@ def figures(live: Live) -> Figures:
             metrics |= {"running_mean": cell.mean, "running_win_rate": cell.win_rate}
         found[key] = (cell.deals, metrics)
     matches = sum(cell.matches for cell in live.cells.values())
-    found[PARENT] = (matches, {"matches": float(matches), "matches_per_s": live.rate or 0.0})
+    found[WHOLE] = (matches, {"matches": float(matches), "matches_per_s": live.rate or 0.0})
     return found

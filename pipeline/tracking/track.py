@@ -1,273 +1,204 @@
-"""MLflow as a view of the log: a parent run a sweep, a child run a cell.
+"""MLflow as a view of the log: a parent run a sweep and game, a child run a cell.
 
     python -m pipeline.track outputs/quickstart
 
 rebuilds the runs from the records, replacing what an earlier call made of the same folder.
+
+An experiment in MLflow is one of ours and one game: `quickstart / uno`. MLflow draws all runs of an
+experiment into the same charts and nests children under a parent of the same experiment alone. So a
+sweep of several games has a parent in the experiment of each: what stands side by side there can be
+compared, and no win rate of one game is drawn beside another's.
 """
 
 from __future__ import annotations
 
-import logging
-import os
-import sqlite3
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from common.errors import UserError
-from pipeline.judging.metric_rows import by_cell
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
+from pipeline.tables import stops
+from pipeline.tables.answers import Answer, answers
+from pipeline.tables.conditions import conditions
 from pipeline.tables.diagnostics import WRITTEN
-from pipeline.tables.figures import running
-from pipeline.tables.many import POINTS
+from pipeline.tables.table import short_names
+from pipeline.tracking import notes, played, values
+from pipeline.tracking.params import Params, params, shared
+from pipeline.tracking.store import (
+    CELL_TAG,
+    MANY,
+    NOTE_TAG,
+    PARENT_TAG,
+    TAG,
+    WARNING_TAG,
+    experiment_in,
+    experiment_name,
+    forget,
+    log_points,
+    open_store,
+    usable,
+)
 
 if TYPE_CHECKING:
-    from mlflow.entities import Param, Run
     from mlflow.tracking import MlflowClient
 
-STORE = Path("outputs/mlflow")
-TAG = "gauntlet.sweep"
-CELL_TAG = "gauntlet.cell"
-LIVE_TAG = "gauntlet.live"
-WARNING_TAG = "gauntlet.warning"
-"""What a reader of a cell's result should know first; empty where there is nothing."""
-BATCH = 1000
-"""The most metrics and params that MLflow takes in one call."""
-MANY = 40
-"""Cells beyond which their runs bring no figures of the whole sweep, and none go along live."""
+SOURCE = {"mlflow.source.name": "pipeline.run", "mlflow.source.type": "LOCAL"}
+COMMIT_TAG = "mlflow.source.git.commit"
+"""What MLflow shows as a run's source."""
+TABLES = ("config.yaml", "summary.csv", "pairs.csv", "report.html", *WRITTEN)
+"""A sweep's artifacts beside its figures; older folders lack some."""
 
-LEAST = 10
-"""Points of a running curve at the least, however many cells share MANY times POINTS."""
-
-PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
-"""A server that is gone is given up in seconds, where the user's environment asks nothing else."""
+Row = tuple[CellResults, "pd.Series[Any]"]
 
 
-def track(folder: Path, store: str, results: Sequence[CellResults], summary: pd.DataFrame) -> str:
-    """Logs a sweep that has its views written; returns the parent run's id.
+@dataclass(frozen=True)
+class Sweep:
+    """A folder that has its views written, as MLflow is told of it."""
+
+    place: Folder
+    results: Sequence[CellResults]
+    summary: pd.DataFrame
+
+    @cached_property
+    def runs(self) -> list[dict[str, Any]]:
+        return self.place.lines("runs")
+
+    @property
+    def command(self) -> str | None:
+        """That of the latest run; older versions did not note it."""
+        return self.runs[-1].get("command") if self.runs else None
+
+    @cached_property
+    def said(self) -> list[Answer]:
+        """What the report's sentences say."""
+        pairs = pd.read_csv(self.place.path / "pairs.csv")
+        found = conditions(self.results)
+        return answers(self.results, self.summary, pairs, found, self.verdicts)
+
+    @cached_property
+    def verdicts(self) -> dict[str, str]:
+        return stops.verdicts(self.place.path, self.results)
+
+    @cached_property
+    def beside(self) -> dict[str, dict[str, float]]:
+        return values.beside(self.place.path, self.summary)
+
+    def by_experiment(self) -> dict[str, list[Row]]:
+        """The cells of each experiment in MLflow, with their rows of summary.csv."""
+        found: dict[str, list[Row]] = {}
+        for result, (_, row) in zip(self.results, self.summary.iterrows(), strict=True):
+            name = experiment_name(result.about.experiment, result.about.labels)
+            found.setdefault(name, []).append((result, row))
+        return found
+
+
+def track(folder: Path, store: str, results: Sequence[CellResults], summary: pd.DataFrame) -> None:
+    """Logs a sweep that has its views written.
 
     store: a folder for a sqlite store, or the http(s) address of a server.
     Raises UserError where the store cannot be opened or written.
     """
+    sweep = Sweep(Folder(folder), results, summary)
     with usable(store, folder):
-        client, experiment = open_store(store, str(summary["experiment"].iloc[0]))
-        sweep = Folder(folder)
-        forget(client, sweep.id)
-        parent = client.create_run(
-            experiment, run_name=folder.name, tags={TAG: sweep.id, "mlflow.note.content": ""}
-        )
-        _log_sweep(client, parent.info.run_id, sweep, summary)
-        for result, (_, row) in zip(results, summary.iterrows(), strict=True):
-            _log_cell(client, experiment, parent.info.run_id, sweep, result, row, len(results))
-        client.set_terminated(parent.info.run_id, _status(results))
-    run_id: str = parent.info.run_id
-    return run_id
+        client = open_store(store)
+        forget(client, sweep.place.id)
+        for name, rows in sweep.by_experiment().items():
+            _Logged(client, experiment_in(client, store, name), sweep).log(rows)
 
 
-@contextmanager
-def usable(store: str, folder: Path) -> Iterator[None]:
-    """Says what a store that fails means for the user."""
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
+@dataclass(frozen=True)
+class _Logged:
+    """One experiment's part of a sweep, on its way to MLflow."""
 
-    try:
-        yield
-    except (MlflowException, SQLAlchemyError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(
-            f"the MLflow store {store} cannot be used: {reason}; the records are safe, "
-            f"`python -m pipeline.track {folder}` tries again"
-        ) from error
+    client: MlflowClient
+    experiment: str
+    sweep: Sweep
 
+    def log(self, rows: Sequence[Row]) -> None:
+        place = self.sweep.place
+        told = [params(place, result, row, self.sweep.runs) for result, row in rows]
+        spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
+        figures = [values.of_row(row) for _, row in rows]
+        span = played.whole(spans)
+        parent = self._parent(rows, shared(told), figures, span)
+        for (result, row), own, when, numbers in zip(rows, told, spans, figures, strict=True):
+            self._cell(parent, result, row, own, numbers, when)
+        self.client.set_terminated(parent, _status([result for result, _ in rows]), span[1])
 
-def _client(store: str) -> MlflowClient:
-    for setting, value in PATIENCE.items():
-        os.environ.setdefault(setting, value)
-    from mlflow.tracking import MlflowClient
+    def _parent(
+        self,
+        rows: Sequence[Row],
+        common: Params,
+        figures: Sequence[values.Values],
+        span: played.Span,
+    ) -> str:
+        """The sweep's run, still open."""
+        folder, command = self.sweep.place.path, self.sweep.command
+        table = self.sweep.summary.loc[[row.name for _, row in rows]]
+        note = notes.of_sweep(folder, table, self.sweep.said, command)
+        tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
+        run = self._begin(folder.name, tags, common, span)
+        own = {**common, "cells": str(len(rows)), "output_dir": str(folder)}
+        points = [(name, 0, value) for name, value in values.total(figures).items()]
+        points += values.each_cells([result for result, _ in rows], short_names(table))
+        log_points(self.client, run, points, own, span[1])
+        for name in filter(lambda name: (folder / name).exists(), TABLES):
+            self.client.log_artifact(run, str(folder / name))
+        if command:
+            self.client.log_text(run, f"{command}\n", "command.txt")
+        self._figures(run)
+        self.client.log_table(run, table.astype(object).where(table.notna(), None), "summary.json")
+        return run
 
-    for chatty in ("mlflow", "alembic", "urllib3"):
-        logging.getLogger(chatty).setLevel(logging.ERROR)
-    return MlflowClient(tracking_uri(store))
+    def _cell(
+        self,
+        parent: str,
+        result: CellResults,
+        row: pd.Series[Any],
+        told: Params,
+        figures: values.Values,
+        span: played.Span,
+    ) -> None:
+        """A child run; of many cells each has fewer points, and no figures. Its figures come last:
+        MLflow reads all that a run holds whenever it is ended, or given its first artifact."""
+        about, place, cells = result.about, self.sweep.place, len(self.sweep.results)
+        verdict = self.sweep.verdicts.get(about.name, "")
+        tags = {
+            TAG: place.id,
+            PARENT_TAG: parent,
+            CELL_TAG: about.key,
+            WARNING_TAG: row["warning"],
+            NOTE_TAG: notes.of_a_cell(row, about.helping, verdict),
+        }
+        run = self._begin(about.name, tags, told, span)
+        self.client.set_terminated(run, _status([result]), span[1])
+        described = place.cell_file(about.stem).read_text(encoding="utf-8")
+        self.client.log_text(run, described, "cell.json")  # one name: MLflow compares them
+        log = place.records_file(about.stem)
+        if log.exists():
+            self.client.log_artifact(run, str(log), "records")
+        if cells <= MANY:
+            self._figures(run)
+        numbers = {**figures, **self.sweep.beside.get(about.name, {})}
+        points = [(name, 0, value) for name, value in numbers.items()]
+        log_points(self.client, run, [*points, *values.curves(result, cells)], told, span[1])
 
+    def _begin(self, name: str, tags: dict[str, str], told: Params, span: played.Span) -> str:
+        if "commit" in told:
+            tags = {**tags, **SOURCE, COMMIT_TAG: told["commit"]}
+        made = self.client.create_run(self.experiment, span[0], tags, name)
+        return str(made.info.run_id)
 
-def open_store(store: str, name: str) -> tuple[MlflowClient, str]:
-    """A client of the store and the id of the experiment with this name, which is made if need
-    be."""
-    artifacts = None
-    if not _address(store):
-        Path(store).mkdir(parents=True, exist_ok=True)
-        artifacts = (Path(store) / "artifacts").resolve().as_uri()
-        _ahead(Path(store) / "mlflow.db")
-    client = _client(store)
-    experiment = client.get_experiment_by_name(name)
-    if experiment is not None:
-        return client, experiment.experiment_id
-    return client, client.create_experiment(name, artifact_location=artifacts)
-
-
-def _ahead(database: Path) -> None:
-    """Has sqlite log ahead of writing, with fewer syncs a commit: a sweep of a thousand cells has
-    thousands. What is in the way of that is MLflow's to tell."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as open_now:
-        open_now.execute("PRAGMA journal_mode=WAL")
-
-
-def tracking_uri(store: str | Path) -> str:
-    """What MLflow calls the store."""
-    if _address(store):
-        return str(store)
-    return f"sqlite:///{(Path(store) / 'mlflow.db').resolve()}"
-
-
-def _address(store: str | Path) -> bool:
-    return str(store).startswith(("http://", "https://"))
-
-
-def forget(client: MlflowClient, sweep: str, live: bool = False) -> None:
-    """Deletes what was logged of this sweep before; with `live` only what a run left that went."""
-    for run in runs_of(client, sweep):
-        if LIVE_TAG in run.data.tags or not live:
-            client.delete_run(run.info.run_id)
-
-
-def runs_of(client: MlflowClient, sweep: str) -> list[Run]:
-    """A sweep's runs: its folder may have been played under the name of another experiment."""
-    places = [found.experiment_id for found in client.search_experiments()]
-    return list(client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=5000))
-
-
-def _log_sweep(client: MlflowClient, run: str, sweep: Folder, summary: pd.DataFrame) -> None:
-    folder = sweep.path
-    client.log_param(run, "seed", sweep.seed)
-    client.log_param(run, "cells", len(summary))
-    client.log_param(run, "output_dir", str(folder))
-    client.log_metric(run, "matches", int(summary["matches"].sum()))
-    for name in ("summary.csv", "pairs.csv", "report.html", *WRITTEN):
-        client.log_artifact(run, str(folder / name))
-    client.log_artifacts(run, str(folder / "figures"), "figures")
-    client.log_table(run, summary.astype(object).where(summary.notna(), None), "summary.json")
-
-
-METRICS = (
-    *("win_rate", "ci_low", "ci_high", "baseline", "z", "p_value", "p_holm", "z_two_sample"),
-    *("p_two_sample", "matches", "wins", "decisions", "forced", "fallbacks", "decisions_per_s"),
-    *("complete_deals", "set_aside", "draws", "tokens", "all_tokens", "device_seconds"),
-    *("replies", "malformed_rate", "illegal_rate", "unreported"),
-    *("mean", "mean_low", "mean_high", "baseline_mean", "p_mean"),
-    *("adjusted", "adj_low", "adj_high", "p_adjusted"),
-    *("change", "change_low", "change_high", "p_test", "p_test_holm"),
-)
-PARAMS = (
-    "experiment",
-    "game",
-    "agent",
-    "model",
-    "prompt",
-    "seats",
-    "baseline_n",
-    "measure",
-    "test",
-)
-
-
-def _log_cell(
-    client: MlflowClient,
-    experiment: str,
-    parent: str,
-    sweep: Folder,
-    result: CellResults,
-    row: pd.Series[Any],
-    cells: int,
-) -> None:
-    """A child run. cells: how many there are; of many each has fewer points, and no figures."""
-    from mlflow.entities import Param
-
-    about = result.about
-    tags = {TAG: sweep.id, "mlflow.parentRunId": parent, CELL_TAG: about.key}
-    tags[WARNING_TAG] = row["warning"]
-    run = client.create_run(experiment, run_name=about.name, tags=tags).info.run_id
-    params = [Param(name, str(row[name])) for name in PARAMS]
-    points = [(name, 0, row[name]) for name in METRICS]
-    most = max(POINTS * MANY // max(cells, MANY), LEAST)
-    for name, (_, by_deal) in (
-        ("running_win_rate", result.win_rates()),
-        ("running_mean", result.by_deal()),
-    ):
-        points += [(name, *point) for point in zip(*running(by_deal, most), strict=True)]
-    log_points(client, run, points, [*params, Param("seed", str(sweep.seed))])
-    log = sweep.records_file(about.stem)
-    if log.exists():
-        client.log_artifact(run, str(log), "records")
-    if cells <= MANY:
-        client.log_artifacts(run, str(sweep.path / "figures"), "figures")
-    client.set_terminated(run, _status([result]))
+    def _figures(self, run: str) -> None:
+        self.client.log_artifacts(run, str(self.sweep.place.path / "figures"), "figures")
 
 
 def _status(results: Sequence[CellResults]) -> str:
     """A run of which every match was set aside has failed."""
     failed = any(r.set_aside for r in results) and not any(len(r.outcomes) for r in results)
     return "FAILED" if failed else "FINISHED"
-
-
-def log_values(client: MlflowClient, run: str, values: Mapping[str, float], step: int = 0) -> None:
-    """Logs figures of one step under their names; those that are nan are left out."""
-    log_points(client, run, [(name, step, value) for name, value in values.items()])
-
-
-def log_points(
-    client: MlflowClient,
-    run: str,
-    points: Sequence[tuple[str, int, float]],
-    params: Sequence[Param] = (),
-) -> None:
-    """Logs (name, step, value) and params in as few calls as MLflow takes; without those that are
-    nan."""
-    from mlflow.entities import Metric
-
-    now = int(time.time() * 1000)
-    known = [(name, step, value) for name, step, value in points if not np.isnan(value)]
-    metrics = [Metric(name, float(value), now, int(step)) for name, step, value in known]
-    room = BATCH - len(params)
-    for start in range(0, max(len(metrics), 1), room):
-        own = params if start == 0 else ()
-        client.log_batch(run, metrics=metrics[start : start + room], params=own)
-
-
-def add_metrics(folder: Path, store: str) -> bool:
-    """Logs DIR/metrics with the runs of a sweep, over what an earlier call logged. Returns False
-    where the store does not know the sweep. Raises UserError where it cannot be used."""
-    if not (_address(store) or (Path(store) / "mlflow.db").exists()):
-        return False
-    with usable(store, folder):
-        client = _client(store)
-        sweep = Folder(folder).id
-        final = [run for run in runs_of(client, sweep) if LIVE_TAG not in run.data.tags]
-        _log_judged(client, {run.data.tags.get(CELL_TAG): run.info.run_id for run in final}, folder)
-    return bool(final)
-
-
-def _log_judged(client: MlflowClient, runs: Mapping[str | None, str], folder: Path) -> None:
-    """DIR/metrics: the tables and figures with the sweep's run, figures of players with the
-    cells'; `runs` by the cell's key, the sweep's under None."""
-    judged = folder / "metrics"
-    if not (judged / "metrics.csv").exists():
-        return
-    try:
-        cells = by_cell(pd.read_csv(judged / "metrics.csv", dtype={"key": str}))
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{judged / 'metrics.csv'} is damaged: `python -m pipeline.metrics {folder}` again "
-            "writes it anew"
-        ) from error
-    if None in runs:
-        for path in sorted([*judged.glob("*.csv"), *judged.glob("*.png")]):
-            client.log_artifact(runs[None], str(path), judged.name)
-    for key, values in cells.items():
-        if key in runs:
-            log_values(client, runs[key], values)

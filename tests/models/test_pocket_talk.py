@@ -72,7 +72,7 @@ def test_its_answers_are_worth_more_than_random_ones(
     monkeypatch.setattr(data, "ARENA_PLAYOUTS", 2000)
     rng = np.random.default_rng(78)
     gained = possible = 0.0
-    for lesson in islice(data.arena_lessons(2, rng), 200):
+    for lesson in islice(data.arena_lessons(2, rng), 80):
         decision, _ = drive(LLM(Vanilla()), lesson.turn, lambda asked: model.answer([asked])[0])
         worth = lesson.logits - lesson.logits.mean()
         gained += worth[decision.option]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import run
-from pipeline.tables import figures
+from pipeline.tables import gallery
 
 Sweep = Callable[..., int]
 FAST = (
@@ -33,7 +33,7 @@ def sweep(
     """
     monkeypatch.chdir(tmp_path)
     if request.node.get_closest_marker("drawn") is None:
-        monkeypatch.setattr(figures, "all_figures", lambda *_: {})
+        monkeypatch.setattr(gallery, "drawings", lambda *_: {})
 
     def go(*overrides: str) -> int:
         given = {item.partition("=")[0] for item in overrides}

@@ -165,7 +165,7 @@ def test_what_is_printed_of_records_is_shown_not_obeyed(
 ) -> None:
     """A question may repeat what another player said."""
     bad = "\x1b[2J\u202e"
-    texts = [Sample("m", 0, bad, bad, bad, bad).text, replay.escape(bad)]
+    texts = [Sample("m", 0, bad, bad, bad, bad, bad).text, replay.escape(bad)]
     TerminalModel(0).answer([Generate(Prompt("", f"They said {bad}\n", bad), 0)])
     texts.append(capsys.readouterr().out)
     for text in texts:

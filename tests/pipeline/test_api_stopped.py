@@ -85,7 +85,10 @@ def test_a_sweep_stopped_by_its_cap_keeps_every_answer(stopping: Stopping, scrip
     assert stopping.kept() == (stopping.answered(), 0)
 
 
-@pytest.mark.parametrize("players", [(), MIXED], ids=["paid", "mixed"])
+@pytest.mark.parametrize(
+    "players",
+    [pytest.param((), marks=pytest.mark.slow, id="paid"), pytest.param(MIXED, id="mixed")],
+)
 def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
     stopping: Stopping, script: Script, players: tuple[str, ...]
 ) -> None:

@@ -17,7 +17,7 @@ from models.exchanges import TextExchange
 from pipeline.log.exchanges import margin
 from pipeline.log.schema import DecisionRecord
 from pipeline.tables.choices import Choices
-from pipeline.tables.replies import LOOKED, Replies, picked, sample
+from pipeline.tables.replies import LOOKED, Replies, asked_at, picked, sample
 from pipeline.tables.sensitivity import ROUNDING, bounds, by_rounding, figures
 from tests.pipeline.made import about, won
 from tests.pipeline.records import decided, ended, scored
@@ -131,11 +131,13 @@ def test_samples_are_spread_over_the_deals_and_hang_on_the_matches_alone() -> No
 
 def test_a_sample_shows_the_end_of_the_question_and_the_reply() -> None:
     question = "\n".join(f"line {number}" for number in range(40))
-    found = sample(ended(), [decided(1, asked=()), wrote(question, "x\x1b[2J")], 0.0)
-    assert found is not None
+    chosen = asked_at([decided(1, asked=()), wrote(question, "x\x1b[2J")], 0.0)
+    assert chosen is not None
+    found = sample(ended(), chosen)
     assert found.question.splitlines()[0] == "line 28"
     assert found.reply == r"'x\x1b[2J'"
-    assert sample(ended(), [decided(1, asked=())], 0.5) is None
+    assert found.prompt == question
+    assert asked_at([decided(1, asked=())], 0.5) is None
 
 
 @pytest.mark.parametrize("dtype", ROUNDING)

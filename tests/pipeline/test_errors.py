@@ -57,7 +57,7 @@ MISTAKES = {
     ("pairing=round_robin", "players=[rule,random]", "seats.measured=all"): "needs a seat beside",
     ("pairing=round_robin", "players=[rule,random]", "agent=rule"): "pairing=round_robin has no",
     ("players=[rule,random]",): "players is for pairing=round_robin",
-    ("measure=points",): "measure=points is none of this game's (known: win)",
+    ("measure=points",): "measure=points is none of this game's (known: match_score, win)",
     ("measure=win,null",): "measure takes one value a run, got null and win",
     ("game=",): "game",
 }

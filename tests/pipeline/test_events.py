@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from pipeline.log import events
 from pipeline.log.events import event, logged, redact
 from pipeline.log.folder import Folder
 from pipeline.log.records import Log
+from pipeline.log.this_run import typed
 from tests.pipeline.conftest import Sweep
 
 SECRET = "Zx81-correct-horse"
@@ -119,3 +121,16 @@ def test_warnings_of_models_are_in_the_log_and_on_the_terminal(
     ]
     logging.getLogger("gauntlet").warning("later")
     assert len(Folder(folder).events) == 2
+
+
+def test_a_command_is_kept_as_it_can_be_typed_again_without_secrets() -> None:
+    words = ["deals=3", 'prompt.inputs=["N/A",""]', "model.api_key=short1", "prompt.max_tokens=64"]
+    command = typed("gauntlet run", [*words, "--my-token", "sk-abcdefghijkl"])
+    told = shlex.split(command)
+    assert told[:4] == ["gauntlet", "run", *words[:2]]
+    assert told[4:] == [
+        f"model.api_key={events.CUT}",
+        words[3],
+        "--my-token",
+        events.CUT,
+    ]

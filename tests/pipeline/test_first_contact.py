@@ -23,7 +23,7 @@ from pipeline.launch import session
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.deals import planned_deals
 from pipeline.sweep.announce import power_line
-from pipeline.tables import figures
+from pipeline.tables import ink
 from tests.pipeline.conftest import Sweep
 
 TOLD = {
@@ -213,7 +213,7 @@ def test_a_label_is_no_formula() -> None:
     """Two `$` make mathematics of what stands between them, and this is none."""
     figure = Figure()
     figure.text(0.5, 0.5, r"a $\oops_{$ of a model")
-    assert figures.svg(figure).startswith("<svg")
+    assert ink.svg(figure).startswith("<svg")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -14,7 +14,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.outcomes import WINS, outcome
 from pipeline.log.small import LOGS, written
 from pipeline.plan.cells import match_id
-from pipeline.tracking.track import _log_judged
+from pipeline.tracking.judged import read_cells
 from pipeline.verify import verify
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
@@ -143,7 +143,7 @@ def test_views_that_are_garbled_are_made_again(
     assert status.main([str(folder)]) == 0
     assert all(f"{path} is damaged" in caplog.text for path in views)
     with pytest.raises(UserError, match=r"metrics\.csv is damaged"):
-        _log_judged(cast(Any, None), {}, folder)
+        read_cells(folder)
     assert sweep(*words) == 0
     assert (folder / "summary.csv").read_bytes() == before
     assert verify(folder).wrong == {}

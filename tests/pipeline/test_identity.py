@@ -40,8 +40,11 @@ PROMPTS |= {
     for name in ("cloze", "counterfactual", "vanilla")
     for wording in ("terse", "formal")
 }
+PROMPTS["talaga_move"] = {**PROMPTS["talaga"], "reward": "move"}
+PROMPTS["talaga_terminal"] = {**PROMPTS["talaga"], "llm_terminal": True}
 Case = tuple[Game[Any], str]
 
+BOARD, HINTS, ROUNDS = TicTacToe(2, 2, 2), Hints(), RockPaperScissors(2, 4)
 ARENA, PAPER = UnoArena(2), Uno(2, quirks=True)
 CASES: dict[str, list[Case]] = {
     "agents.prompting.base": [(ARENA, "cloze"), (ARENA, "vanilla"), (Hints(), "cloze")],
@@ -50,6 +53,13 @@ CASES: dict[str, list[Case]] = {
     "agents.prompting.priors": [(ARENA, "calibrated")],
     "agents.prompting.samples": [(ARENA, "pride")],
     "agents.prompting.words": [(Hints(), "cloze")],
+    "agents.prompting.reading": [
+        (ROUNDS, "talaga"),
+        (BOARD, "tot"),
+        (ROUNDS, "direct"),
+        (HINTS, "react"),
+    ],
+    "agents.prompting.reasoned": [(ROUNDS, "direct")],
     "agents.prompting.wording": [
         (game, name)
         for name in ("cloze", "counterfactual", "vanilla")
@@ -62,9 +72,15 @@ CASES: dict[str, list[Case]] = {
 }
 """By module the games and methods that bring its texts before a model; those of `conf/prompt` come
 with their own modules."""
+REASONED = ("direct", "cot", "cot_sc", "react", "tot", "talaga", "talaga_move", "talaga_terminal")
 for _name, _node in PROMPTS.items():
     _cases = CASES.setdefault(str(_node["_target_"]).rpartition(".")[0], [])
-    _cases += [(ARENA, _name)] + [(Wrapped(TicTacToe()), _name)] * (_name == "tutri")
+    if _name in REASONED:
+        _cases += [(BOARD, _name)] * (_name != "talaga")  # its variants ask the same and more
+        _cases += [(HINTS, _name)] * (_name in ("react", "talaga_move"))
+        CASES["agents.prompting.reasoned"] += [(BOARD, _name)] * (_name in ("direct", "cot"))
+    else:
+        _cases += [(ARENA, _name)] + [(Wrapped(TicTacToe()), _name)] * (_name == "tutri")
 
 EXCEPTIONS = {
     "agents.prompting.base": {" and "},  # between two partners; here are teams of two
@@ -75,6 +91,11 @@ EXCEPTIONS = {
     "agents.prompting.calibrated": {"told", "unless default"},
     "agents.prompting.pride": {"geometric", "told", "unless default"},  # configs name the mean
     "agents.prompting.priors": {"prior"},
+    "agents.prompting.react": {"", ":", "(?i)action:(.*)"},  # which action was named is noted
+    "agents.prompting.reading": {"", " .*\t", "malformed", "illegal"},
+    "agents.prompting.reasoned": {"answers", "illegal"},
+    "agents.prompting.talaga": {"situation", "move", "ok", "malformed", "illegal", "reworded"},
+    "agents.prompting.tot": {"ok", "malformed"},
     "agents.prompting.tutri": {""},
     "agents.prompting.vanilla": {"answers", "dropped", "malformed", ""},
     "agents.prompting.wording": {

@@ -20,7 +20,9 @@ def command(folder: Path, *overrides: str) -> list[str]:
     return [sys.executable, "-m", "pipeline.run", *base, *overrides]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+)
 def test_an_interrupted_sweep_says_how_to_go_on(folder: Path, number: signal.Signals) -> None:
     run = subprocess.Popen(
         command(folder, "launch=inline", "deals=3000"),

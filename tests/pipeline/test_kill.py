@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,16 +24,27 @@ from tests.pipeline.logs import finished, matches
 A_ROUND = 6
 """Kills of a round, which has every kind: a write, a driver, three workers and their driver."""
 
-COMMAND = ("tracking=none", "model=pocket", "baseline=null", "width=8")
+COMMAND = ("tracking=none", "baseline=null", "width=8")
+PAUSE = 0.02
+"""Seconds of the slow fake's pause before a batch of answers."""
 
 
-def start(
-    folder: Path, deals: int, launch: str, torn: int | None = None
-) -> subprocess.Popen[bytes]:
-    module = ["pipeline.run"] if torn is None else ["tests.pipeline.torn_run", str(torn)]
-    words = [f"deals={deals}", f"launch={launch}", f"output_dir={folder}"]
-    command = [sys.executable, "-m", *module, *COMMAND, *words]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+@dataclass(frozen=True)
+class Sweep:
+    """What is played: deals of two cells, with the model of these words."""
+
+    deals: int
+    model: Sequence[str]
+
+    @property
+    def matches(self) -> int:
+        return 2 * self.deals
+
+    def start(self, folder: Path, launch: str, torn: int | None = None) -> subprocess.Popen[bytes]:
+        module = ["pipeline.run"] if torn is None else ["tests.pipeline.torn_run", str(torn)]
+        words = [*self.model, f"deals={self.deals}", f"launch={launch}", f"output_dir={folder}"]
+        command = [sys.executable, "-m", *module, *COMMAND, *words]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def wait_for(run: subprocess.Popen[bytes], folder: Path, lines: int) -> bool:
@@ -82,7 +93,7 @@ class Killer:
     """Runs a sweep on `folder` and kills it in rounds, each of every kind; counts them."""
 
     folder: Path
-    deals: int
+    sweep: Sweep
     rounds: int
     rng: random.Random
     counts: dict[str, int] = field(default_factory=lambda: {"worker": 0, "driver": 0, "write": 0})
@@ -94,7 +105,7 @@ class Killer:
 
     def room(self) -> int:
         """How far the log may grow before the next kill, so that all of them find room."""
-        left = 2 * self.deals - finished(self.folder)
+        left = self.sweep.matches - finished(self.folder)
         return max(1, left // (A_ROUND * self.rounds - self.made + 2))
 
     def go(self) -> None:
@@ -102,15 +113,12 @@ class Killer:
             for kill in self.rng.sample((self.torn, self.driver, self.workers), k=3):
                 kill()
 
-    def start(self, launch: str, torn: int | None = None) -> subprocess.Popen[bytes]:
-        return start(self.folder, self.deals, launch, torn)
-
     def torn(self) -> None:
-        run = self.start("inline", torn=self.rng.randint(2, 4))
+        run = self.sweep.start(self.folder, "inline", torn=self.rng.randint(2, 4))
         assert run.wait(120) == -signal.SIGKILL, "the sweep ended before the write was torn"
         self.counts["write"] += 1
         self.lost += self.torn_ends()
-        assert finished(self.folder) < 2 * self.deals
+        assert finished(self.folder) < self.sweep.matches
 
     def torn_ends(self) -> int:
         """Files that end in the middle of a line: a match that was played and must be again."""
@@ -118,14 +126,14 @@ class Killer:
         return sum(not path.read_bytes().endswith(b"\n") for path in files)
 
     def driver(self) -> None:
-        run = self.start("inline")
+        run = self.sweep.start(self.folder, "inline")
         assert self.further(run, self.rng.randint(1, self.room()))
         time.sleep(self.rng.uniform(0, 0.05))
         self.end(run)
 
     def workers(self) -> None:
         """Kills three workers of one run, and then its driver."""
-        run = self.start("local")
+        run = self.sweep.start(self.folder, "local")
         for _ in range(3):
             assert self.further(run, self.rng.randint(1, self.room()))
             os.kill(self.rng.choice(living_workers(run.pid)), signal.SIGKILL)
@@ -142,27 +150,40 @@ class Killer:
         run.send_signal(signal.SIGKILL)
         run.wait()
         self.counts["driver"] += 1
-        assert finished(self.folder) < 2 * self.deals
+        assert finished(self.folder) < self.sweep.matches
 
 
-@pytest.mark.parametrize(
-    ("deals", "rounds"), [(40, 1), pytest.param(150, 4, marks=pytest.mark.slow)]
-)
 def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
-    tmp_path: Path, figure: Callable[[str], None], deals: int, rounds: int
+    tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    calm, stormy = tmp_path / "calm", tmp_path / "stormy"
-    assert start(calm, deals, "inline").wait(600) == 0
-    killer = Killer(stormy, deals, rounds, random.Random(7))
+    """A model that only waits: what is killed is the sweep, not the model."""
+    (tmp_path / "brake").write_text(f"{PAUSE}")
+    slow = ("packages=[tests]", "model=fake", "model._target_=tests.cluster.brake.Braked")
+    killed_everywhere(tmp_path, Sweep(40, (*slow, f"+model.brake={tmp_path / 'brake'}")), 1, figure)
+
+
+@pytest.mark.slow
+def test_so_has_one_of_a_real_model_killed_four_times_as_often(
+    tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    killed_everywhere(tmp_path, Sweep(150, ("model=pocket",)), 4, figure)
+
+
+def killed_everywhere(
+    place: Path, sweep: Sweep, rounds: int, figure: Callable[[str], None]
+) -> None:
+    calm, stormy = place / "calm", place / "stormy"
+    assert sweep.start(calm, "inline").wait(600) == 0
+    killer = Killer(stormy, sweep, rounds, random.Random(7))
     killer.go()
     figure(
         f"kills: {killer.counts}, torn lines: {killer.lost}, "
-        f"matches safe after the last one: {finished(stormy)} of {2 * deals}"
+        f"matches safe after the last one: {finished(stormy)} of {sweep.matches}"
     )
     assert killer.made == A_ROUND * rounds
     assert all(killer.counts.values())
     assert killer.lost > 0, "no match had to be played again"
-    assert start(stormy, deals, "local").wait(600) == 0
+    assert sweep.start(stormy, "local").wait(600) == 0
     expected, got = matches(calm), matches(stormy)
-    assert len(expected) == 2 * deals
+    assert len(expected) == sweep.matches
     assert got == expected

@@ -50,7 +50,7 @@ def test_the_adjusted_rate_is_the_references_plus_the_mean_advantage(
     tables = shown[: shown.index("records  ")]
     assert max(map(len, tables.splitlines())) <= 100
     page = (folder / "report.html").read_text()
-    assert "luck-adjusted win rates" in page
+    assert "Luck-adjusted win rates" in page
     assert "<th>luck-adjusted</th><th>95% interval</th><th>baseline</th>" in page
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from games.capabilities import Measure
 from pipeline.log.results import CellResults
-from pipeline.tables import figures, many, table
+from pipeline.tables import figures, ink, many, table
 from pipeline.tables.answers import answers
 from pipeline.tables.conditions import MOST, conditions
 from pipeline.tables.pairing import paired_off
@@ -37,7 +37,7 @@ def shown(number: int) -> dict[str, str]:
     summary = summary_table(found)
     pairs = pairs_table(found, paired_off(found, "first").chosen)
     drawn = figures.all_figures(summary, pairs, found)
-    return {name: figures.svg(figure) for name, figure in drawn.items()}
+    return {name: ink.svg(figure) for name, figure in drawn.items()}
 
 
 def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
@@ -52,13 +52,13 @@ def test_every_named_end_is_where_it_belongs() -> None:
     summary = summary_table(found)
     figure = figures.means(summary, table.short_names(summary), Scale("win rate", True))
     whole, ends = figure.axes
-    labels = [one.get_text() for one in ends.get_yticklabels()]
+    labels = [one.get_text() for one in ends.texts]
     assert len(labels) == many.HIGHEST + many.LOWEST
     rates = dict(zip(table.short_names(summary), summary["mean"], strict=True))
     told = [rates[label] for label in labels]
     assert told == sorted(told, reverse=True)
     assert told[: many.HIGHEST] == sorted(rates.values(), reverse=True)[: many.HIGHEST]
-    assert whole.get_title(loc="left") == "all 60, in order"
+    assert whole.get_title() == "all 60, in order"
 
 
 def test_a_heat_map_has_every_pair_on_both_sides() -> None:
@@ -91,7 +91,7 @@ def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too(measure: M
     drawn = figures.all_figures(summary_table(found), pairs, found)
     assert len(drawn) == 2
     for figure in drawn.values():
-        assert figures.svg(figure).startswith("<svg")
+        assert ink.svg(figure).startswith("<svg")
 
 
 def test_the_terminal_shows_some_rows_and_says_where_all_are() -> None:

@@ -19,6 +19,7 @@ from pipeline.tables.answers import answers
 from pipeline.tables.apart import SCORE as SCORES
 from pipeline.tables.best import CELL_COLUMNS, PAIR_COLUMNS
 from pipeline.tables.conditions import conditions
+from pipeline.tables.ended import TEST_COLUMNS
 from pipeline.tables.figures import all_figures
 from pipeline.tables.numbers import amount
 from pipeline.tables.summary import pairs_table, summary_table
@@ -52,7 +53,9 @@ def test_the_tables_of_wins_are_what_they_were_with_columns_at_the_end() -> None
         columns = list(before.columns)
         read = pd.read_csv(io.StringIO(found[columns].to_csv(index=False)))
         pd.testing.assert_frame_equal(read, before, rtol=1e-6)
-        last = [*SCORES, *CELL_COLUMNS] if name == "summary" else list(PAIR_COLUMNS)
+        last = [*PAIR_COLUMNS, "permutation_error"]
+        if name == "summary":
+            last = [*SCORES, *CELL_COLUMNS, *TEST_COLUMNS, "calls"]
         assert list(found.columns) == columns + added + BOUNDS + last
     twins = ("win_rate", "ci_low", "ci_high", "baseline", "p_value")
     for old, new in zip(twins, ADDED[1:], strict=True):

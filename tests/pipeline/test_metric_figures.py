@@ -25,7 +25,7 @@ def test_the_heat_map_of_the_published_table_3() -> None:
     expected = ["+0.632", "+0.851", "+0.810", "-0.638", "-0.866", "-0.707"]
     assert [lines[0] for lines in found] == expected
     assert all(len(lines) == 2 for lines in found)
-    assert "n = 5 players" in heat_map(table3()).axes[0].get_title()
+    assert "n = 5 players" in heat_map(table3()).get_suptitle()
 
 
 def test_three_players_have_no_interval_and_an_unknown_one_is_not_counted() -> None:

@@ -15,6 +15,7 @@ import pytest
 from papers import reproduce, reproductions
 from papers.audit import findings as audit
 from papers.audit import llm_uno as audit_llm_uno
+from papers.audit import talaga as audit_talaga
 from papers.audit import uno_arena as audit_uno_arena
 from papers.llm_uno import reproduction as llm_uno
 from papers.llm_uno.settings import setting_rows
@@ -255,6 +256,23 @@ FOUND = {
     "UA-14": ("fails", ["z=0.80", "z=0.60", "+0.69, +0.95"]),
     "UA-15": ("fails", ["Gemini z=1.699", "p=0.0446", "p=0.0537", "not significant: Llama 2."]),
     "UA-16": ("holds", ["GPT-3.5 1, GPT-4 0, Gemini 1, Llama 2 2, ChatGLM3 2"]),
+    "TA-01": ("holds", ["14 of 14 means", "42 of 42 rates"]),
+    "TA-02": ("fails", ["loses in 0 final positions, so 0.00%", "86%, and 4.5% lost"]),
+    "TA-03": ("fails", ["prompt +14.5, cot +17.5, cot-sc +15, tot +21.5, react +16.5"]),
+    "TA-04": ("fails", ["36 to 36 head to head", "it loses 40.17%, and cot 41.50%"]),
+    "TA-05": ("fails", ["10 are listed", "8 are choices"]),
+    "TA-10": (
+        "fails",
+        [
+            "tot p=0.018, cot-sc p=0.043, react p=0.099, prompt p=0.0048, cot p=0.0014",
+            "not below 0.05: react; not below 0.01 (Bonferroni): tot, cot-sc",
+            "add up",
+        ],
+    ),
+    "TA-11": ("holds", ["3 of 3 rows: 37/59, 48/37, 56/35"]),
+    "TA-13": ("fails", ["21 points, and 60% more wins"]),
+    "TA-14": ("fails", ["37 to 59", "48-37", "56-35"]),
+    **{f"TA-{number:02}": ("not_computable", [""]) for number in (6, 7, 8, 9, 12)},
 }
 
 
@@ -267,6 +285,21 @@ def test_every_finding_is_recomputed_and_comes_out_as_known(tmp_path: Path) -> N
         assert table.loc[name, "verdict"] == verdict, name
         for part in parts:
             assert part in str(table.loc[name, "recomputed"]), (name, part)
+
+
+def test_a_search_that_is_not_to_the_end_is_found_to_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes any move comes to lost positions, and wins as often as random does, 43.6% over
+    both seats."""
+    grid, start = audit_talaga.GRID, audit_talaga.START
+    anything = lambda state, seat: (grid.play(state, (a,)) for a in grid.legal(state, seat))  # noqa: E731
+    monkeypatch.setattr(audit_talaga, "best", anything)
+    for found in (audit_talaga.reached, audit_talaga.of_random):
+        found.cache_clear()
+    assert audit_talaga.lost(start, 0) > 50
+    wins = [audit_talaga.of_random(start, seat) for seat in (0, 1)]
+    assert wins == pytest.approx([0.585, 0.288], abs=5e-4)
+    for found in (audit_talaga.reached, audit_talaga.of_random):
+        found.cache_clear()
 
 
 def test_tests_from_printed_rates_find_what_is_there() -> None:
@@ -303,6 +336,21 @@ CHANGES: list[tuple[str, list[tuple[Steps, Any]]]] = [
     ("UA-15", [(("table2", "rows", "Llama 2", 0), 53.8)]),
     ("UA-16", [(("table4", "rows", "GPT-4 TUTRI", 0), 50.0)]),
     ("LU-01", [(("cells", 6, "value"), 0.5170)]),
+    ("TA-01", [(("table1", "wins", 0), 31.5)]),
+    ("TA-01", [(("table1", "rows", "cot", 0), 54.2)]),
+    (
+        "TA-03",
+        [(("table1", "rows", "random", place), 60) for place in (2, 4, 6)],
+    ),
+    (
+        "TA-04",
+        [(("table1", "rows", "cot-sc", 3), 30), (("table1", "rows", "react", 4), 50)],
+    ),
+    ("TA-05", [(("actions", "said"), 10)]),
+    ("TA-10", [(("table2", "rows", "react"), [55, 32, 13, 23])]),
+    ("TA-11", [(("table3", "rows", "k2_n2", 2), 31)]),
+    ("TA-13", [(("abstract", "advantage"), 60)]),
+    ("TA-14", [(("table3", "rows", "k2_n2", 0), 60)]),
 ]
 
 
@@ -310,7 +358,8 @@ CHANGES: list[tuple[str, list[tuple[Steps, Any]]]] = [
 def test_another_number_in_print_changes_the_verdict(
     name: str, edits: list[tuple[Steps, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module: Any = audit_llm_uno if name.startswith("LU") else audit_uno_arena
+    modules = {"LU": audit_llm_uno, "UA": audit_uno_arena, "TA": audit_talaga}
+    module: Any = modules[name[:2]]
     data = paper(module.__name__.rpartition(".")[2])
     before = module.CHECKS[name]()[2]
     for (*steps, last), value in edits:

@@ -199,7 +199,7 @@ def test_a_replay_shows_replies_as_text(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_templates_escape_all_but_our_own_drawings() -> None:
-    for template in (ROOT / "pipeline").glob("*.j2"):
+    for template in (ROOT / "pipeline").rglob("*.j2"):
         unescaped = re.findall(r"\{\{[^}]*\|\s*safe[^}]*\}\}", template.read_text())
         assert unescaped in ([], ["{{ drawing|safe }}"]), template
 

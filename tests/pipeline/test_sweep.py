@@ -80,6 +80,8 @@ def test_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> Non
     assert len(matches(folder)) == 10
     runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
     assert [run["matches"] for run in runs] == [6, 4]
+    assert all(run["command"].startswith("python -m pipeline.run launch=inline ") for run in runs)
+    assert [run["command"].split()[-1] for run in runs] == ["deals=3", "deals=5"]
 
 
 def test_the_same_command_again_plays_nothing(sweep: Sweep, folder: Path) -> None:

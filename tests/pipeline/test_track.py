@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,6 +18,7 @@ from pipeline.play.match import Table
 from pipeline.sweep import course as sweeping
 from pipeline.tracking import follow
 from pipeline.tracking import track as tracking
+from pipeline.tracking.store import tracking_uri
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -26,7 +30,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mlflow.tracking import MlflowClient
 
     made = tmp_path_factory.mktemp("empty")
-    MlflowClient(track.tracking_uri(made)).search_experiments()
+    MlflowClient(tracking_uri(made)).search_experiments()
     return made
 
 
@@ -35,13 +39,11 @@ def store(empty: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(empty, tmp_path / "store"))
 
 
-def runs(store: Path) -> list[object]:
+def runs(store: Path) -> list[Any]:
     from mlflow.tracking import MlflowClient
 
-    client = MlflowClient(track.tracking_uri(store))
-    experiment = client.get_experiment_by_name("quickstart")
-    assert experiment is not None
-    return list(client.search_runs([experiment.experiment_id]))
+    client = MlflowClient(tracking_uri(store))
+    return list(client.search_runs([one.experiment_id for one in client.search_experiments()]))
 
 
 def test_runs_of_which_every_match_was_set_aside_have_failed(
@@ -76,7 +78,7 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     (parent,) = parents
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
     assert {run.data.params["prompt"] for run in children} == {"cloze", "counterfactual"}
-    client = MlflowClient(track.tracking_uri(store))
+    client = MlflowClient(tracking_uri(store))
     for run in children:
         curve = client.get_metric_history(run.info.run_id, "running_win_rate")
         assert [point.step for point in curve] == [1, 2, 3, 4, 5, 6]
@@ -105,10 +107,10 @@ def test_runs_of_many_cells_bring_what_is_their_own(
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(sweeping, "track", lambda *_: "")
         assert sweep(*told) == 0
-    assert [run.info.run_name for run in runs(store)] == ["out (live)"]  # type: ignore[attr-defined]
+    assert [run.info.run_name for run in runs(store)] == ["out (live)"]
     assert sweep(*told) == 0
-    client = MlflowClient(track.tracking_uri(store))
-    parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))  # type: ignore
+    client = MlflowClient(tracking_uri(store))
+    parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))
     assert client.list_artifacts(parent.info.run_id, "figures")
     for run in cells:
         assert client.list_artifacts(run.info.run_id, "records")
@@ -121,12 +123,12 @@ def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, stor
     for name in ("first", "second"):
         words = ("tracking=mlflow", f"tracking.store={store}", f"name={name}", "deals=2")
         assert sweep("agent=random", *words) == 0
-    client = MlflowClient(track.tracking_uri(store))
+    client = MlflowClient(tracking_uri(store))
     held = {
         found.name: len(client.search_runs([found.experiment_id]))
         for found in client.search_experiments()
     }
-    assert held == {"Default": 0, "first": 0, "second": 2}
+    assert held == {"Default": 0, "first / uno": 0, "second / uno": 2}
 
 
 def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
@@ -143,18 +145,18 @@ def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
     assert metrics.main([*judging, str(tmp_path / "elsewhere")]) == 0
     assert "MLflow" not in capsys.readouterr().out.split("decisions worth")[-1]
     assert not (tmp_path / "elsewhere").exists()
-    client = MlflowClient(track.tracking_uri(store))
+    client = MlflowClient(tracking_uri(store))
     for again in (
         lambda: metrics.main([*judging, str(store)]),
         lambda: metrics.main([*judging, str(store)]),
         lambda: track.main([str(folder), "--store", str(store)]),
     ):
         assert again() == 0
-        found = {run.info.run_name: run for run in runs(store)}  # type: ignore[attr-defined]
+        found = {run.info.run_name: run for run in runs(store)}
         assert found.keys() == {"out", "uno-solo-rule"}
         listed = client.list_artifacts(found["out"].info.run_id, "metrics")
         names = {Path(item.path).name for item in listed}
-        assert names == {"metrics.csv", "traces.csv", "traces.png"}
+        assert names == {"metrics.csv", "traces.csv", "traces.png", "decision_quality.png"}
         logged = found["uno-solo-rule"].data.metrics
         table = pd.read_csv(folder / "metrics" / "metrics.csv")
         row = table[(table["player"] == 0) & (table["options"] == 2) & (table["threshold"] == 0.15)]
@@ -186,6 +188,7 @@ def at_every_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     sweep: Sweep,
+    folder: Path,
     store: Path,
     at_every_look: None,
     monkeypatch: pytest.MonkeyPatch,
@@ -195,8 +198,8 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     with monkeypatch.context() as killed:  # before the final runs are made
         killed.setattr(sweeping, "track", lambda *_: "")
         assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze") == 0
-    client = MlflowClient(track.tracking_uri(store))
-    found = {run.info.run_name: run for run in runs(store)}  # type: ignore[attr-defined]
+    client = MlflowClient(tracking_uri(store))
+    found = {run.info.run_name: run for run in runs(store)}
     assert set(found) == {"out (live)", "uno-solo-llm.fake.cloze (live)"}
     child = found["uno-solo-llm.fake.cloze (live)"]
     assert child.data.metrics["matches"] == 6
@@ -209,10 +212,31 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
         "device_seconds",
     } <= child.data.metrics.keys()
     assert found["out (live)"].data.metrics["matches"] == 6
+    (began,) = {run.info.start_time for run in found.values()}
+    (told,) = Folder(folder).lines("runs")
+    assert began == 1000 * time.mktime(time.strptime(told["started"], "%Y-%m-%d %H:%M:%S"))
+    assert {run.info.status for run in found.values()} == {"FINISHED"}
+    assert all(run.info.end_time >= began for run in found.values())
 
     assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze", "deals=8") == 0
-    names = {run.info.run_name for run in runs(store)}  # type: ignore[attr-defined]
+    names = {run.info.run_name for run in runs(store)}
     assert names == {"out", "uno-solo-llm.fake.cloze"}
+
+
+def test_live_runs_of_a_sweep_that_is_broken_off_end_as_killed(
+    sweep: Sweep, store: Path, at_every_look: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_off(self: sweeping.Driver, tasks: Iterator[Any]) -> None:
+        play(self, tasks)
+        raise KeyboardInterrupt
+
+    play = sweeping.Driver.run
+    monkeypatch.setattr(sweeping.Driver, "run", broken_off)
+    monkeypatch.setattr(follow, "HASTY_SECONDS", 300.0)
+    assert (
+        sweep("tracking=mlflow", f"tracking.store={store}", "agent=random", "prompt=cloze") == 130
+    )
+    assert [run.info.status for run in runs(store)] == ["KILLED"] * 2
 
 
 def test_a_server_that_is_gone_is_told_in_the_log_and_ends_nothing(

@@ -18,7 +18,7 @@ from pipeline.config.compose import compose as compose_cells
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging.metric_rows import JudgedCell
 from pipeline.plan.build import build_cells
-from pipeline.tracking.track import tracking_uri
+from pipeline.tracking.store import tracking_uri
 
 Composed = tuple[tuple[JudgedCell, ...], SweepConfig]
 Compose = Callable[..., Composed]

@@ -18,12 +18,15 @@ from scipy.stats import binom, norm, permutation_test, ttest_1samp
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
 
+from stats.checks import Side
+from stats.means import p_value
 from stats.paired import (
     PairCounts,
     clustered_mean,
     clustered_z,
     count_pairs,
     mcnemar,
+    permutation,
     sign_flip,
 )
 from stats.proportions import one_sample_z, wilson
@@ -287,6 +290,43 @@ def test_few_deals_are_enumerated(differences: list[int]) -> None:
     result = sign_flip(differences, [0] * len(differences), seed=0)
     assert result.exact
     assert result.p_value == pytest.approx(tail_over_all_signs([float(d) for d in differences]))
+
+
+@pytest.mark.parametrize(("side", "alternative"), [("above", "greater"), ("below", "less")])
+def test_one_sample_and_one_side_are_enumerated_as_scipy_does(side: Side, alternative: str) -> None:
+    """Against one number, by every sign pattern of ten deals, one of which does not differ."""
+    chips = np.array([3.0, -1.5, 7.25, 0.5, 2.0, -4.0, 6.0, 0.5, 1.0, -0.5])
+    ours = sign_flip(chips, 0.5, seed=0, side=side)
+    expected = permutation_test(
+        (chips - 0.5,), np.sum, permutation_type="samples", alternative=alternative
+    )
+    assert ours.exact
+    assert ours.error == 0
+    assert ours.difference == pytest.approx(chips.mean() - 0.5)
+    assert ours.p_value == pytest.approx(expected.pvalue)
+
+
+def test_the_error_of_sampling_is_what_seeds_differ_by() -> None:
+    chips = np.random.default_rng(8).normal(0.2, 1, 40)
+    found = [sign_flip(chips, 0.0, seed, resamples=499) for seed in range(200)]
+    spread = np.std([one.p_value for one in found], ddof=1)
+    assert not found[0].exact
+    assert found[0].error == pytest.approx(spread, rel=0.2)  # 4 standard errors of a spread of 200
+
+
+def test_where_results_need_not_lie_evenly_the_intervals_own_p_bounds_the_flips() -> None:
+    """Six deals of +1 in a range of -1 to 1: flips give 2 / 64, but a deal of -1 could be unseen.
+    Without a range and with few deals flips stand alone."""
+    flips = sign_flip(np.ones(6), 0.0, 0).p_value
+    assert flips == 2 / 64
+    own = float(p_value(np.ones(6), (-1, 1), 0.0, "either"))
+    assert permutation(np.ones(6), (-1, 1), 0) == (pytest.approx(max(own, flips)), 0.0)
+    assert permutation(np.ones(6), (-np.inf, np.inf), 0) == (flips, 0.0)
+    many = np.random.default_rng(1).normal(0.05, 1, 300)
+    p, error = permutation(many, (-np.inf, np.inf), 0, "above")
+    assert p == pytest.approx(ttest_1samp(many, 0, alternative="greater").pvalue, abs=0.02)
+    assert 0 <= error < 0.006
+    assert np.isnan(permutation([], (-1, 1), 0)).all()
 
 
 @pytest.mark.parametrize("continuous", [False, True])

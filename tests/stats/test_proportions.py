@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
+from statsmodels.stats.descriptivestats import sign_test as sign_test_of_statsmodels
 from statsmodels.stats.proportion import proportions_ztest
 
-from stats.proportions import one_sample_z, two_sample_z, wilson
+from stats.checks import Side
+from stats.proportions import one_sample_z, sign_test, two_sample_z, wilson
 
 
 @st.composite
@@ -168,6 +170,39 @@ def test_no_games_or_no_baseline_give_nan() -> None:
     test = one_sample_z([0, 3], [0, 5], [0.5, np.nan])
     for column in (test.difference, test.z, test.p_value):
         assert np.isnan(column).all()
+
+
+# --- the sign test ---
+
+WAYS = {"above": "greater", "below": "less", "either": "two-sided"}
+
+
+@pytest.mark.parametrize("side", WAYS)
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_the_sign_test_is_the_exact_one_of_a_fair_coin(side: Side, ahead: int, behind: int) -> None:
+    p = float(sign_test(ahead, behind, side))
+    if ahead + behind == 0:
+        assert p == 1.0
+        return
+    assert p == pytest.approx(binomtest(ahead, ahead + behind, 0.5, WAYS[side]).pvalue)
+    if side == "either":
+        values = [1.0] * ahead + [-1.0] * behind + [0.0] * 3
+        assert p == pytest.approx(sign_test_of_statsmodels(values)[1])
+
+
+def test_the_sign_test_of_a_papers_table() -> None:
+    """Wins and losses of 100 games a pair, the rest drawn; the p-values are an independent
+    reader's, one-sided."""
+    wins, losses = [56, 52, 50, 60, 59], [35, 35, 37, 34, 30]
+    found = sign_test(wins, losses, "above")
+    assert found == pytest.approx([0.018, 0.043, 0.099, 0.0048, 0.0014], rel=0.03)
+
+
+def test_the_sign_test_refuses_what_is_no_count_and_no_side() -> None:
+    with pytest.raises(ValueError, match="units ahead must be whole numbers"):
+        sign_test(-1, 3)
+    with pytest.raises(ValueError, match="side is one of above, below, either, got 'greater'"):
+        sign_test(1, 3, "greater")  # type: ignore[arg-type]
 
 
 # --- the z test against a measured baseline ---

@@ -19,9 +19,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from common.errors import UserError
-from pipeline.tables.figures import COLOURS, save_png
-from pipeline.tables.many import ACCENT
-from pipeline.tracking.track import STORE, log_points, open_store, tracking_uri
+from pipeline.tables.ink import ACCENT, COLOURS, save_png
+from pipeline.tracking.store import STORE, experiment_in, log_points, open_store, tracking_uri
 from stats.checks import counts
 from stats.proportions import wilson
 
@@ -117,7 +116,8 @@ def run(folder: Path, out: Path, store: str) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         save_png({name: drawn(curve) for name, curve in curves.items()}, out)
-        client, experiment = open_store(store, EXPERIMENT)
+        client = open_store(store)
+        experiment = experiment_in(client, store, EXPERIMENT)
         for name, curve in curves.items():
             files = (folder / f"{name}.csv", out / f"{name}.png")
             runs = log(client, experiment, curve, files)

@@ -1,0 +1,194 @@
+"""Actors of a tree that ask no model: movers that are agents with noise, and judges that play on.
+
+With these the tree of `lookahead.py`, its votes and its parts run where there is no model at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from agents.base import Agent, Answer, Checked, Decision, Question, Thinking, Turn
+from agents.careless import check_chance
+from agents.lookahead import (
+    DRAWS,
+    UNKNOWN,
+    Judged,
+    Node,
+    Note,
+    Proposed,
+    Tree,
+    benefits,
+)
+from agents.minimax import Minimax, outcome
+from games.base import Game
+from games.capabilities import Sampled, nothing_hidden
+from games.playouts import RANDOM, lack, play_on, policies_of
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A mover that takes what an agent takes, or with chance `noise` any option alike.
+
+    Of an agent that scores the options the candidates are the best ones in order, the chance of
+    noise at each place; another one is asked anew for every sample. Raises ValueError for noise
+    that is no chance.
+    """
+
+    agent: Agent
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_chance(self.noise)
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError where the agent cannot play the game."""
+        if isinstance(self.agent, Checked):
+            self.agent.check(game)
+
+    def propose(
+        self, turns: Sequence[Turn], wanted: int, rng: np.random.Generator
+    ) -> Generator[Question, Answer, list[Proposed]]:
+        return [self._proposed(turn, wanted, rng) for turn in turns]
+        yield
+
+    def _proposed(self, turn: Turn, wanted: int, rng: np.random.Generator) -> Proposed:
+        first = decided(self.agent.decide(turn, rng))
+        if not first.scores:
+            further = (decided(self.agent.decide(turn, rng)) for _ in range(DRAWS * wanted - 1))
+            taken = [first.option, *(decision.option for decision in further)]
+            return Proposed(tuple(self._noisy(one, turn, rng) for one in taken))
+        left = sorted(range(len(turn.options)), key=lambda option: -first.scores[option])
+        picked: list[int] = []
+        while left and len(picked) < wanted:
+            noisy = rng.random() < self.noise
+            picked.append(left.pop(int(rng.integers(len(left))) if noisy else 0))
+        return Proposed(tuple(picked))
+
+    def _noisy(self, option: int, turn: Turn, rng: np.random.Generator) -> int:
+        noisy = rng.random() < self.noise
+        return int(rng.integers(len(turn.options))) if noisy else option
+
+
+def decided(thinking: Thinking) -> Decision:
+    """What an agent decides that asks nothing. Raises ValueError where it asks a model."""
+    try:
+        question = next(thinking)
+    except StopIteration as stop:
+        decision: Decision = stop.value
+        return decision
+    raise ValueError(f"a scripted mover asks a model: {question!r:.80}")
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """What scripted judges share: the mean of `votes` figures, each of them with chance `noise`
+    any figure from 0 to 1 alike, as a model's may be made up."""
+
+    noise: float = field(default=0.0, kw_only=True)
+    votes: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_chance(self.noise)
+        if self.votes < 1:
+            raise ValueError(f"votes is {self.votes}; a judge gives 1 or more")
+
+    def begun(
+        self, turn: Turn, rng: np.random.Generator
+    ) -> Generator[Question, Answer, tuple[Noisy, tuple[Note, ...]]]:
+        return self, ()
+        yield
+
+    def judge(
+        self, turn: Turn, leaves: Sequence[Node], rng: np.random.Generator
+    ) -> Generator[Question, Answer, list[Judged]]:
+        return [Judged(self._voted(self._worth(turn, leaf, rng), rng)) for leaf in leaves]
+        yield
+
+    def _worth(self, turn: Turn, leaf: Node, rng: np.random.Generator) -> float:
+        if leaf.state is None:
+            return UNKNOWN
+        if not turn.game.to_move(leaf.state):
+            return (turn.game.returns(leaf.state)[benefits(turn)] + 1) / 2
+        return self.worth(turn, leaf.state, rng)
+
+    def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
+        """What a state in which somebody is to move is worth, from 0 to 1."""
+        raise NotImplementedError
+
+    def _voted(self, worth: float, rng: np.random.Generator) -> float:
+        noisy, figures = rng.random((2, self.votes))
+        return float(np.where(noisy < self.noise, figures, worth).mean())
+
+
+@dataclass(frozen=True)
+class Playouts(Noisy):
+    """A leaf is worth what its player gets in the mean of `playouts` games played on from it by
+    the game's scripted `policy` in all seats."""
+
+    playouts: int = 20
+    policy: str = RANDOM
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.playouts < 1:
+            raise ValueError(f"playouts is {self.playouts}; a judge plays 1 or more")
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError where the game has no such policy."""
+        if self.policy not in policies_of(game):
+            known = ", ".join(policies_of(game))
+            name = type(game).__name__
+            raise ValueError(f"{name} has no scripted policy {self.policy!r}; it has {known}")
+
+    def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
+        policies, seat = (self.policy,) * turn.game.num_seats, benefits(turn)
+        ends = (play_on(turn.game, state, policies, rng)[0] for _ in range(self.playouts))
+        return float(np.mean([(turn.game.returns(end)[seat] + 1) / 2 for end in ends]))
+
+
+@dataclass(frozen=True)
+class Perfect(Noisy):
+    """A leaf is worth what perfect play of both seats brings: the small games of `Minimax`."""
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError for a game that minimax does not play."""
+        Minimax().check(game)
+
+    def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
+        sign = 1 - 2 * benefits(turn)
+        return (sign * outcome(turn.game, state) + 1) / 2
+
+
+ScriptedJudge = Playouts | Perfect
+
+
+@dataclass(frozen=True)
+class LookAhead(Tree):
+    """Plays the candidate that a tree of scripted actors finds best; no model is asked.
+
+    mover, opponent, judge: M, M_O and M_R. A decision's notes hold under "candidates" the option,
+    the samples and the worth of each candidate.
+    """
+
+    mover: Scripted = field(kw_only=True)
+    opponent: Scripted = field(kw_only=True)
+    judge: ScriptedJudge = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.check_tree()
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError where there is no state to start from, or an actor cannot play."""
+        if not (nothing_hidden(game) or isinstance(game, Sampled)):
+            name = type(game).__name__
+            raise ValueError(lack(game) or f"{name} has no `sample` to grow a tree from")
+        for actor in (self.mover, self.opponent, self.judge):
+            actor.check(game)
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        thought = yield from self.think(turn, self.mover, self.opponent, self.judge, rng)
+        return Decision(thought.best.option, notes={"candidates": thought.candidates})

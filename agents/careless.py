@@ -1,0 +1,39 @@
+"""A player that now and then does anything at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agents.base import Agent, Checked, Decision, Thinking, Turn
+from games.base import Game
+
+
+@dataclass(frozen=True)
+class Careless:
+    """Plays as `agent` does, but with chance `noise` takes any option alike. Raises ValueError for
+    noise that is no chance."""
+
+    agent: Agent
+    noise: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_chance(self.noise)
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError where the agent cannot play the game."""
+        if isinstance(self.agent, Checked):
+            self.agent.check(game)
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        if rng.random() < self.noise:
+            return Decision(int(rng.integers(len(turn.options))))
+        return (yield from self.agent.decide(turn, rng))
+
+
+def check_chance(noise: float) -> None:
+    """Raises ValueError unless it is one."""
+    if not 0 <= noise <= 1:
+        raise ValueError(f"noise is {noise:g}; a chance lies from 0 to 1")

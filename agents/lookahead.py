@@ -1,0 +1,269 @@
+"""Thinking ahead: a tree of candidate moves, replies to them and values, backed up by max and min.
+
+Source: TALAGA (ICLR 2024 submission iS3fQooCaa), section 4. Three actors build a tree: M proposes
+own moves, M_O the replies of the others, M_R says what the leaves are worth. The chances of
+Equation 2 count as 1, as no model tells them: what is left is plain minimax.
+
+All questions of one level are asked at once: M's at the root, M_O's, then M_R's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from agents.base import Answer, Goal, Question, Turn
+from agents.together import together
+from games.base import spoken
+from games.capabilities import Sampled, nothing_hidden
+from games.playouts import sample
+
+DRAWS = 3
+"""Samples of a mover for each candidate that is wanted."""
+UNKNOWN = 0.5
+"""What a leaf counts of which no value could be read."""
+
+Note = int | str
+"""What came of a model's reply: the option that it names, "ok", or what was wrong with it."""
+Step = tuple[int, str]
+"""A seat and the name of the move that it makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """The options that a mover would take, sample by sample, and what came of each reply of a
+    model, where one was asked."""
+
+    options: tuple[int, ...]
+    answers: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a leaf is worth to whom the tree is for, from 0 to 1, None where nothing could be read;
+    and what came of each reply."""
+
+    value: float | None
+    answers: tuple[Note, ...] = ()
+
+
+class Mover(Protocol):
+    """M or M_O."""
+
+    def propose(
+        self, turns: Sequence[Turn], wanted: int, rng: np.random.Generator
+    ) -> Generator[Question, Answer, list[Proposed]]:
+        """For every turn enough samples to find `wanted` different options, or all there are."""
+        ...
+
+
+class Judge(Protocol):
+    """M_R."""
+
+    def begun(
+        self, turn: Turn, rng: np.random.Generator
+    ) -> Generator[Question, Answer, tuple[Judge, tuple[Note, ...]]]:
+        """Asks what can be asked before there are leaves: the judge that is to judge them, and
+        what came of each reply."""
+        ...
+
+    def judge(
+        self, turn: Turn, leaves: Sequence[Node], rng: np.random.Generator
+    ) -> Generator[Question, Answer, list[Judged]]:
+        """What each leaf is worth to the player whose turn the root is."""
+        ...
+
+
+@dataclass(eq=False)
+class Node:
+    """A position of the tree.
+
+    line: the moves that lead to it from the root. before: the position before the last of them.
+    state: None where the game cannot tell it: where it has no `sample`, and where several seats
+    move at once. turn: of whoever is to move, if one seat is. own: whether that is a seat that the
+    tree is for. option, times: what was chosen in `before`, and by how many samples. value: from 0
+    to 1, of a leaf.
+    """
+
+    line: tuple[Step, ...] = ()
+    before: Node | None = None
+    state: Any = None
+    turn: Turn | None = None
+    own: bool = True
+    option: int = 0
+    times: int = 0
+    value: float | None = None
+    children: list[Node] = field(default_factory=list)
+
+    @property
+    def mover(self) -> int:
+        """The seat that is to move."""
+        assert self.turn is not None
+        return self.turn.observation.seat
+
+    @property
+    def leaves(self) -> list[Node]:
+        own = [leaf for child in self.children for leaf in child.leaves]
+        return own or [self]
+
+    @property
+    def worth(self) -> float:
+        """The value backed up: the children's most for its own side, for others their least."""
+        if not self.children:
+            return UNKNOWN if self.value is None else self.value
+        return (max if self.own else min)(child.worth for child in self.children)
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A grown tree: its root, and what came of each reply of a model."""
+
+    root: Node
+    answers: tuple[Note, ...]
+
+    @property
+    def best(self) -> Node:
+        """The child of most worth; of equals the one that M took most often, then the first."""
+        return max(self.root.children, key=lambda child: (child.worth, child.times))
+
+    @property
+    def candidates(self) -> tuple[tuple[int, int, float], ...]:
+        """Every candidate: its option, how many samples took it, and its worth."""
+        return tuple((one.option, one.times, round(one.worth, 6)) for one in self.root.children)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """How far and how wide to think ahead.
+
+    k: plies. n1, n2: candidates at the root, and further on; no more than there are legal moves.
+    llm_terminal: whether M_R says what the end of a game is worth too, in place of the rules.
+
+    Where something is hidden the tree grows from one state that `sample` draws to fit what the
+    seat knows: its own facts are told to M and M_R as that state has them, to M_O only what is
+    public. A game without `sample` gives no states: the tree is one ply deep, and M_R is told the
+    situation and the move.
+    """
+
+    k: int = 2
+    n1: int = 4
+    n2: int = 2
+    llm_terminal: bool = False
+
+    def check_tree(self) -> None:
+        """Raises ValueError for a tree without a leaf."""
+        for name in ("k", "n1", "n2"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; a tree needs 1 or more")
+
+    def think(
+        self, turn: Turn, mover: Mover, opponent: Mover, judge: Judge, rng: np.random.Generator
+    ) -> Generator[Question, Answer, Thought]:
+        """Grows the tree of this turn, level by level."""
+        root = Node(state=_start(turn, rng), turn=turn)
+        asked: list[Any] = [mover.propose([turn], self.n1, rng), judge.begun(turn, rng)]
+        (proposed,), (ready, answers) = yield from together(asked)
+        told: list[Note] = [*proposed.answers, *answers]
+        level = self._grown(turn, root, proposed.options, self.n1, rng)
+        for _ in range(self.k - 1):
+            level, answers = yield from self._next(turn, level, mover, opponent, rng)
+            told += answers
+        leaves = [leaf for leaf in root.leaves if leaf.value is None]
+        judged = yield from ready.judge(turn, leaves, rng)
+        for leaf, each in zip(leaves, judged, strict=True):
+            leaf.value = each.value
+            told += each.answers
+        return Thought(root, tuple(told))
+
+    def _next(
+        self,
+        turn: Turn,
+        level: Sequence[Node],
+        mover: Mover,
+        opponent: Mover,
+        rng: np.random.Generator,
+    ) -> Generator[Question, Answer, tuple[list[Node], list[Note]]]:
+        """The level below: whose turn has more moves than are wanted is asked which to take."""
+        seat = turn.observation.seat
+        going = [node for node in level if node.turn is not None]
+        wide = [node for node in going if node.turn and len(node.turn.options) > self.n2]
+        groups = [
+            (actor, [node for node in wide if (node.mover == seat) == (actor is mover)])
+            for actor in (mover, opponent)
+        ]
+        asked = [
+            actor.propose([node.turn for node in nodes if node.turn], self.n2, rng)
+            for actor, nodes in groups
+        ]
+        taken: dict[int, tuple[int, ...]] = {}
+        told: list[Note] = []
+        for (_, nodes), found in zip(groups, (yield from together(asked)), strict=True):
+            for node, proposed in zip(nodes, found, strict=True):
+                taken[id(node)] = proposed.options
+                told += proposed.answers
+        below = [self._grown(turn, node, taken.get(id(node), ()), self.n2, rng) for node in going]
+        return [child for children in below for child in children], told
+
+    def _grown(
+        self,
+        turn: Turn,
+        node: Node,
+        taken: Sequence[int],
+        wanted: int,
+        rng: np.random.Generator,
+    ) -> list[Node]:
+        """The node's children: the first different options that were taken, then others in the
+        game's order."""
+        assert node.turn is not None
+        options = [*dict.fromkeys([*taken, *range(len(node.turn.options))])][:wanted]
+        times = Counter(taken)
+        node.children = [self._child(turn, node, one, times[one], rng) for one in options]
+        return node.children
+
+    def _child(
+        self, root: Turn, node: Node, option: int, times: int, rng: np.random.Generator
+    ) -> Node:
+        """The position after an option, with its value where the rules settle it."""
+        game, turn = root.game, node.turn
+        assert turn is not None
+        seat = node.mover
+        line = (*node.line, (seat, turn.observation.options[option]))
+        child = Node(line, node, None, None, True, option, times)
+        if node.state is None or len(game.to_move(node.state)) > 1:
+            return child
+        child.state = game.play(node.state, (spoken(turn.options[option], rng),))
+        movers = game.to_move(child.state)
+        if not movers and not self.llm_terminal:
+            child.value = (game.returns(child.state)[benefits(root)] + 1) / 2
+        if len(movers) == 1:
+            child.turn, child.own = _turn_at(root, child.state, *movers), movers[0] in side(root)
+        return child
+
+
+def benefits(turn: Turn) -> int:
+    """The seat whose result counts."""
+    return turn.observation.seat if turn.goal.helps is None else turn.goal.helps
+
+
+def side(turn: Turn) -> frozenset[int]:
+    """The seats that the player of the turn wants to do well."""
+    seen = turn.observation
+    return frozenset({seen.seat, *seen.team, benefits(turn)})
+
+
+def _start(turn: Turn, rng: np.random.Generator) -> Any:
+    """A state that fits what the seat knows; None where the game gives none."""
+    known = nothing_hidden(turn.game) or isinstance(turn.game, Sampled)
+    return sample(turn.game, turn.observation, rng) if known else None
+
+
+def _turn_at(root: Turn, state: Any, seat: int) -> Turn:
+    """The turn of a seat in a state of the tree; each other seat plays to win."""
+    goal = root.goal if seat == root.observation.seat else Goal()
+    options = root.game.legal(state, seat)
+    return Turn(root.game, options, goal, partial(root.game.observe, state, seat))

@@ -1,0 +1,36 @@
+"""Chain of thought: thoughts first, then the move (Wei et al. 2022); of several samples the move
+that most of them come to (self-consistency, Wang et al. 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.base import Turn
+from agents.prompting.base import Asking
+from agents.prompting.reasoned import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
+
+THINK = (
+    "First think about your situation, then choose one of the legal moves, the best for your "
+    "goal.\n"
+)
+
+
+@dataclass(frozen=True)
+class Cot(Retrying):
+    """Asks for thoughts and a move; the move that most samples name, of equals the first named.
+
+    samples: how many, all asked for at once.
+    """
+
+    samples: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_samples(samples=self.samples)
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        prompt = self.prompt(turn, THINK, THOUGHT + MOVE, THOUGHT_CUE)
+        heard = yield from self.heard(turn, prompt, rng, self.samples)
+        return concluded(turn, [answer for _, answer in heard], indices(heard))

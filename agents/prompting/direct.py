@@ -1,0 +1,22 @@
+"""Direct prompting: the move alone, without a word of reasoning (TALAGA's "Prompt")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.base import Turn
+from agents.prompting.base import Asking
+from agents.prompting.reasoned import MOVE, MOVE_CUE, Retrying, concluded, indices
+
+CHOOSE = "Choose one of the legal moves, the best for your goal.\n"
+
+
+@dataclass(frozen=True)
+class Direct(Retrying):
+    """Asks once for a move."""
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        heard = yield from self.heard(turn, self.prompt(turn, CHOOSE, MOVE, MOVE_CUE), rng)
+        return concluded(turn, [answer for _, answer in heard], indices(heard))

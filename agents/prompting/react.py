@@ -1,0 +1,59 @@
+"""ReAct: a thought, an intent of a small set, then the move (Yao et al. 2022), in one reply.
+
+Source of the sets: TALAGA, Appendix C. The game gives its own (`games.capabilities.Intended`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.base import Turn
+from agents.prompting.base import Asking
+from agents.prompting.reading import folded
+from agents.prompting.reasoned import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
+from games.capabilities import Intended
+
+GENERAL = (
+    "attack: come closer to your goal",
+    "defend: spoil what another player is about to do",
+    "prepare: keep the moves that will be worth more later",
+)
+"""The intents in a game that names none."""
+ACT = (
+    "First think about your situation, then say with which action you meet it, then choose one of "
+    "the legal moves that carries it out.\nActions:\n"
+)
+ACTION = "Action: one of the actions\n"
+SAID = "(?i)action:(.*)"
+
+
+@dataclass(frozen=True)
+class React(Retrying):
+    """Asks for a thought, an action and a move. The move counts; which action was named stands in
+    the notes under "actions", reply by reply, None where it was none of the set."""
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        intents = intents_of(turn)
+        instruction = ACT + "".join(f"- {intent}\n" for intent in intents)
+        prompt = self.prompt(turn, instruction, THOUGHT + ACTION + MOVE, THOUGHT_CUE)
+        heard = yield from self.heard(turn, prompt, rng)
+        actions = tuple(action_in(text, intents) for text, _ in heard)
+        answers = [answer for _, answer in heard]
+        return concluded(turn, answers, indices(heard), actions=actions)
+
+
+def intents_of(turn: Turn) -> Sequence[str]:
+    """The game's intents, or those that fit any."""
+    return turn.game.intents if isinstance(turn.game, Intended) else GENERAL
+
+
+def action_in(reply: str, intents: Sequence[str]) -> str | None:
+    """The name of the intent that a reply names last behind "Action:"."""
+    said = folded("".join(re.findall(SAID, reply)[-1:]))
+    names = [intent.partition(":")[0] for intent in intents]
+    found = [name for name in names if folded(name) in said]
+    return max(found, key=len) if found else None

@@ -1,0 +1,76 @@
+"""What a written answer says: a move, a vote, a share of 100.
+
+Sources: TALAGA (ICLR 2024 submission iS3fQooCaa), Appendix A, and the program of GTBench (Duan et
+al. 2024): the last move that an answer mentions counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agents.base import Status
+from games.capabilities import Formatted
+
+WRAPPED = "<([^<>]*)>"
+AFTER = "(?i)move:"
+CHOSEN = "(?i)best choice is"
+NUMBER = r"-?\d+(?:\.\d+)?"
+
+
+def form_of(game: object) -> str | None:
+    """How the game writes a move, as a regular expression; None where it does not say."""
+    return game.move_format if isinstance(game, Formatted) else None
+
+
+def move_in(reply: str, options: Sequence[str], form: str | None = None) -> int | Status:
+    """The index of the option that a reply names last, or what is wrong with the reply. Case,
+    space and underscores do not count; of equal options the first is meant.
+
+    form: how moves are written, as a regular expression, where they can be told from other words.
+        Without it a move stands between < and >, or alone behind the last "Move:" or in the last
+        line.
+
+    "malformed": no move at all. "illegal": one that is none of the options.
+    """
+    names = [folded(option) for option in options]
+    if form is not None:
+        said = [found.group() for found in re.finditer(form, reply, re.IGNORECASE)]
+    else:
+        said = re.findall(WRAPPED, reply) or [
+            bare for bare in _bare(reply) if folded(bare) in names
+        ]
+    if not said:
+        return "malformed"
+    return names.index(folded(said[-1])) if folded(said[-1]) in names else "illegal"
+
+
+def folded(name: str) -> str:
+    """A name without what does not count in it."""
+    return re.sub(r"[\s_]+", "", name).casefold()
+
+
+def _bare(reply: str) -> list[str]:
+    """Where a move may stand without signs around it; the last place is the one that counts."""
+    lines = [
+        line.strip(" .*\t") for line in re.split(AFTER, reply)[-1].splitlines() if line.strip()
+    ]
+    return [*lines[-1:], *lines[:1]]
+
+
+def vote_in(reply: str, candidates: int) -> int | None:
+    """The index of the candidate that a reply votes for: the last whole number behind "best choice
+    is", counted from 1. None where there is none, or no such candidate."""
+    behind = re.split(CHOSEN, reply, maxsplit=1)[1:]
+    numbers = re.findall(r"\d+", "".join(behind))
+    place = int(numbers[-1][:9]) if numbers else 0
+    return place - 1 if 1 <= place <= candidates else None
+
+
+def share_in(reply: str) -> float | None:
+    """The figure of a reply's last line, from 0 to 100, as a share from 0 to 1: the first number
+    behind its last "is". None where there is none in that range."""
+    lines = [line for line in reply.splitlines() if line.strip()]
+    found = re.search(NUMBER, lines[-1].rpartition(" is ")[2]) if lines else None
+    figure = float(found.group()) if found else -1.0
+    return figure / 100 if 0 <= figure <= 100 else None

@@ -1,0 +1,167 @@
+"""Methods that reason in words before they name a move, and the parts that their prompts share.
+
+The order of the parts is that of TALAGA (ICLR 2024 submission iS3fQooCaa), Appendix A: system text;
+head with rules, how moves are written and who plays; situation and legal moves; instruction; form
+of the answer. The wording is ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agents.base import Answer, Decision, Question, Status, Turn
+from agents.prompting.base import Unusable, aim, check_moves, role, told_facts
+from agents.prompting.reading import form_of, move_in
+from agents.prompting.wording import PLAIN
+from games.base import Observation
+from games.capabilities import Cautious
+from models.base import Dialogue, Generate, Generation, Prompt
+
+SYSTEM = "You do exactly what the user asks for, in the form that the user asks for.\n"
+WRITTEN = "A move is written as in the list of legal moves, between < and >.\n"
+USER = "The user makes the moves of all other players.\n"
+FIRST = "Nobody has made a move yet.\n"
+FORM = "Answer in this form:\n"
+MOVE = "Move: <one of the legal moves>\n"
+THOUGHT = "Thought: your thoughts\n"
+MOVE_CUE, THOUGHT_CUE = "Move:", "Thought:"
+
+Note = int | str
+"""What came of a reply: the option that it names, "ok", or what was wrong with it."""
+
+Heard = tuple[str, int | Status]
+"""A reply that was to name a move, and what it names."""
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """What these methods share.
+
+    moves: how many recent moves a prompt tells.
+    max_tokens: how long a reply may be.
+    temperature: of all replies; a decision's luck seeds them. 0 takes the likeliest words.
+
+    A decision's notes hold under "answers", reply by reply, the option that it names, "ok" where it
+    was to name none, or what is wrong with it.
+    """
+
+    moves: int = 5
+    max_tokens: int = 1024
+    temperature: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_moves(self.moves)
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens is {self.max_tokens}; a reply needs 1 or more")
+        if not 0 <= self.temperature <= 2:
+            raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
+
+    def check_samples(self, **counts: int) -> None:
+        """Raises ValueError unless that many samples of a prompt can be drawn and differ."""
+        for name, count in counts.items():
+            if count < 1:
+                raise ValueError(f"{name} is {count}; it is 1 or more")
+            if count > 1 and not self.temperature:
+                raise ValueError(
+                    f"{name} is {count} at temperature 0, where all samples are the same; "
+                    f"set {name}=1 or a temperature above 0"
+                )
+
+    def labels(self) -> tuple[str, ...]:
+        return ()
+
+    def written(
+        self, prompt: Prompt, rng: np.random.Generator, n: int = 1, stop: tuple[str, ...] = ()
+    ) -> Generate:
+        """Asks for n samples, seeded by the decision's luck."""
+        seed = int(rng.integers(2**31))
+        return Generate(prompt, self.max_tokens, self.temperature, stop, seed, n)
+
+    def situation(self, seen: Observation) -> str:
+        """The facts and what was played lately."""
+        recent = PLAIN.recent.format(moves="; ".join(seen.history[-self.moves :]))
+        told = recent * bool(self.moves) if seen.history else FIRST
+        return told_facts(seen.facts) + told
+
+    def prompt(self, turn: Turn, instruction: str, form: str, cue: str) -> Prompt:
+        """Situation and legal moves, then what to do with them and how to answer."""
+        seen = turn.observation
+        told = f"{self.situation(seen)}{legal(seen)}{instruction}{FORM}{form}"
+        return Prompt(head(seen, aim(turn.goal)), told, cue, SYSTEM)
+
+
+@dataclass(frozen=True)
+class Retrying(Reasoned):
+    """Asks again where no legal move was named.
+
+    retries: how often, with the legal moves named; after that the game's own fallback decides, or
+        else a random move.
+    """
+
+    retries: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.retries < 0:
+            raise ValueError(f"retries is {self.retries}; it is 0 or more")
+
+    def heard(
+        self, turn: Turn, prompt: Prompt, rng: np.random.Generator, n: int = 1
+    ) -> Generator[Question, Answer, list[Heard]]:
+        """Asks for n samples, and again while none of them names a legal move: all that was said,
+        of which the last n count."""
+        seen, form = turn.observation, form_of(turn.game)
+        said: list[Heard] = []
+        for _ in range(self.retries + 1):
+            reply = yield self.written(prompt, rng, n)
+            assert isinstance(reply, Generation), reply
+            said += [(text, move_in(text, seen.options, form)) for text in reply.texts]
+            if any(isinstance(answer, int) for _, answer in said):
+                break
+            prompt = again(prompt, reply.text, seen)
+        return said
+
+
+def head(seen: Observation, goal: str) -> str:
+    """The static part: the rules, how moves are written, who the model is and what it plays for."""
+    return f"{PLAIN.rules.format(rules=seen.rules)}{WRITTEN}{role(seen)}{goal}{USER}"
+
+
+def legal(seen: Observation) -> str:
+    """The legal moves, on a line."""
+    return f"Legal moves: {', '.join(seen.options)}\n"
+
+
+def again(prompt: Prompt, reply: str, seen: Observation) -> Dialogue:
+    """The conversation so far, the reply, and that it names no legal move."""
+    told = f"\nThat names no legal move. {legal(seen)}Answer in the same form.\n"
+    before = prompt.turns if isinstance(prompt, Dialogue) else ()
+    return Dialogue(
+        prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, told))
+    )
+
+
+def concluded(
+    turn: Turn, answers: Sequence[Note], named: Sequence[int], **notes: Any
+) -> Decision | Unusable:
+    """The option that is named most often, of equals the first; where none is, the game's own
+    fallback or none. answers: what came of every reply."""
+    told = {"answers": tuple(answers), **notes}
+    if named:
+        ((option, _),) = Counter(named).most_common(1)
+        return Decision(option, attempts=len(answers), notes=told)
+    status: Status = "illegal" if answers[-1] == "illegal" else "malformed"
+    if isinstance(turn.game, Cautious):
+        option = turn.game.fallback(turn.observation)
+        return Decision(option, status, fallback=True, attempts=len(answers), notes=told)
+    return Unusable(status, len(answers), told)
+
+
+def indices(heard: Sequence[Heard]) -> list[int]:
+    """The options that replies name, in order."""
+    return [answer for _, answer in heard if isinstance(answer, int)]

@@ -1,0 +1,225 @@
+"""TALAGA: a tree of moves, replies and values, each asked of the model, backed up by max and min.
+
+Source: "Large language models as gaming agents" (ICLR 2024 submission iS3fQooCaa), sections 4 and
+5.1, Appendix A; its hallucination control asks M_R several times, and once more in other words.
+The wording is ours. `agents/lookahead.py` grows the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from agents.actors import Perfect, Playouts, Scripted
+from agents.base import Answer, Question, Turn
+from agents.lookahead import DRAWS, Judge, Judged, Mover, Node, Note, Proposed, Tree
+from agents.lookahead import side as side_of
+from agents.prompting.base import Asking, aim
+from agents.prompting.direct import CHOOSE
+from agents.prompting.reading import form_of, move_in, share_in
+from agents.prompting.reasoned import (
+    FORM,
+    MOVE,
+    MOVE_CUE,
+    SYSTEM,
+    Reasoned,
+    concluded,
+    head,
+    legal,
+)
+from agents.prompting.wording import PLAIN
+from games.base import Game, Observation
+from games.capabilities import nothing_hidden
+from models.base import Generate, Generation, Prompt
+
+Reward = Literal["situation", "move"]
+
+BEAT = "Goal: beat player {seat}, and take from that player what it is about to win.\n"
+YOURS = "It is your turn.\n"
+SUPPOSED = "Suppose that play goes on so: {line}\n"
+NEXT = "Suppose that player {seat} makes this move next: {move}\n"
+QUESTIONS = {
+    "situation": "How likely is it, from 0 to 100, that you reach your goal from here?",
+    "move": "How great is the advantage, from 0 to 100, that this move brings whoever makes it?",
+}
+CLOSING = {
+    "situation": "Analyse it in short, and end with the line\nThe winning rate is N\n",
+    "move": "Analyse it in short, and end with the line\nThe advantage score is N\n",
+}
+OTHERWISE = (
+    "Say this question in other words that mean the same, and answer with the question alone.\n"
+    "Question: {question}\n"
+)
+
+BAD, REWORDED = ("malformed", "illegal"), "reworded"
+"""What came of a reply that says nothing of a move or a value."""
+
+
+@dataclass(frozen=True)
+class Talaga(Reasoned, Tree):
+    """Thinks ahead by asking: candidates of M, replies of M_O, and what M_R says of the leaves.
+
+    mover, opponent, judge: M, M_O and M_R where they are scripted; null is the model.
+    votes: samples of M_R on a leaf. perturbations: how often the question is put in other words,
+        and samples: of each of those; 0 perturbations and 1 vote are no hallucination control.
+    reward: what M_R is asked for: the chances in the leaf's "situation", or the advantage of the
+        last "move" before it, which counts against us where another player made it.
+
+    All samples of M are asked for at once, `DRAWS` for each candidate; then those of M_O; then all
+    of M_R. Nothing is asked again: where M is short of candidates others fill up, and a leaf
+    without a figure counts one half. Only where not one reply can be read a fallback decides.
+    """
+
+    votes: int = 3
+    perturbations: int = 1
+    samples: int = 2
+    reward: Reward = "situation"
+    mover: Scripted | None = None
+    opponent: Scripted | None = None
+    judge: Playouts | Perfect | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_tree()
+        self.check_samples(votes=self.votes, samples=self.samples)
+        if self.perturbations < 0:
+            raise ValueError(f"perturbations is {self.perturbations}; it is 0 or more")
+        if self.reward not in QUESTIONS:
+            raise ValueError(f"reward is {self.reward!r}; it is situation or move")
+        if not self.temperature and not (self.mover and self.opponent):
+            raise ValueError("temperature is 0, where a mover has one candidate; set it above 0")
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError where a scripted actor cannot play the game."""
+        for actor in (self.mover, self.opponent, self.judge):
+            if actor is not None:
+                actor.check(game)
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        mover: Mover = self.mover or AskedMover(self, turn)
+        opponent: Mover = self.opponent or AskedMover(self, turn)
+        judge: Judge = self.judge or AskedJudge(self)
+        thought = yield from self.think(turn, mover, opponent, judge, rng)
+        answers = thought.answers
+        unread = answers and all(note in (*BAD, REWORDED) for note in answers)
+        best = [] if unread else [thought.best.option]
+        return concluded(turn, answers, best, candidates=thought.candidates)
+
+
+@dataclass(frozen=True)
+class AskedMover:
+    """M at its own turns; at those of others M_O, which plays to beat it, or for it in its team.
+
+    It is asked as by direct prompting. Of another seat's turn it is told what that seat may know;
+    where something is hidden, only what is public.
+    """
+
+    method: Talaga
+    root: Turn
+
+    def propose(
+        self, turns: Sequence[Turn], wanted: int, rng: np.random.Generator
+    ) -> Generator[Question, Answer, list[Proposed]]:
+        if not turns:
+            return []
+        count = DRAWS * wanted if self.method.temperature else 1
+        replies = yield tuple(self.method.written(self._prompt(t), rng, count) for t in turns)
+        assert isinstance(replies, tuple)
+        return [self._read(turn, reply) for turn, reply in zip(turns, replies, strict=True)]
+
+    def _prompt(self, turn: Turn) -> Prompt:
+        seen, own = turn.observation, self.root.observation.seat
+        goal = aim(turn.goal)
+        if seen.seat != own:
+            goal = goal if seen.seat in side_of(self.root) else BEAT.format(seat=own)
+            seen = seen if nothing_hidden(turn.game) else public(seen)
+        told = f"{self.method.situation(seen)}{legal(seen)}{CHOOSE}{FORM}{MOVE}"
+        return Prompt(head(seen, goal), told, MOVE_CUE, SYSTEM)
+
+    def _read(self, turn: Turn, reply: object) -> Proposed:
+        assert isinstance(reply, Generation), reply
+        options, form = turn.observation.options, form_of(turn.game)
+        answers = [move_in(text, options, form) for text in reply.texts]
+        return Proposed(tuple(one for one in answers if isinstance(one, int)), tuple(answers))
+
+
+@dataclass(frozen=True)
+class AskedJudge:
+    """M_R. questions: the ones in other words, once they are there."""
+
+    method: Talaga
+    questions: tuple[str, ...] = ()
+
+    def begun(
+        self, turn: Turn, rng: np.random.Generator
+    ) -> Generator[Question, Answer, tuple[AskedJudge, tuple[Note, ...]]]:
+        """Has the question put in other words. It is the same at every leaf."""
+        method = self.method
+        if not method.perturbations:
+            return self, ()
+        told = OTHERWISE.format(question=QUESTIONS[method.reward])
+        prompt = Prompt(_head(turn), told, PLAIN.cue, SYSTEM)
+        reply = yield method.written(prompt, rng, method.perturbations)
+        assert isinstance(reply, Generation), reply
+        said = [" ".join(text.split()) for text in reply.texts]
+        answers = tuple(REWORDED if text else "malformed" for text in said)
+        return replace(self, questions=tuple(text for text in said if text)), answers
+
+    def judge(
+        self, turn: Turn, leaves: Sequence[Node], rng: np.random.Generator
+    ) -> Generator[Question, Answer, list[Judged]]:
+        if not leaves:
+            return []
+        own, each = QUESTIONS[self.method.reward], 1 + len(self.questions)
+        asked: list[Generate] = []
+        for leaf in leaves:
+            asked.append(self._asked(turn, leaf, own, self.method.votes, rng))
+            for question in self.questions:
+                asked.append(self._asked(turn, leaf, question, self.method.samples, rng))
+        replies = yield tuple(asked)
+        assert isinstance(replies, tuple)
+        texts = [reply.texts for reply in replies if isinstance(reply, Generation)]
+        read = [texts[at * each : (at + 1) * each] for at in range(len(leaves))]
+        return [self._judged(turn, *pair) for pair in zip(leaves, read, strict=True)]
+
+    def _asked(
+        self, turn: Turn, leaf: Node, question: str, n: int, rng: np.random.Generator
+    ) -> Generate:
+        reward, told = self.method.reward, self._told(turn, leaf)
+        if reward == "move":
+            assert leaf.before is not None
+            seat, move = leaf.line[-1]
+            told = self._told(turn, leaf.before) + NEXT.format(seat=seat, move=move)
+        prompt = Prompt(_head(turn), f"{told}{question}\n{CLOSING[reward]}", PLAIN.cue, SYSTEM)
+        return self.method.written(prompt, rng, n)
+
+    def _told(self, turn: Turn, node: Node) -> str:
+        """The position as the player sees it at its own turns; else its situation at the root, and
+        the moves that are supposed since."""
+        seat = turn.observation.seat
+        if node.turn is not None and node.mover == seat:
+            return self.method.situation(node.turn.observation) + YOURS
+        line = "; ".join(f"player {mover}: {move}" for mover, move in node.line)
+        return self.method.situation(turn.observation) + SUPPOSED.format(line=line)
+
+    def _judged(self, turn: Turn, leaf: Node, texts: Sequence[Sequence[str]]) -> Judged:
+        """The mean of all figures that can be read."""
+        figures = [share_in(text) for several in texts for text in several]
+        answers = tuple("malformed" if figure is None else "ok" for figure in figures)
+        read = [figure for figure in figures if figure is not None]
+        value = sum(read) / len(read) if read else None
+        if value is not None and self.method.reward == "move":
+            value = value if leaf.line[-1][0] in side_of(turn) else 1 - value
+        return Judged(value, answers)
+
+
+def public(seen: Observation) -> Observation:
+    """What all may know of an observation, with its options."""
+    return replace(seen, facts=tuple(fact for fact in seen.facts if not fact.own))
+
+
+def _head(turn: Turn) -> str:
+    return head(turn.observation, aim(turn.goal))

@@ -1,0 +1,100 @@
+"""Tree of thoughts: plans, a vote on them, moves by the best plan, a vote on those.
+
+Sources: Yao et al. 2023 in the two steps of its text task; TALAGA, Appendix C; the numbers of
+samples and votes of both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from agents.base import Answer, Question, Turn
+from agents.prompting.base import Asking, aim
+from agents.prompting.cot import THINK
+from agents.prompting.reading import vote_in
+from agents.prompting.reasoned import (
+    MOVE,
+    MOVE_CUE,
+    SYSTEM,
+    THOUGHT,
+    THOUGHT_CUE,
+    Note,
+    Retrying,
+    concluded,
+    head,
+    legal,
+)
+from agents.prompting.wording import PLAIN
+from models.base import Generation, Prompt
+
+PLANS, ANSWERS = "Plans for this turn:\n", "Answers for this turn:\n"
+VOTE = (
+    "Compare them: which one serves your goal best? Give your reasons in short, and end with the "
+    "line\nThe best choice is N\nwhere N is its number.\n"
+)
+PLAN = "Your plan:\n"
+
+
+@dataclass(frozen=True)
+class Tot(Retrying):
+    """Four questions a decision: plans, votes, continuations of the best plan, votes.
+
+    samples: plans, and continuations. votes: on either. All of one question are samples of one
+    prompt. The candidate with most votes is kept, of equals the first; without a vote that can be
+    read the first. Continuations that name no legal move are no candidates, and one alone is
+    taken without a vote.
+    """
+
+    samples: int = 3
+    votes: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_samples(samples=self.samples, votes=self.votes)
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        prompt = self.prompt(turn, THINK, THOUGHT + MOVE, THOUGHT_CUE)
+        reply = yield self.written(prompt, rng, self.samples, stop=(MOVE_CUE,))
+        assert isinstance(reply, Generation), reply
+        answers: list[Note] = ["ok" if text.strip() else "malformed" for text in reply.texts]
+        kept, votes = yield from self._voted(turn, PLANS, reply.texts, rng)
+        answers += votes
+        further = self._continuing(prompt, reply.texts[kept])
+        heard = yield from self.heard(turn, further, rng, self.samples)
+        answers += [answer for _, answer in heard]
+        moves = [(text, answer) for text, answer in heard if isinstance(answer, int)]
+        if not moves:
+            return concluded(turn, answers, ())
+        best = 0
+        if len(moves) > 1:
+            best, votes = yield from self._voted(turn, ANSWERS, [text for text, _ in moves], rng)
+            answers += votes
+        return concluded(turn, answers, moves[best][1:], plan=kept)
+
+    def _continuing(self, prompt: Prompt, plan: str) -> Prompt:
+        """The first question with the plan below it, and the move to be named."""
+        told = f"{prompt.changing}{PLAN}{plan.strip()}\n"
+        return replace(prompt, changing=told, cue=MOVE_CUE)
+
+    def _voted(
+        self, turn: Turn, above: str, candidates: Sequence[str], rng: np.random.Generator
+    ) -> Generator[Question, Answer, tuple[int, list[Note]]]:
+        """The candidate with most votes, and what came of each vote."""
+        seen = turn.observation
+        listed = "".join(f"{n}) {text.strip()}\n" for n, text in enumerate(candidates, 1))
+        told = f"{self.situation(seen)}{legal(seen)}{above}{listed}{VOTE}"
+        prompt = Prompt(head(seen, aim(turn.goal)), told, PLAIN.cue, SYSTEM)
+        reply = yield self.written(prompt, rng, self.votes)
+        assert isinstance(reply, Generation), reply
+        votes = [vote_in(text, len(candidates)) for text in reply.texts]
+        return elected(votes), ["malformed" if vote is None else "ok" for vote in votes]
+
+
+def elected(votes: Sequence[int | None]) -> int:
+    """The candidate with most votes, of equals the one listed first; the first without any."""
+    counts = Counter(vote for vote in votes if vote is not None)
+    return min(counts, key=lambda candidate: (-counts[candidate], candidate), default=0)

@@ -1,0 +1,62 @@
+"""Minimax that does not look to the end of the game."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agents.base import Decision, Thinking, Turn
+from games.base import Game
+from games.capabilities import nothing_hidden
+from games.playouts import sample
+
+MOST = 6
+"""Plies; more of them are for `Minimax`, which remembers what it has found."""
+
+
+@dataclass(frozen=True)
+class Shallow:
+    """Chooses uniformly among the moves that are best as far as it looks, for either seat.
+
+    depth: plies, its own among them: with 1 it takes a win, with 2 it meets a threat. What goes on
+        beyond counts as a draw. Raises ValueError unless it is from 1 to MOST.
+    """
+
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.depth <= MOST:
+            raise ValueError(f"depth is {self.depth}; it looks 1 to {MOST} plies ahead")
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError unless the game has two seats, that move in turn and see all."""
+        name = type(game).__name__
+        if game.num_seats != 2 or not nothing_hidden(game):
+            raise ValueError(
+                f"minimax of {self.depth} plies plays games of 2 seats in which nothing is hidden "
+                f"and seats move in turn; {name} is not one"
+            )
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        game, state = turn.game, sample(turn.game, turn.observation, rng)
+        seat = turn.observation.seat
+        after = (game.play(state, (action,)) for action in turn.options)
+        scores = tuple(worth(game, position, seat, self.depth - 1) for position in after)
+        best = [option for option, score in enumerate(scores) if score == max(scores)]
+        return Decision(best[int(rng.integers(len(best)))], scores=scores)
+        yield
+
+
+def worth(game: Game[Any], state: Any, seat: int, depth: int) -> float:
+    """What `seat` gets from here where both play their best for `depth` plies; 0 beyond them."""
+    movers = game.to_move(state)
+    if not movers:
+        return float(game.returns(state)[seat])
+    if not depth:
+        return 0.0
+    (mover,) = movers
+    pick = max if mover == seat else min
+    legal = game.legal(state, mover)
+    return pick(worth(game, game.play(state, (one,)), seat, depth - 1) for one in legal)

@@ -1,0 +1,269 @@
+"""Findings about TALAGA, from its printed tables: rates in percent of matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from agents.minimax import outcome
+from games.tic_tac_toe import State, TicTacToe
+from papers.audit.findings import ALPHA, Finding, Open
+from papers.published import paper
+from stats.proportions import sign_test
+
+HALF_PERCENT = 0.5
+"""What one match of 200 is."""
+ROUNDED = 0.005
+"""Half a digit of a mean in print."""
+GRID, START = TicTacToe(), State((0, 0), ())
+
+
+def printed(table: str) -> Any:
+    """One part of the paper's numbers."""
+    return paper("talaga")[table]
+
+
+def rows(table: str) -> dict[str, dict[str, float]]:
+    columns, lines = printed(table)["columns"], printed(table)["rows"]
+    return {name: dict(zip(columns, line, strict=True)) for name, line in lines.items()}
+
+
+def won() -> dict[str, dict[str, float]]:
+    """Table 1: how often each player won against each other one."""
+    players, lines = printed("players"), printed("table1")["rows"]
+    return {
+        name: {other: rate for other, rate in zip(players, line, strict=True) if rate is not None}
+        for name, line in lines.items()
+    }
+
+
+def row_mean(player: str) -> float:
+    return float(np.mean(list(won()[player].values())))
+
+
+def column_mean(player: str) -> float:
+    return float(np.mean([line[player] for name, line in won().items() if name != player]))
+
+
+def ta_01() -> Finding:
+    table, players = printed("table1"), printed("players")
+    told = [*table["wins"], *table["losses"]]
+    found = [*map(row_mean, players), *map(column_mean, players)]
+    off = [place for place, mean in enumerate(found) if abs(mean - told[place]) > ROUNDED + 1e-9]
+    rates = [rate for line in won().values() for rate in line.values()]
+    whole = sum((rate / HALF_PERCENT).is_integer() for rate in rates)
+    return (
+        f"Table 1: {len(told)} means of rows and columns, of {len(rates)} rates of "
+        f"{table['games']} games",
+        f"{len(told) - len(off)} of {len(told)} means are those of the printed rates to .01; "
+        f"{whole} of {len(rates)} rates are multiples of {HALF_PERCENT}%",
+        not off and whole == len(rates),
+    )
+
+
+def ta_02() -> Finding:
+    rates = [line["minmax"] for name, line in won().items() if name != "minmax"]
+    ends = sum(lost(START, seat) for seat in (0, 1))
+    wins = np.mean([of_random(START, seat) for seat in (0, 1)])
+    return (
+        f"MinMax loses {min(rates):g}% to {max(rates):g}%, {np.mean(rates):.2f}% in the mean",
+        f"full-depth minimax on {GRID.size} x {GRID.size}, whatever best move it takes and "
+        f"whatever the other plays, loses in {ends} final positions, so 0.00%; against random it "
+        f"wins {wins:.2%} over both seats, exactly, and draws the rest (printed: "
+        f"{won()['minmax']['random']:g}%, and {won()['random']['minmax']:g}% lost)",
+        ends > 0,
+    )
+
+
+def best(state: State, seat: int) -> Iterator[State]:
+    """What minimax may play: every move whose outcome is best."""
+    sign = 1 - 2 * seat
+    after = [GRID.play(state, (cell,)) for cell in GRID.legal(state, seat)]
+    worth = [sign * outcome(GRID, one) for one in after]
+    yield from (one for one, value in zip(after, worth, strict=True) if value == max(worth))
+
+
+@cache
+def reached(state: State, seat: int) -> frozenset[State]:
+    """Every final position that minimax in this seat can come to, whatever the other plays."""
+    movers = GRID.to_move(state)
+    if not movers:
+        return frozenset((state,))
+    free = [GRID.play(state, (cell,)) for cell in GRID.legal(state, movers[0])]
+    after = best(state, seat) if movers == (seat,) else free
+    return frozenset(last for one in after for last in reached(one, seat))
+
+
+def lost(start: State, seat: int) -> int:
+    """How many final positions there are in which minimax in this seat has lost."""
+    return sum(GRID.returns(last)[seat] < 0 for last in reached(start, seat))
+
+
+@cache
+def of_random(state: State, seat: int) -> float:
+    """The chance that minimax in this seat wins against a player that takes any move alike."""
+    movers = GRID.to_move(state)
+    if not movers:
+        return float(GRID.returns(state)[seat] > 0)
+    free = [GRID.play(state, (cell,)) for cell in GRID.legal(state, movers[0])]
+    after = list(best(state, seat)) if movers == (seat,) else free
+    return float(np.mean([of_random(one, seat) for one in after]))
+
+
+def ta_03() -> Finding:
+    claims, table = printed("table1")["claims"], won()
+    leads = {
+        name: line["random"] - table["random"][name]
+        for name, line in table.items()
+        if name not in ("random", "minmax")
+    }
+    above = {name for name, lead in leads.items() if lead > 0}
+    said = ", ".join(f"{name} {lead:+g}" for name, lead in leads.items())
+    (below,) = claims["below_random"]
+    return (
+        f"only {' and '.join(claims['above_random'])} beat random, moderately; {below} is worse "
+        "(by means of rows)",
+        f"head to head with random, in points: {said}. A row's mean is over other opponents than "
+        "random's, as nobody plays itself",
+        above == set(claims["above_random"]),
+    )
+
+
+def ta_04() -> Finding:
+    claims, table = printed("table1")["claims"], won()
+    worse, better = claims["worse"], claims["better"]
+    one, other = table[worse][better], table[better][worse]
+    losses = {name: column_mean(name) for name in (worse, better)}
+    return (
+        f"{worse} plays worse than {better} (means of rows {row_mean(worse):.2f} and "
+        f"{row_mean(better):.2f})",
+        f"{one:g} to {other:g} head to head; it loses {losses[worse]:.2f}%, and {better} "
+        f"{losses[better]:.2f}%",
+        one < other and losses[worse] > losses[better],
+    )
+
+
+def ta_05() -> Finding:
+    told = printed("actions")
+    free = [name for name in told["listed"] if name not in told["forced"]]
+    return (
+        f"hold'em has only {told['said']} actions",
+        f"{len(told['listed'])} are listed; {' and '.join(told['forced'])} are forced, and "
+        f"{len(free)} are choices",
+        len(told["listed"]) == told["said"],
+    )
+
+
+def ta_10() -> Finding:
+    table = rows("table2")
+    ps = {name: signs(row) for name, row in table.items()}
+    step = ALPHA / len(ps)
+    least = [name for name, p in ps.items() if p >= ALPHA]
+    strict = [name for name, p in ps.items() if step <= p < ALPHA]
+    fits = all(
+        sum(row[part] for part in ("wins", "losses", "draws")) == 100
+        and row["wins"] - row["losses"] == row["margin"]
+        for row in table.values()
+    )
+    return (
+        "TALAGA plays significantly better than each of the others",
+        "exact sign test of the decisive games, one-sided: "
+        + ", ".join(f"{name} p={p:.2g}" for name, p in ps.items())
+        + f"; not below {ALPHA:g}: {', '.join(least) or 'none'}; not below {step:g} (Bonferroni): "
+        f"{', '.join(strict) or 'no others'}. Rows and margins "
+        + ("add up" if fits else "do not add up"),
+        max(ps.values()) < ALPHA,
+    )
+
+
+def signs(row: Mapping[str, float]) -> float:
+    """The one-sided sign test of so many wins among a hundred matches."""
+    return float(sign_test(row["wins"], row["losses"], "above"))
+
+
+def ta_11() -> Finding:
+    table = rows("table3")
+    sums = {name: (both(row, "wins"), both(row, "losses")) for name, row in table.items()}
+    fits = [name for name, pair in sums.items() if pair == tuple(rates(table[name]))]
+    return (
+        "Table 3: win rates beside counts by who moved first",
+        f"counts add up to the rates in {len(fits)} of {len(table)} rows: "
+        + ", ".join(f"{one:g}/{other:g}" for one, other in sums.values()),
+        len(fits) == len(table),
+    )
+
+
+def both(row: Mapping[str, float], end: str) -> float:
+    """Moving first and moving second."""
+    return row[f"first_{end}"] + row[f"second_{end}"]
+
+
+def rates(row: Mapping[str, float]) -> Sequence[float]:
+    return row["wins"], row["losses"]
+
+
+def ta_13() -> Finding:
+    claim = printed("abstract")
+    wins, losses = rates(rows("table2")[claim["opponent"]])
+    relative = 100 * (wins - losses) / losses
+    return (
+        f"TALAGA is better than {claim['opponent']} by {claim['advantage']}%",
+        f"{wins:g}% to {losses:g}% are {wins - losses:g} points, and {relative:.0f}% more wins",
+        abs(relative - claim["advantage"]) < 1,
+    )
+
+
+def ta_14() -> Finding:
+    table = rows("table3")
+    first, *more = table
+    wins, losses = rates(table[first])
+    p = float(sign_test(wins, losses, "below"))
+    return (
+        "the look-ahead tree makes the model better",
+        f"with 2 candidates and no control of hallucinations it loses to tot, {wins:g} to "
+        f"{losses:g} (sign test, one-sided, p={p:.2g}); ahead only with what is added: "
+        + ", ".join(f"{name} {table[name]['wins']:g}-{table[name]['losses']:g}" for name in more),
+        wins > losses,
+    )
+
+
+CHECKS: dict[str, Callable[[], Finding]] = {
+    "TA-01": ta_01,
+    "TA-02": ta_02,
+    "TA-03": ta_03,
+    "TA-04": ta_04,
+    "TA-05": ta_05,
+    "TA-10": ta_10,
+    "TA-11": ta_11,
+    "TA-13": ta_13,
+    "TA-14": ta_14,
+}
+
+OPEN: dict[str, Open] = {
+    "TA-06": (
+        "Sec. 5.1: Tic-Tac-Toe is played in 10 trials, after 100 matches of it",
+        "words alone: 10 trials are hold'em's",
+    ),
+    "TA-07": (
+        "Sec. 5.4: Table 1 shows hold'em, with results in 4",
+        "words alone: Figure 4 and Table 4 do",
+    ),
+    "TA-08": (
+        "Sec. 4.2: the reward, from 0 to 1, is drawn from the opponent's distribution",
+        "words alone: it is the value model's, whose prompt asks for 0 to 100",
+    ),
+    "TA-09": (
+        "Eq. 2: rewards are weighted by the chances of the actions",
+        "the chances were not to be had from the model, and the text backs up plain minima and "
+        "maxima; neither is printed",
+    ),
+    "TA-12": (
+        "Table 4: TALAGA wins 53.8 to 78.0% of hands",
+        "how many hands is not told, so there is no interval and no test; rows add up to 100%, so "
+        "split pots went to one player",
+    ),
+}
+"""Findings that no number in print decides: the claim, and why."""

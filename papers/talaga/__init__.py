@@ -1,0 +1,1 @@
+"""TALAGA: language models that think ahead, in Tic-Tac-Toe and hold'em."""

@@ -1,0 +1,112 @@
+"""Pages that need nothing beside themselves: one look for all, light, dark, narrow and printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from common.foreign import visible
+from pipeline.tables.numbers import number, p_value
+
+HERE = Path(__file__).parent
+"""Where head.html.j2 and parts.html.j2 lie."""
+LONGEST = 8_000
+"""Characters that a page shows of a prompt or reply."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line at the top of a page. code: whether its values are to be typed."""
+
+    term: str
+    values: Sequence[str]
+    code: bool = False
+
+
+@dataclass
+class Contents:
+    """The headings of a page: each gets an id of its own, and `parts` those of the parts."""
+
+    parts: dict[str, str] = field(default_factory=dict)
+    ids: set[str] = field(default_factory=set)
+
+    def part(self, title: str) -> str:
+        """The id of a heading that the table of contents lists."""
+        name = self.within(title)
+        self.parts[name] = title
+        return name
+
+    def within(self, title: str) -> str:
+        """The id of a heading below those."""
+        name = start = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "part"
+        times = 1
+        while name in self.ids:
+            times += 1
+            name = f"{start}-{times}"
+        self.ids.add(name)
+        return name
+
+
+@dataclass(frozen=True)
+class Row:
+    """An option of a decision. score: None for minus infinity, or without one. bar: from zero to
+    the score, where it starts and how long it is, in percent of the longest row's room."""
+
+    option: str
+    score: float | None
+    bar: tuple[float, float] | None
+    chosen: bool
+
+
+def rows(options: Sequence[str], scores: Sequence[float | None], chosen: int) -> list[Row]:
+    """The options of a decision with their scores as bars on one scale, which has zero on it."""
+    known = [score for score in scores if score is not None]
+    low, high = min([0.0, *known]), max([0.0, *known])
+    room = high - low or 1.0
+
+    def bar(score: float | None) -> tuple[float, float] | None:
+        if score is None:
+            return None
+        left, right = sorted((100 * (-low) / room, 100 * (score - low) / room))
+        return round(left, 1), round(right - left, 1)
+
+    both = zip(options, scores, strict=True)
+    return [Row(option, score, bar(score), at == chosen) for at, (option, score) in enumerate(both)]
+
+
+def rendered(template: Path, **values: Any) -> str:
+    """The page that the template makes of the values. Every text is escaped, and control characters
+    in it are spelt out."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([template.parent, HERE]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    own = {"number": number, "p_value": p_value, "score": _score, "clipped": clipped}
+    environment.filters |= own
+    return environment.get_template(template.name).render(contents=Contents(), **values)
+
+
+def _shown(value: Any) -> Any:
+    plain = isinstance(value, str) and not isinstance(value, Markup)
+    return visible(value) if plain else value
+
+
+def clipped(text: str, whole: str) -> str:
+    """The text, of a long one both ends. whole: the command that shows all of it."""
+    if len(text) <= LONGEST:
+        return text
+    half, left_out = LONGEST // 2, len(text) - LONGEST
+    return f"{text[:half]}\n... {left_out:,} characters; all: {whole}\n{text[-half:]}"
+
+
+def _score(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.4f}"

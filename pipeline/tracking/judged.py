@@ -1,0 +1,68 @@
+"""DIR/metrics in MLflow: what `pipeline/metrics.py` found joins the runs of a tracked sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from common.errors import UserError
+from pipeline.judging.metric_rows import by_cell
+from pipeline.log.folder import Folder
+from pipeline.tracking.store import (
+    CELL_TAG,
+    LIVE_TAG,
+    client_of,
+    log_values,
+    runs_of,
+    there,
+    usable,
+)
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+Cells = dict[str, dict[str, float]]
+"""Figures of the players of every cell, by its key."""
+
+
+def add_metrics(folder: Path, store: str) -> bool:
+    """Logs DIR/metrics with the runs of a sweep, over what an earlier call logged: tables and
+    figures with the parents, figures of players with the cells. Returns False where the store does
+    not know the sweep. Raises UserError where it cannot be used, or metrics.csv is damaged."""
+    if not there(store):
+        return False
+    with usable(store, folder):
+        client = client_of(store)
+        found = runs_of(client, Folder(folder).id)
+        final = [run for run in found if LIVE_TAG not in run.data.tags]
+        cells = read_cells(folder)
+        if cells is None:
+            return bool(final)
+        for run in final:
+            key = run.data.tags.get(CELL_TAG)
+            if key is None:
+                _log_files(client, run.info.run_id, folder)
+            elif key in cells:
+                log_values(client, run.info.run_id, cells[key])
+    return bool(final)
+
+
+def read_cells(folder: Path) -> Cells | None:
+    """What metrics.csv says of each cell; None where nothing was judged. Raises UserError."""
+    table = folder / "metrics" / "metrics.csv"
+    if not table.exists():
+        return None
+    try:
+        return by_cell(pd.read_csv(table, dtype={"key": str}))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{table} is damaged: `python -m pipeline.metrics {folder}` again writes it anew"
+        ) from error
+
+
+def _log_files(client: MlflowClient, run: str, folder: Path) -> None:
+    judged = folder / "metrics"
+    for path in sorted([*judged.glob("*.csv"), *judged.glob("*.png")]):
+        client.log_artifact(run, str(path), judged.name)

@@ -1,0 +1,92 @@
+"""What runs in MLflow say in words: a note in Markdown, on top of a run's page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.tables.answers import Answer, of_cell
+from pipeline.tables.numbers import p_value
+from pipeline.tables.scale import Scale, heading, scales_of
+from pipeline.tables.table import left_out, short_names
+
+ROWS, SENTENCES = 20, 8
+"""Rows of the note's table, and sentences to each question; the report has all."""
+LONGEST = 8000
+"""Characters of a tag; MLflow takes no more."""
+MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
+"""What Markdown would take for its own."""
+
+
+def of_sweep(
+    folder: Path, summary: pd.DataFrame, said: Sequence[Answer], command: str | None
+) -> str:
+    """The note of a sweep: what it found, its cells, its command, and where the report is."""
+    parts = [
+        *("\n".join(_answer(one)) for one in said),
+        "\n".join(_table(summary)),
+        *([f"Command:\n\n```\n{command}\n```"] if command else []),
+        f"Report: `{folder / 'report.html'}`, or `report.html` under Artifacts. "
+        f"`gauntlet report {folder}` makes it again, `gauntlet replay MATCH` shows a match.",
+    ]
+    return _joined(parts)
+
+
+def of_a_cell(row: pd.Series[Any], helping: bool, verdict: str) -> str:
+    """The note of a cell: its result in a sentence, and what there is to be warned of."""
+    told = [plain(of_cell(row, helping, verdict))]
+    if row["warning"]:
+        told.append(f"**Warning:** {plain(row['warning'])}.")
+    return _joined(told)
+
+
+def plain(text: str) -> str:
+    """The text without what Markdown would read into it."""
+    return MARKS.sub(r"\\\1", text)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """The parts, from the first on, that MLflow has room for."""
+    kept: list[str] = []
+    for part in parts:
+        if len("\n\n".join([*kept, part])) <= LONGEST:
+            kept.append(part)
+    return "\n\n".join(kept)
+
+
+def _answer(answer: Answer) -> Iterator[str]:
+    yield f"**{plain(answer.question)}**\n"
+    for sentence in answer.sentences[:SENTENCES]:
+        yield f"- {plain(sentence)}"
+    if (rest := len(answer.sentences) - SENTENCES) > 0:
+        yield f"- and {rest:,} more in the report"
+
+
+def _table(summary: pd.DataFrame) -> Iterator[str]:
+    scales, best = scales_of(summary), bool(summary["adjusted"].notna().any())
+    titles = ["cell", "deals", heading(scales), *(["luck-adjusted"] if best else [])]
+    yield _line([*titles, "baseline", "p Holm"])
+    yield f"|{'---|' * (len(titles) + 2)}"
+    rows = zip(short_names(summary), scales, summary.iterrows(), strict=True)
+    for name, scale, (_, row) in list(rows)[:ROWS]:
+        yield _line(_row(name, scale, row, best))
+    yield f"\n95% intervals in brackets. {left_out(ROWS, len(summary), 'summary.csv')}"
+
+
+def _line(columns: Iterable[str]) -> str:
+    """A row; MLflow leaves no room between columns."""
+    return f"| {' | &emsp;'.join(columns)} |"
+
+
+def _row(name: str, scale: Scale, row: pd.Series[Any], best: bool) -> Iterator[str]:
+    yield plain(name)
+    yield f"{row['complete_deals']:,}"
+    yield f"{scale.mean(row['mean'])} ({scale.span(row['mean_low'], row['mean_high'])})"
+    if best:
+        yield f"{scale.mean(row['adjusted'])} ({scale.span(row['adj_low'], row['adj_high'])})"
+    yield scale.mean(row["baseline_mean"])
+    yield p_value(row["p_test_holm"])

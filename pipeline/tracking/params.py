@@ -1,0 +1,110 @@
+"""What a cell was played with, as MLflow's params: all that a reader may want to sort runs by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pipeline.config.keys import GROUPS
+from pipeline.log.folder import Folder
+from pipeline.log.results import About, CellResults
+from pipeline.tables.pairing import factors
+from pipeline.tracking.played import of_cell
+
+COLUMNS = (
+    *("experiment", "game", "agent", "model", "prompt", "seats"),
+    *("baseline_n", "measure", "test"),
+)
+"""Of summary.csv."""
+VERSIONS = ("python", "torch", "transformers")
+OTHER = re.compile(r"[^\w.: /-]")
+"""What no name of a param or metric may hold."""
+
+Params = dict[str, str]
+
+
+def params(
+    place: Folder, result: CellResults, row: pd.Series[Any], runs: Sequence[Mapping[str, Any]]
+) -> Params:
+    """Of a cell's run. What an older version did not write down is left out. runs: the lines of
+    runs.jsonl.
+
+    deals: those that count. matches_per_deal: seatings (the ways in which the players were seated)
+    times samples. opponents: all players but those whose results count and who helps them.
+    prompt.moves and the like: settings that were swept or typed, by factor (see
+    `tables/pairing.py`). commit, torch, ...: of all runs that had the cell to play.
+    """
+    about = result.about
+    told = {name: str(row[name]) for name in COLUMNS}
+    told["seed"] = str(place.seed)
+    told |= _deals(about, result.complete_deals)
+    told |= dict(_players(about, place.cell(about.key)))
+    told |= _factors(about.labels)
+    return told | dict(_made_with(about.key, runs))
+
+
+def shared(cells: Sequence[Params]) -> Params:
+    """What all cells have in common."""
+    first = cells[0].items()
+    return {name: value for name, value in first if all(one.get(name) == value for one in cells)}
+
+
+def fit(name: str) -> str:
+    """A name as MLflow takes it: letters, digits and a few signs."""
+    return OTHER.sub("_", name)[:200]
+
+
+def _deals(about: About, deals: int) -> Params:
+    told: dict[str, object] = {
+        "deals": deals,
+        "matches_per_deal": about.rotations,
+        "seatings": about.rotations // about.samples,
+        "samples": about.samples,
+    }
+    if about.baseline is not None:
+        told["baseline_player"] = about.baseline.policy
+    if about.test.margin:
+        told["margin"] = about.test.margin
+    return {name: str(value) for name, value in told.items()}
+
+
+def _players(about: About, described: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    names = described.get("players", ())
+    identities = described.get("identity", {}).get("players", [{}] * len(names))
+    counted = set(about.seats[0]) if about.seats else set()
+    others = [
+        name
+        for number, (name, one) in enumerate(zip(names, identities, strict=False))
+        if number not in counted and one.get("helps") not in counted
+    ]
+    if counted and others:
+        yield "opponents", ", ".join(others)
+    models = [one["model"] for one in identities if "model" in one]
+    if dtypes := list(dict.fromkeys(str(one["dtype"]) for one in models if "dtype" in one)):
+        yield "dtype", ", ".join(dtypes)
+
+
+def _factors(labels: Mapping[str, str]) -> Params:
+    """Each setting that a label tells in brackets, what stands before them (`prompt.name`), and the
+    model's device under its own name."""
+    found = factors(labels)
+    told = {fit(name): value for name, value in found.items() if name not in GROUPS}
+    told |= {f"{group}.name": found[group] for group in GROUPS if found[group] != labels[group]}
+    return told | ({"device": found["model.device"]} if "model.device" in found else {})
+
+
+def _made_with(key: str, runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """By which code, and where, it was played; several values where runs differ."""
+    own = of_cell(runs, key)
+    for name in ("commit", "machine", "host"):
+        yield from _listed(name, [run.get(name) for run in own])
+    for name in VERSIONS:
+        yield from _listed(name, [run["versions"].get(name) for run in own])
+
+
+def _listed(name: str, values: Sequence[object]) -> Iterator[tuple[str, str]]:
+    if known := list(dict.fromkeys(map(str, filter(None, values)))):
+        yield name, ", ".join(known)

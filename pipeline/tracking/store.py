@@ -1,0 +1,157 @@
+"""MLflow's store: opened, searched, written in few calls; a failing one told in one line."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from common.errors import UserError
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+    from mlflow.tracking import MlflowClient
+
+STORE = Path("outputs/mlflow")
+TAG = "gauntlet.sweep"
+CELL_TAG = "gauntlet.cell"
+LIVE_TAG = "gauntlet.live"
+WARNING_TAG = "gauntlet.warning"
+"""What a reader of a cell's result should know first; empty where there is nothing."""
+PARENT_TAG, NOTE_TAG = "mlflow.parentRunId", "mlflow.note.content"
+BATCH = 1000
+"""The most metrics and params that MLflow takes in one call."""
+LONGEST = 6000
+"""Characters of a param; MLflow takes no more."""
+FOUND = 50_000
+"""The most runs that MLflow finds in one call."""
+MANY = 40
+"""Cells beyond which their runs bring no figures of the whole sweep, and none go along live."""
+
+SETTINGS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+"""Where the user's environment asks nothing else, a server that is gone is given up in seconds, and
+MLflow does not print two lines a run."""
+
+
+@contextmanager
+def usable(store: str, folder: Path) -> Iterator[None]:
+    """Says what a store that fails means for the user."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(
+            f"the MLflow store {store} cannot be used: {reason}; the records are safe, "
+            f"`python -m pipeline.track {folder}` tries again"
+        ) from error
+
+
+def open_store(store: str) -> MlflowClient:
+    """A client of the store, which is made if need be."""
+    if not _address(store):
+        Path(store).mkdir(parents=True, exist_ok=True)
+        _ahead(Path(store) / "mlflow.db")
+    return client_of(store)
+
+
+def client_of(store: str) -> MlflowClient:
+    """A client of a store that is there."""
+    for setting, value in SETTINGS.items():
+        os.environ.setdefault(setting, value)
+    from mlflow.tracking import MlflowClient
+
+    for chatty in ("mlflow", "alembic", "urllib3"):
+        logging.getLogger(chatty).setLevel(logging.ERROR)
+    return MlflowClient(tracking_uri(store))
+
+
+def experiment_in(client: MlflowClient, store: str, name: str) -> str:
+    """The id of the experiment with this name, which is made if need be."""
+    found = client.get_experiment_by_name(name)
+    if found is not None:
+        return str(found.experiment_id)
+    artifacts = None if _address(store) else (Path(store) / "artifacts").resolve().as_uri()
+    return str(client.create_experiment(name, artifact_location=artifacts))
+
+
+def experiment_name(experiment: str, labels: Mapping[str, str]) -> str:
+    """What a cell's experiment is called in MLflow: `quickstart / uno`. Settings of a game are
+    params, so that its sizes and variants can be compared."""
+    return f"{experiment} / {labels['game'].partition('[')[0]}"
+
+
+def _ahead(database: Path) -> None:
+    """Has sqlite log ahead of writing, with fewer syncs a commit: a sweep of a thousand cells has
+    thousands. What is in the way of that is MLflow's to tell."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as open_now:
+        open_now.execute("PRAGMA journal_mode=WAL")
+
+
+def tracking_uri(store: str | Path) -> str:
+    """What MLflow calls the store."""
+    if _address(store):
+        return str(store)
+    return f"sqlite:///{(Path(store) / 'mlflow.db').resolve()}"
+
+
+def there(store: str) -> bool:
+    """Whether a store was made, or may have been."""
+    return _address(store) or (Path(store) / "mlflow.db").exists()
+
+
+def _address(store: str | Path) -> bool:
+    return str(store).startswith(("http://", "https://"))
+
+
+def forget(client: MlflowClient, sweep: str, live: bool = False) -> None:
+    """Deletes what was logged of this sweep before; with `live` only what a run left that went."""
+    for run in runs_of(client, sweep):
+        if LIVE_TAG in run.data.tags or not live:
+            client.delete_run(run.info.run_id)
+
+
+def runs_of(client: MlflowClient, sweep: str) -> list[Run]:
+    """A sweep's runs, in whatever experiment: its folder may have been played under another name,
+    and older versions named experiments otherwise."""
+    places = [found.experiment_id for found in client.search_experiments()]
+    return list(client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=FOUND))
+
+
+def log_values(client: MlflowClient, run: str, values: Mapping[str, float], step: int = 0) -> None:
+    """Logs figures of one step under their names; those that are nan are left out."""
+    log_points(client, run, [(name, step, value) for name, value in values.items()])
+
+
+def log_points(
+    client: MlflowClient,
+    run: str,
+    points: Sequence[tuple[str, int, float]],
+    params: Mapping[str, str] | None = None,
+    when: int | None = None,
+) -> None:
+    """Logs (name, step, value) and params in as few calls as MLflow takes; without those that are
+    nan. when: in milliseconds since 1970, by default now."""
+    from mlflow.entities import Metric, Param
+
+    at = int(time.time() * 1000) if when is None else when
+    known = [(name, step, value) for name, step, value in points if not np.isnan(value)]
+    metrics = [Metric(name, float(value), at, int(step)) for name, step, value in known]
+    told = [Param(name, value[:LONGEST]) for name, value in (params or {}).items()]
+    room = BATCH - len(told)
+    for start in range(0, max(len(metrics), 1), room):
+        own = told if start == 0 else ()
+        client.log_batch(run, metrics=metrics[start : start + room], params=own)

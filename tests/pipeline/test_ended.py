@@ -1,0 +1,327 @@
+"""Draws, losses, shared wins, who moved first, round robins, and tests of chips and scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from games.capabilities import MATCH_SCORE, WIN, Measure, judgeable_by, with_score
+from games.tic_tac_toe import TicTacToe
+from pipeline import report
+from pipeline.log.folder import Folder
+from pipeline.log.outcomes import Outcome, Outcomes, outcome
+from pipeline.log.results import About, CellResults
+from pipeline.tables import ended, standings
+from pipeline.tables.scale import Scale
+from pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
+from pipeline.tracking.values import COLUMNS
+from stats.means import limits
+from stats.paired import sign_flip
+from stats.proportions import sign_test, wilson
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.made import Known, about, scored
+from tests.pipeline.records import ended as record_of
+from tests.pipeline.scored import Harvest, Race
+
+RETURNS = {"w": (1, 0), "d": (0, 0), "l": (0, 1), "s": (1, 1)}
+"""Whether the measured player won, and whether the other one did: s is a shared win."""
+
+
+def meeting(
+    players: Sequence[str], ends: str, opened: str = "", rotations: int = 1, **more: Any
+) -> CellResults:
+    """The second of two players, who is measured, against the first. ends: a letter a match, by
+    deal and rotation; opened: 1 where the measured one began."""
+    own: About = replace(
+        about("-".join(players), rotations=rotations, **more),
+        players=tuple(players),
+        seats=((1,), (0,))[:rotations],
+        in_turn=True,
+    )
+    own.labels["seats"] = f"solo against {players[0]}"
+    kept = Outcomes(own.key)
+    for at, end in enumerate(ends):
+        won, other = RETURNS[end]
+        place = (f"match{at}", own.key, *divmod(at, rotations))
+        value = {"w": 1.0, "d": 0.0, "l": -1.0, "s": 1.0}[end]
+        ended_by: dict[str, Any] = {"others_won": other, "others_figure": float(other)}
+        began = opened[at : at + 1] == "1"
+        kept.add(
+            Outcome(*place, value, float(won), won, 9, 5, 4, 0, 0, 0.1, **ended_by, opened=began)
+        )
+    return CellResults(own, kept, len(ends) // rotations, 0)
+
+
+def rows(result: CellResults) -> dict[str, dict[str, Any]]:
+    table = ended.outcomes_table([result])
+    return {row["moved"]: row for row in table.to_dict("records")}
+
+
+# --- shares
+
+
+def test_ends_are_counted_with_wilsons_intervals() -> None:
+    (found,) = rows(meeting(("a", "b"), "wwwwwddlls")).values()
+    counts = [found[name] for name in ("matches", "wins", "draws", "losses", "shared_wins")]
+    assert counts == [10, 6, 2, 2, 1]
+    for name, count in (("win", 6), ("draw", 2), ("loss", 2)):
+        own = wilson(count, 10)
+        expected = [count / 10, own.low, own.high]
+        assert [found[name + end] for end in ("", "_low", "_high")] == pytest.approx(expected)
+    low, high = limits([1] * 6 + [0.5] * 2 + [0] * 2, (0, 1))
+    told = [found[name] for name in ("score", "score_low", "score_high")]
+    assert told == pytest.approx([0.7, float(low), float(high)])
+
+
+def test_rotated_matches_are_counted_by_deal() -> None:
+    """Four deals of two: results that go together by deal widen the interval past Wilson's."""
+    (found,) = rows(meeting(("a", "b"), "wwddllww", rotations=2)).values()
+    low, high = limits([1, 0, 0, 1], (0, 1))
+    assert (found["win_low"], found["win_high"]) == (low, high)
+    own = wilson(4, 8)
+    assert high - low > own.high - own.low
+    assert (found["deals"], found["matches"]) == (4, 8)
+    assert (found["ahead"], found["behind"], found["p_sign"]) == (2, 1, 1.0)
+
+
+def test_the_sign_test_is_of_decisive_matches() -> None:
+    """Draws and a shared win say nothing; 5 to 2 of a fair coin is 58 / 128."""
+    (found,) = rows(meeting(("a", "b"), "wwwwwddlls")).values()
+    assert (found["ahead"], found["behind"]) == (5, 2)
+    assert found["p_sign"] == pytest.approx(58 / 128)
+
+
+def test_no_sign_test_where_the_sides_are_not_of_one_size() -> None:
+    cell = meeting(("a", "b"), "wwl")
+    lone = replace(cell, about=replace(cell.about, players=("a", "b", "c")))
+    (found,) = rows(lone).values()
+    assert np.isnan(found["p_sign"])
+    assert found["losses"] == 1
+
+
+def test_who_moved_first_is_told_apart() -> None:
+    found = rows(meeting(("a", "b"), "wwdlwl", opened="101010", rotations=2))
+    assert list(found) == ["all", "first", "second"]
+    first, second = found["first"], found["second"]
+    assert [first[name] for name in ("wins", "draws", "losses")] == [2, 1, 0]
+    assert [second[name] for name in ("wins", "draws", "losses")] == [1, 0, 2]
+    assert first["win_low"] == pytest.approx(float(wilson(2, 3).low)), "a deal is a match here"
+
+
+def test_seats_that_move_at_once_have_no_first_mover() -> None:
+    cell = meeting(("a", "b"), "wl", opened="10")
+    assert list(rows(replace(cell, about=replace(cell.about, in_turn=False)))) == ["all"]
+
+
+def test_the_sheet_is_there_where_something_is_drawn_shared_or_asked_for() -> None:
+    def shown(*cells: CellResults) -> list[Any]:
+        names = {cell.about.name: cell.about.name for cell in cells}
+        table, summary = ended.outcomes_table(cells), summary_table(cells)
+        return [one for one in ended.sheets(table, summary, names) if one.file == "outcomes.csv"]
+
+    assert not shown(meeting(("a", "b"), "wl"))
+    assert shown(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
+    (sheet,) = shown(meeting(("a", "b"), "wdl", opened="110"), meeting(("a", "c"), "s"))
+    assert [row[:3] for row in sheet.rows] == [
+        *(("a-b", "all", "3"), ("a-b", "first", "2"), ("a-b", "second", "1")),
+        ("a-c", "all", "1"),
+    ]
+
+
+def test_the_end_of_a_record() -> None:
+    record = record_of(returns=(0.0, 0.0), measures={"win": (0.0, 0.0)}, measured=(1,))
+    asked = outcome(record, {record.cell: MATCH_SCORE.name})
+    assert (asked.figure, asked.others_figure, asked.others_won) == (0.5, 0.5, 0)
+    won = record_of(returns=(-1.0, 1.0), measures={"win": (0.0, 1.0)}, measured=(0,))
+    assert (outcome(won).others_won, outcome(won).others_figure, outcome(won).won) == (1, 1.0, 0.0)
+
+
+# --- a draw as half a win
+
+
+def test_every_game_can_be_judged_by_the_match_score() -> None:
+    assert [one.name for one in judgeable_by(TicTacToe())] == ["win", "match_score"]
+    assert [one.name for one in judgeable_by(Harvest())] == ["score", "win", "match_score"]
+    assert with_score({}, (1.0, 0.0, -0.5)) == {"match_score": (1.0, 0.5, 0.0)}
+    assert with_score({"match_score": (3.0,)}, (1.0,)) == {"match_score": (3.0,)}
+
+
+# --- permutation tests
+
+
+def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
+    """Seven deals, too few for an interval without a range: all 128 signs are tried."""
+    chips = [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0]
+    cells = [
+        results_of(about("a", Measure("chips")), chips),
+        results_of(about("b", Measure("chips"), baseline=Known(1.0)), chips),
+        results_of(about("c", Measure("chips", 0.0, 10.0)), chips),
+    ]
+    found = summary_table(cells)
+    assert found["held_against"].tolist()[:2] == [0.0, 1.0]
+    assert np.isnan(found["held_against"][2]), "a range from 0 up has no natural middle"
+    for at, against in ((0, 0.0), (1, 1.0)):
+        assert found["p_permutation"][at] == sign_flip(chips, against, 0).p_value
+    assert found["permutation_error"].tolist()[:2] == [0.0, 0.0]
+    assert np.isnan(found["p_permutation"][2])
+
+
+def test_permutation_tests_are_shown_where_there_are_some() -> None:
+    chips = results_of(about("a", Measure("chips")), [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0])
+    cells = [chips, meeting(("a", "b"), "wwl")]
+    names = {cell.about.name: cell.about.name for cell in cells}
+    (sheet,) = ended.sheets(ended.outcomes_table(cells), summary_table(cells), names)
+    p = f"{sign_flip(chips.by_deal()[1], 0.0, 0).p_value:.4f}"
+    assert sheet.rows == [("a", "7", "chips 3.286", "-", "0.000", p, "0.0000")]
+
+
+def results_of(cell: About, figures: Sequence[float]) -> CellResults:
+    return replace(scored(cell.name, figures), about=cell)
+
+
+def test_a_match_score_is_held_against_half() -> None:
+    cell = meeting(("a", "b"), "wwdlwwwdww", measure=MATCH_SCORE)
+    three = replace(cell.about, players=("a", "b", "c"))
+    found = summary_table([cell, replace(cell, about=three)])
+    assert found["held_against"][0] == 0.5
+    assert 0 < found["p_permutation"][0] <= 1
+    assert np.isnan(found["held_against"][1])
+
+
+def test_cells_without_a_match_have_no_shares() -> None:
+    (found,) = rows(meeting(("a", "b"), "")).values()
+    assert (found["matches"], found["wins"]) == (0, 0)
+    assert np.isnan([found[name] for name in ("win", "win_low", "score", "score_low")]).all()
+    assert ended.outcomes_table([]).empty
+
+
+def test_wins_have_exact_tests_and_no_permutation() -> None:
+    cell = meeting(("a", "b"), "wwdl", baseline=Known(0.5))
+    (found,) = summary_table([cell]).to_dict("records")
+    assert np.isnan([found[name] for name in ended.PERMUTED]).all()
+    assert (found["losses"], found["shared_wins"]) == (1, 0)
+    assert found["p_sign"] == sign_test(2, 1)
+
+
+def test_pairs_say_how_far_their_permutation_is_known() -> None:
+    rng = np.random.default_rng(2)
+    cells = [
+        results_of(about(name, Measure("chips")), rng.normal(0, 1, 60).tolist()) for name in "ab"
+    ]
+    (found,) = pairs_table(cells).to_dict("records")
+    flips = sign_flip(cells[0].by_deal()[1], cells[1].by_deal()[1], 0)
+    assert (found["p_permutation"], found["permutation_error"]) == (flips.p_value, flips.error)
+    assert flips.error > 0
+
+
+# --- round robins
+
+
+def robin() -> list[CellResults]:
+    """a beats b 3 to 1, b beats c 2 to 0 with two draws, c beats a 2 to 1 with one."""
+    return [
+        meeting(("b", "a"), "wwwl", opened="0000"),
+        meeting(("c", "b"), "wwdd", opened="0000"),
+        meeting(("c", "a"), "wlld", opened="0000"),
+    ]
+
+
+def test_a_row_is_wins_and_a_column_losses_over_all_opponents() -> None:
+    found = standings.standings_table(robin()).set_index("player")
+    assert found["win"].to_dict() == pytest.approx({"a": 0.5, "b": 0.375, "c": 0.25})
+    assert found["loss"].to_dict() == pytest.approx({"a": 0.375, "b": 0.375, "c": 0.375})
+    assert found["draw"].to_dict() == pytest.approx({"a": 0.125, "b": 0.25, "c": 0.375})
+    assert found["score"].sum() == pytest.approx(1.5), "what one wins another loses"
+    assert set(found["opponents"]) == {2}
+    assert set(found["matches"]) == {8}
+    deals = np.array([[1, 1, 1, 0], [1, 0, 0, 0]]).mean(0)
+    low, high = limits(deals, (0, 1))
+    assert (found["win_low"]["a"], found["win_high"]["a"]) == (low, high)
+
+
+def test_there_are_standings_where_every_two_have_met_once() -> None:
+    whole = robin()
+    assert len(standings.standings_table(whole)) == 3
+    for cells in (whole[:2], whole[:1], [*whole, whole[0]], []):
+        assert standings.standings_table(cells).empty
+
+
+def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
+    """Goods of 3 and 7 a deal: who is not measured has what is left."""
+    goods = Measure("goods", 0.0, 10.0)
+    cells = []
+    for cell in robin():
+        own = replace(cell.about, measure=goods)
+        each = (replace(one, figure=3.0, others_figure=7.0) for one in cell.outcomes)
+        cells.append(CellResults(own, Outcomes.of(own.key, each), 4, 0))
+    found = standings.standings_table(cells).set_index("player")
+    assert found["mean"].to_dict() == pytest.approx({"a": 3.0, "b": 5.0, "c": 7.0})
+    (sheet,) = standings.sheets(found.reset_index(), {"goods": Scale.of(goods)})
+    assert [row[0] for row in sheet.rows] == ["c", "b", "a"]
+    assert sheet.headings[-2] == "goods"
+
+
+# --- whole sweeps
+
+ROBIN = (
+    *("game=tic_tac_toe", "pairing=round_robin", "players=[random,minimax,first_option]"),
+    *("deals=20", "rotate=true"),
+)
+
+
+def test_a_round_robin_with_draws_from_its_log(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep(*ROBIN) == 0
+    out = capsys.readouterr().out
+    assert "Wins, draws and losses" in out
+    assert "Every two of them in tic_tac_toe" in out
+    assert max(len(line) for line in out.splitlines() if str(folder) not in line) <= 100
+    table = pd.read_csv(folder / "outcomes.csv")
+    split = table[table["moved"] != "all"].groupby("cell")[["matches", "wins", "draws"]].sum()
+    whole = table[table["moved"] == "all"].set_index("cell")[["matches", "wins", "draws"]]
+    assert split.loc[whole.index].equals(whole)
+    by_hand = [match.decisions[0].seat in match.measured for match in Folder(folder).matches()]
+    assert sum(by_hand) == table[table["moved"] == "first"]["matches"].sum()
+    players_table = pd.read_csv(folder / "standings.csv").set_index("player")
+    assert players_table.loc["minimax", "loss"] == 0
+    assert players_table["score"].sum() == pytest.approx(1.5)
+
+
+def test_a_log_can_be_judged_by_its_score_afterwards(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same matches, asked for another measure; nothing is played again."""
+    game = ("game=tic_tac_toe", "agent=random", "deals=8")
+    assert sweep(*game) == 0
+    (before,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    records = {file: file.read_bytes() for file in (folder / "records").iterdir()}
+    assert sweep(*game, "measure=match_score") == 0
+    assert {file: file.read_bytes() for file in (folder / "records").iterdir()} == records
+    (found,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    assert (found["measure"], found["mean"]) == ("match_score", before["score"])
+    assert (found["mean_low"], found["mean_high"]) == (before["score_low"], before["score_high"])
+    (file,) = (folder / "cells").iterdir()
+    assert json.loads(file.read_text())["measure"]["name"] == "match_score"
+    assert report.main([str(folder)]) == 0
+
+
+def test_mlflow_has_what_the_summary_has() -> None:
+    assert set(COLUMNS) <= set(SUMMARY_COLUMNS)
+    assert {"score", *ended.TEST_COLUMNS} <= set(COLUMNS)
+
+
+def test_measures_of_before_go_on() -> None:
+    """A description of an older version: no players and no turns."""
+    kept = about("a", WIN).data()
+    del kept["players"], kept["in_turn"]
+    read = About.read(json.loads(json.dumps(kept)))
+    assert (read.players, read.in_turn, read.even) == ((), False, False)
+    assert Race().num_seats == 2

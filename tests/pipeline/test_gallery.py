@@ -1,0 +1,233 @@
+"""Figures on both widths of a page: what they say, that nothing is cut or covered, and colours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from pipeline.tables import figures, ink
+from pipeline.tables.choice_figures import choice_distribution
+from pipeline.tables.cost_figures import costs, frontier
+from pipeline.tables.ink import ACCENT, COLUMN, INK, WIDE, Medium
+from pipeline.tables.letter_figures import letter_prior
+from pipeline.tables.metric_figures import metric_figures, read
+from pipeline.tables.scale import Scale
+from pipeline.tables.summary import pairs_table, summary_table
+from tests.pipeline.made import RANDOM, Known, about, scored, won
+
+WIN = Scale("win rate", True)
+LONG = "a model of $quite$ <some> length & more of it, [temperature=0.7,samples=3] cell {}"
+
+
+def chosen(cells: int, values: int = 8) -> pd.DataFrame:
+    """choices.csv of cells that take the first option in (at + 1) / 100 of their decisions."""
+    rows = []
+    for at in range(cells):
+        for kind, name in (("place", "{}"), ("option", "card {}")):
+            told = [name.format(value + 1) for value in range(values)] + ["last"] * (
+                kind == "place"
+            )
+            for value, text in enumerate(told):
+                share = (at + 1) / 100 if value == 0 else 0.1
+                rows.append((LONG.format(at), kind, text, 9, share, 0.125))
+    return pd.DataFrame(rows, columns=["cell", "kind", "value", "count", "share", "random"])
+
+
+def letters(cells: int) -> pd.DataFrame:
+    """labels.csv of cells that prefer the first letter by 5 points."""
+    rows = [
+        (LONG.format(at), k, letter, 50 * k, 1 / k + (0.05 if place == 0 else -0.05 / (k - 1)))
+        for at in range(cells)
+        for k in (2, 4)
+        for place, letter in enumerate("ABCD"[:k])
+    ]
+    table = pd.DataFrame(rows, columns=["cell", "options", "letter", "decisions", "probability"])
+    return table.assign(
+        ci_low=table["probability"] - 0.01, ci_high=table["probability"] + 0.01, mass=1
+    )
+
+
+def judged() -> pd.DataFrame:
+    """metrics.csv of three players."""
+    return pd.DataFrame(
+        {"key": "k", "cell": "c", "player": player, "name": LONG.format(player), "win_rate": 0.2,
+         "values": "true", "threshold": 0.0, "fallbacks": "left_out", "options": k,
+         "decisions": 40, "odhr": 0.5, "odhr_low": 0.4, "odhr_high": 0.6, "odhr_chance": 1 / k,
+         "adr": 1.5, "adr_low": 1.2, "adr_high": 1.9, "adr_chance": (k + 1) / 2}
+        for player in range(3) for k in (2, 3, 4)
+    )  # fmt: skip
+
+
+def every(cells: int) -> Iterator[Figure]:
+    """Every kind of figure, of so many cells with names that are too long."""
+    names = [LONG.format(at) for at in range(cells)]
+    found = [
+        won(about(f"m{at}", baseline=RANDOM, model=names[at]), [1, 0, 1, at % 2] * 5)
+        for at in range(cells)
+    ]
+    summary = summary_table(found)
+    yield from figures.all_figures(summary, pairs_table(found[:5]), found).values()
+    scores = [scored(name, [3, 9, 1, 4] * 5, baseline=Known(4.0)) for name in names]
+    yield figures.means(summary_table(scores), names, Scale("score", False))
+    yield choice_distribution(chosen(cells), dict(zip(names, names, strict=True)), counts(cells))
+    yield letter_prior(letters(cells), dict(zip(names, names, strict=True)))
+    if figure := costs(summary, names, WIN):
+        yield figure
+    yield from metric_figures(judged(), pd.DataFrame()).values()
+
+
+def counts(cells: int) -> dict[str, float]:
+    return {LONG.format(at): 100.0 for at in range(cells)}
+
+
+def words(figure: Figure) -> list[Text]:
+    """Every text that is seen, after everything has its place."""
+    figure.draw_without_rendering()
+    beyond = {label for axes in figure.axes for label in unseen(axes)}
+    found = [text for text in figure.findobj(Text) if isinstance(text, Text)]
+    return [
+        text
+        for text in found
+        if text.get_visible() and text.get_text().strip() and text not in beyond
+    ]
+
+
+def unseen(axes: Axes) -> Iterator[Text]:
+    """Labels of ticks beyond the ends of an axis."""
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if not low <= tick.get_loc() <= high or not axes.axison:
+                yield from (tick.label1, tick.label2)
+
+
+@pytest.mark.parametrize(("cells", "medium"), [(3, COLUMN), (9, WIDE), (30, COLUMN)])
+def test_nothing_is_cut_or_covers_another(cells: int, medium: Medium) -> None:
+    whole(cells, medium)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("medium", [WIDE, COLUMN])
+@pytest.mark.parametrize("cells", [1, 2, 3, 5, 9, 12, 17, 24, 25, 30, 40, 41, 100])
+def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> None:
+    whole(cells, medium)
+
+
+def whole(cells: int, medium: Medium) -> None:
+    """Every figure is as wide as its medium, no higher than a page, and no word covers another."""
+    with ink.drawn_for(medium):
+        for figure in every(cells):
+            assert figure.get_suptitle()
+            assert figure.get_figwidth() == medium.width
+            assert figure.get_figheight() < 9.5  # of a page of letter size
+            boxes = [(text.get_text(), text.get_window_extent()) for text in words(figure)]
+            for text, box in boxes:
+                assert box.x0 > -1, text
+                assert box.x1 < figure.bbox.width + 1, text
+                assert box.y0 > -1, text
+            for (one, a), (other, b) in combinations(boxes, 2):
+                apart = a.x1 < b.x0 + 1 or b.x1 < a.x0 + 1 or a.y1 < b.y0 + 1 or b.y1 < a.y0 + 1
+                assert apart, f"{one!r} and {other!r}"
+
+
+def test_bars_are_the_shares_and_stand_beside_chance() -> None:
+    found = chosen(2)
+    figure = choice_distribution(found, {cell: cell for cell in found["cell"]}, counts(2))
+    place, move, *_ = figure.axes
+    assert [bar.get_width() for bar in place.patches] == pytest.approx([1.0] + [10.0] * 8)  # type: ignore[attr-defined]
+    assert [one.get_text() for one in place.get_yticklabels()][-2:] == ["8", "last"]
+    assert set(np.ravel(place.lines[0].get_xdata())) == {12.5}
+    assert move.get_yticklabels()[-1].get_text() == found["value"][9]  # taken least often
+    assert "n = 100" in place.get_title(loc="left") + place.get_title()
+
+
+def test_a_heat_map_of_choices_is_what_is_beyond_chance() -> None:
+    found = chosen(6)
+    figure = choice_distribution(found, {cell: cell for cell in found["cell"]}, counts(6))
+    shades = np.asarray(figure.axes[0].images[0].get_array())
+    assert shades[:, 0] == pytest.approx([at + 1 - 12.5 for at in range(6)])
+    assert figure.axes[0].texts[0].get_text() == "1"
+
+
+def test_many_cells_are_their_median() -> None:
+    found = chosen(101)
+    figure = choice_distribution(found, {cell: cell for cell in found["cell"]}, counts(101))
+    assert figure.axes[0].patches[0].get_width() == pytest.approx(51.0)  # type: ignore[attr-defined]
+    (lines,) = figure.axes[0].collections
+    assert lines.get_paths()[0].vertices[:, 0] == pytest.approx([6.0, 96.0])
+    assert len(ink.svg(figure)) < 60_000
+
+
+@pytest.mark.parametrize("cells", [1, 9, 60])
+def test_a_prior_is_shaded_by_its_distance_from_an_even_share(cells: int) -> None:
+    found = letters(cells)
+    axes = letter_prior(found, {cell: cell for cell in found["cell"]}).axes[0]
+    shades = np.ma.filled(np.asarray(axes.images[0].get_array(), float), np.nan)
+    if cells == 9:  # a row a cell, of the number of options that was met most often
+        assert shades == pytest.approx(np.tile([5, -5 / 3, -5 / 3, -5 / 3], (9, 1)))
+    else:
+        assert shades[0, :2] == pytest.approx([5, -5])
+        assert shades[1] == pytest.approx([5, -5 / 3, -5 / 3, -5 / 3])
+        told = "2: n = 100, ±1.0" if cells == 1 else "2: n = 100"
+        assert axes.get_yticklabels()[0].get_text() == told
+
+
+def test_the_frontier_has_what_nothing_as_cheap_equals() -> None:
+    cost = np.array([3.0, 1.0, 2.0, 2.0, 5.0])
+    value = np.array([0.5, 0.4, 0.3, 0.6, 0.7])
+    assert frontier(cost, value).tolist() == [1, 3, 4]
+
+
+def test_a_cost_that_nobody_knows_has_no_figure() -> None:
+    summary = summary_table([won(about("a", baseline=RANDOM), [1, 0, 1])])
+    figure = costs(summary, ["a"], WIN)
+    assert figure is not None
+    assert figure.axes[0].lines[1].get_xydata()[0] == pytest.approx([120, 200 / 3])
+    assert costs(summary.assign(all_tokens=0, device_seconds=0.0), ["a"], WIN) is None
+
+
+def test_metrics_that_another_version_wrote_are_left_alone(tmp_path: Path) -> None:
+    assert read(tmp_path) is None
+    folder = tmp_path / "metrics"
+    folder.mkdir()
+    (folder / "metrics.csv").write_text("name\nx\n")
+    (folder / "traces.csv").write_text("name\nx\n")
+    assert read(tmp_path) is None
+
+
+def test_a_drawing_takes_the_colours_of_the_page_and_names_nothing_twice() -> None:
+    with ink.drawn_for(WIDE):
+        figure, axes = ink.canvas(2.0)
+        axes.plot([0, 1], [0, 1], "o-", color=ACCENT, clip_on=True)
+        axes.set_title("fill: me & <you> $x$")
+        one, other = ink.svg(figure, "one"), ink.svg(figure, "other")
+    assert f"stroke: var(--accent, {ACCENT})" in one
+    assert f"fill: var(--ink, {INK})" in one
+    assert "fill: me &amp; &lt;you&gt; $x$" in one
+    assert "fill: #ffffff" not in one  # no ground of its own
+    assert "font-family" not in one
+    ids = [set(re.findall(r'\bid="([^"]+)"', told)) for told in (one, other)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    assert set(re.findall(r'(?:href="|url\()#([\w-]+)', one)) <= ids[0]
+
+
+def test_every_colour_of_a_line_has_one_on_black() -> None:
+    assert len(ink.ON_BLACK) == len(ink.COLOURS) - 1
+    assert len(ink.DASHES) == len(ink.COLOURS)
+    for colour in ink.COLOURS[1:]:
+        assert f"--{ink.THEME[colour]}:" in ink.PAGE_STYLE
+
+
+def test_a_long_name_keeps_both_ends() -> None:
+    assert ink.shortened("abcdefghij", 9) == "abc...hij"
+    assert ink.shortened("abcdefghi", 9) == "abcdefghi"

@@ -1,0 +1,143 @@
+"""The pages as a reader finds them: what was played at the top, prompts a click away, a table of
+contents whose links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from models.exchanges import TextExchange
+from pipeline import replay
+from pipeline.log.folder import Folder
+from pipeline.tables.annotated import annotated, situation, telling
+from pipeline.tables.page import LONGEST, Contents, clipped, rows
+from pipeline.tables.setting import facts
+from pipeline.tables.views import results_of
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+from tests.pipeline.records import STATIC, decided, ended, scored
+
+TEXTS = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\',\'{"action": "99"}\',\'Hm.\']'
+
+
+class Page(HTMLParser):
+    """Ids, links, what is loaded from elsewhere, and every text by the tag around it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if "id" in given and tag in ("h2", "h3"):
+            self.ids.append(given["id"] or "")
+        if tag == "a":
+            self.links.append((given.get("href") or "").removeprefix("#"))
+        self.loaded += [given[name] or "" for name in ("src", "data") if name in given]
+        self.loaded += [tag] * (tag in ("link", "script", "iframe"))
+
+
+def test_the_report_says_what_was_played_and_shows_prompts_folded(
+    sweep: Sweep, folder: Path
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=vanilla,tutri", TEXTS, "deals=3") == 0
+    text = (folder / "report.html").read_text()
+    page = Page(text)
+    assert page.loaded == []
+    assert len(page.ids) == len(set(page.ids))
+    assert set(page.links) <= set(page.ids)
+    assert {"cells", "decisions-looked-at", "where-this-came-from"} <= set(page.links)
+    told = {one.term: one.values for one in facts(folder, results_of(folder), ["v", "t"])}
+    assert told["game"] == [
+        "tic_tac_toe (games.tic_tac_toe.TicTacToe): 2 seats, size 3, win_length 3"
+    ]
+    model = Folder(folder).abouts()[0].labels["model"]
+    subject = f"llm.{model}.vanilla or llm.{model}.tutri"
+    assert told["players by seat"] == [f"0 random; 1 {subject} (measured)"]
+    assert (told["seed"], told["deals"]) == (["1"], ["3 a cell, 6 matches in all"])
+    assert told["seating"] == ["as above in every match"]
+    assert told["command"][0].startswith("python -m pipeline.run launch=inline ")
+    del told["cells' keys"]  # under the page's names
+    assert [fact[0] for fact in told.values() if fact[0] not in unescape(text)] == []
+    prompts = re.findall(r"<details><summary>.*?</summary>\s*<pre>(.*?)</pre>", text, re.S)
+    whole = [x for x in map(unescape, prompts) if x.startswith("You are player") and "Goal:" in x]
+    assert len(whole) == 2 * 3 + (1 + 3), "samples, and of one decision each question"
+
+
+def test_a_decision_is_looked_at_with_its_situation_and_bars() -> None:
+    """The situation ends where options begin, whatever stands above them."""
+    listed = "Hand: red 1\nOptions:\nA) draw\nB) red 1\nWhich?\n"
+    assert situation(scored(shared=listed), ("draw", "red 1")) == "Hand: red 1"
+    verdicts = scored(shared="Hand: red 1\nIs ", branches=("a good?\n", "b good?\n"))
+    assert situation(verdicts, ("a", "b")) == "Hand: red 1\n"
+    assert situation(scored(), ("a", "b")) == "Which?\n"
+    made = decided(1, asked=(scored(shared=listed),), scores=(0.3, -0.1), margin=0.4)
+    found = annotated(ended(made, statics={}), made)
+    assert [one.bar for one in found.rows] == [(25.0, 75.0), (0.0, 25.0)]
+    assert [one.chosen for one in found.rows] == [True, False]
+    assert (found.margin, found.sent, len(found.asked)) == (0.4, 1, 1)
+    assert telling(made) > telling(decided(1, "malformed", fallback=True))
+
+
+def test_a_score_that_is_not_there_has_no_bar() -> None:
+    assert [one.bar for one in rows(("a", "b"), (None, 2.0), 1)] == [None, (0.0, 100.0)]
+    assert [one.bar for one in rows(("a",), (0.0,), 0)] == [(0.0, 0.0)]
+
+
+def test_headings_of_one_name_have_ids_of_their_own() -> None:
+    contents = Contents()
+    assert [contents.part("Cells"), contents.within("cells!"), contents.part("Cells")] == [
+        *("cells", "cells-2", "cells-3")
+    ]
+    assert contents.parts == {"cells": "Cells", "cells-3": "Cells"}
+    assert contents.part("?") == "part"
+
+
+def test_a_long_prompt_is_cut_in_the_middle_and_says_where_it_is_whole() -> None:
+    assert clipped("x" * LONGEST, "") == "x" * LONGEST
+    cut = clipped("a" * LONGEST + "z" * 1000, "look")
+    assert cut.startswith("aaa")
+    assert cut.endswith("zzz")
+    assert len(cut) < LONGEST + 50
+    assert "1,000 characters; all: look" in cut
+
+
+def test_a_replay_shows_what_was_written_and_what_was_made_of_it(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=tutri", TEXTS, "deals=2") == 0
+    capsys.readouterr()
+    said = page = ""
+    for match in matches(folder):
+        assert replay.main([match, "--in", str(folder), "--prompts"]) == 0
+        said += capsys.readouterr().out
+        page += unescape(replay.page(replay.replay(match, [folder])))
+    for wanted in ("-> malformed", "-> illegal"):
+        assert wanted in said
+    assert "-> <b>malformed</b>" in page
+    assert re.search(r"reply \d -> C\dR\d\n", said)
+    assert '{"thoughts": "So.", "action": "1"}' in said
+    assert said.count("(all of the above)\nLook back on the last moves.") > 2
+    assert said.count("\nHm.\n") == page.count("<pre>Hm.</pre>") > 0
+
+
+def test_words_of_an_open_option_are_told_after_what_was_wrong_with_others() -> None:
+    from pipeline.log.trace import trace
+
+    def wrote(text: str) -> TextExchange:
+        told = {"static": STATIC, "cue": "", "logical_tokens": 2, "tokens": (1, 1)}
+        return TextExchange(**told, shared="?", settings=(9, 0.0, (), 0), text=text)
+
+    notes = {"answers": [1], "faults": ["is too long"]}
+    made = decided(1, asked=tuple(map(wrote, "xyz")), notes=notes, text="Good day")
+    shown = trace(made, {STATIC: ""}).asked
+    assert [one.taken for one in shown] == ["b", "is too long", "Good day"]
+    bare = decided(1, asked=tuple(map(wrote, "xy")), notes={"answers": 7}, text="Good day")
+    assert [one.taken for one in trace(bare, {STATIC: ""}).asked] == ["", "Good day"]

@@ -1,0 +1,185 @@
+"""LaTeX tables and PDF figures of a folder: what LaTeX would refuse is not in them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline import report
+from pipeline.tables import gallery, latex, printed
+from pipeline.tables.diagnostics import CHOICE_COLUMNS, DIAGNOSTIC_COLUMNS, Diagnosis
+from pipeline.tables.gallery import Found, drawings
+from pipeline.tables.summary import pairs_table, summary_table
+from pipeline.tables.table import Sheet
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.made import RANDOM, SCORE, Known, about, results, won
+
+HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a_b", r"a\_b"),
+        ("50% & $1 #2", r"50\% \& \$1 \#2"),
+        (r"\input{x}", r"\textbackslash{}input\{x\}"),
+        ("~^", r"\textasciitilde{}\textasciicircum{}"),
+        ("é 中", r"é \textbackslash{}u4e2d"),
+        ("\x1b", r"\textbackslash{}x1b"),
+        ("<|>", r"\textless{}\textbar{}\textgreater{}"),
+    ],
+)
+def test_what_latex_would_obey_is_escaped(text: str, told: str) -> None:
+    assert latex.escaped(text) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("-1.5 to +2.0", "$-$1.5 to +2.0"),
+        ("48.0-54.4%", r"48.0--54.4\%"),
+        ("3e-06", r"$3\times10^{-6}$"),
+        ("0.0123", "0.0123"),
+        ("-", "-"),
+    ],
+)
+def test_numbers_are_set_as_numbers(text: str, told: str) -> None:
+    assert latex.number(text) == told
+
+
+def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
+    sheet = Sheet(
+        "T", ("a_b", "n", "span", "what"), [(HOSTILE, "1,234", "1.0 to 2.0", "so & so")], "f"
+    )
+    told = latex.table(sheet, "t")
+    assert re.search(r"\\begin\{tabular\}\{>.*p\{0.45\\linewidth\}rrl\}", told)
+    for part in (r"\toprule", r"\midrule", r"\bottomrule", r"\caption{T. f}", r"\label{tab:t}"):
+        assert part in told
+    assert r"a\_b & n & span & what \\" in told
+    assert r"1,234 & 1.0 to 2.0 & so \& so \\" in told
+    assert balanced(told)
+
+
+def balanced(text: str) -> bool:
+    """Whether braces that LaTeX sees close what they open, and no sign of its own stands bare."""
+    bare = re.sub(r"\\[a-zA-Z]+|\\.|\$[^$\n]*\$", "", re.sub(r"(?m)^%.*$", "", text))
+    return bare.count("{") == bare.count("}") and not re.search(r"[$#^_~%]", bare)
+
+
+def found(measure: bool) -> Found:
+    """Two cells with names that LaTeX would choke on; judged by a score, or by wins."""
+    names, figures = [f"{HOSTILE} {at}" for at in range(2)], [0, 3, 5, 7] * 5
+    cells = [
+        results(about(f"m{at}", SCORE, baseline=Known(5.0), model=name), figures, [0] * 20)
+        if measure
+        else won(about(f"m{at}", baseline=RANDOM, model=name), [1, 0, at, 1] * 5)
+        for at, name in enumerate(names)
+    ]
+    nothing = SimpleNamespace(
+        choices=pd.DataFrame(columns=CHOICE_COLUMNS),
+        cells=pd.DataFrame(columns=DIAGNOSTIC_COLUMNS),
+        controls=pd.DataFrame(columns=["cell"]),
+    )
+    diagnosis = cast(Diagnosis, nothing)
+    return Found(cells, summary_table(cells), pairs_table(cells), diagnosis, None, None)
+
+
+def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "of_yesterday_wide.pdf").touch()
+    shown = found(measure=False)
+    printed.write(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
+    main = re.sub(r"(?m)^%.*\n", "", (tmp_path / "main.tex").read_text())
+    for name in re.findall(r"\\input\{(.+?)\}", main):
+        assert balanced((tmp_path / f"{name}.tex").read_text()), name
+    assert balanced(re.sub(r"\\(input|label|includegraphics)\{.*?\}", "", main))
+    pictures = {f"{name}.pdf" for name in re.findall(r"\\includegraphics\{figures/(.+?)\}", main)}
+    assert pictures == {file.name for file in (tmp_path / "figures").iterdir()}
+    assert {"win_rates_column.pdf", "win_rates_wide.pdf"} == pictures
+    for name, width in (("column", 237.6), ("wide", 504.0)):
+        data = (tmp_path / "figures" / f"win_rates_{name}.pdf").read_bytes()
+        (box,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", data)
+        assert float(box) == pytest.approx(width)
+        assert b"/FontFile2" in data  # TrueType, embedded
+        assert b"/Type3" not in data
+
+
+def test_captions_say_n_interval_and_test() -> None:
+    wins, pairs = (sheet.foot for _, sheet in printed.sheets(found(measure=False)))
+    assert "40 matches, 20 deals a cell" in wins
+    assert "of single wins Clopper and Pearson's" in wins
+    assert "in points; p: other than the baseline" in wins
+    assert "Fisher's exact test, corrected by Holm" in wins
+    assert "measured in 1,000,000 games" in wins
+    assert "McNemar's exact test; corrected by Holm over 1 pair." in pairs
+    assert "20 deals a pair" in pairs
+
+
+def test_a_score_is_told_in_its_own_terms() -> None:
+    (_, cells), (_, pairs) = printed.sheets(found(measure=True))
+    assert cells.title == "Score of every cell"
+    assert cells.rows[0][2] == "3.750"
+    assert "points" not in cells.foot + pairs.foot
+    assert "Clopper" not in cells.foot
+    assert "a paired permutation test over deals" in pairs.foot
+
+
+def test_a_table_of_many_cells_says_where_the_others_are() -> None:
+    shown = found(measure=False)
+    many = shown.summary.loc[np.zeros(99, int)].reset_index(drop=True)
+    sheet = printed._summary(Found([], many, shown.pairs, shown.diagnosis, None, None))
+    assert len(sheet.rows) == printed.ROWS
+    assert sheet.foot.startswith("The first 30 of 99; all: summary.csv.")
+
+
+def test_the_command_prints_a_paper(
+    sweep: Sweep,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=2") == 0
+    assert not (folder / "paper").exists()
+    (folder / "figures" / "of_yesterday.png").touch()
+    monkeypatch.setattr(gallery, "drawings", drawings)
+    assert report.main([str(folder), "--paper"]) == 0
+    assert f"paper:  {folder}/paper/main.tex" in capsys.readouterr().out
+    assert {"summary.tex", "how_it_chose.tex"} <= {
+        file.name for file in (folder / "paper" / "tables").iterdir()
+    }
+    drawn = {file.stem for file in (folder / "figures").iterdir()}
+    assert {"win_rates", "choices", "win_rates_and_cost"} <= drawn
+    assert "of_yesterday" not in drawn
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") == 2 * len(drawn)
+    assert ".drawing .column" in page
+
+
+def test_what_cannot_be_written_is_named(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
+    (folder / "paper").touch()
+    capsys.readouterr()
+    assert report.main([str(folder), "--paper"]) == 2
+    assert capsys.readouterr().err == f"gauntlet: {folder}/paper/tables: Not a directory\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
+def test_latex_takes_it(tmp_path: Path) -> None:
+    shown = found(measure=False)
+    printed.write(tmp_path, shown, drawings(shown))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout[-2000:]
+    assert "Overfull" not in ran.stdout

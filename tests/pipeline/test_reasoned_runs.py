@@ -1,0 +1,80 @@
+"""Methods that ask many times a move, played by the scheduler: the same records at any width."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agents.llm import LLM
+from agents.prompting.cot import Cot
+from agents.prompting.talaga import Talaga
+from agents.prompting.tot import Tot
+from agents.random import Random
+from games.tic_tac_toe import TicTacToe
+from models.fake import Fake
+from pipeline.log.outcomes import outcome
+from pipeline.log.schema import MatchRecord
+from pipeline.plan.cells import Cell, Plan, Player
+from pipeline.plan.code import code_of
+from pipeline.play.scheduler import Scheduler
+
+SOURCE = Fake(
+    texts=(
+        *("<C2R2>", "C1R1, no: C3R3", "Thought: hm\nMove: <C2R1>", "The best choice is 2"),
+        *("The winning rate is 70", "The winning rate is 15", "C1R3 or C3R1", "What are the odds?"),
+    )
+)
+
+
+def cell_of(method: Any) -> Cell:
+    players = (Player("llm", LLM(method), SOURCE, None), Player("random", Random(), None, None))
+    labels = {"game": "tic_tac_toe", "seats": "solo"}
+    known = {"players": [{"asked": repr(method)}]}
+    game = TicTacToe()
+    return Cell("x", labels, game, players, (0,), (0,), "win", True, False, None, known)
+
+
+def played(cell: Cell, width: int, deals: int = 4) -> list[MatchRecord]:
+    tasks = list(Plan((cell,), deals, seed=1).tasks())
+    scheduler = Scheduler({cell.key: cell}, 1, {SOURCE: SOURCE.load()}, width)
+    try:
+        records = [future.result().record for future in scheduler.submit(tasks)]
+    finally:
+        scheduler.close()
+    assert all(records)
+    return [r for r in records if r is not None]
+
+
+def bare(record: MatchRecord) -> Any:
+    return record.decisions, record.returns, record.statics
+
+
+@pytest.mark.parametrize("method", [Cot(samples=3), Tot(), Talaga()], ids=["sc", "tot", "talaga"])
+def test_records_are_the_same_at_any_width(method: Any) -> None:
+    cell = cell_of(replace(method, max_tokens=20))
+    one, many = (played(cell, width) for width in (1, 8))
+    assert [bare(record) for record in one] == [bare(record) for record in many]
+    own = [d for record in one for d in record.decisions if d.asked]
+    assert len({d.chosen for d in own}) > 1
+    assert not all(d.fallback for d in own)
+
+
+def test_every_sample_counts_as_a_call() -> None:
+    (record, *_) = played(cell_of(Talaga(max_tokens=20)), 1, 1)
+    own = [decision for decision in record.decisions if decision.asked]
+    found = outcome(record)
+    assert found.calls == sum(decision.attempts for decision in own)
+    assert found.replies == found.calls > 3 * len(own)
+
+
+@pytest.mark.parametrize("method", [Tot(), Talaga()], ids=["tot", "talaga"])
+def test_the_fingerprint_reaches_what_the_methods_are_made_of(method: Any) -> None:
+    found = code_of(cell_of(method)).definitions
+    assert "Reasoned.written" in found["agents/prompting/reasoned.py"]
+    assert "move_in" in found["agents/prompting/reading.py"]
+    if isinstance(method, Talaga):
+        assert "Tree.think" in found["agents/lookahead.py"]
+        assert "together" in found["agents/together.py"]
+        assert "TicTacToe.move_format" in found["games/tic_tac_toe.py"]
