@@ -23,8 +23,9 @@ FIGURE = "figure"
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A worker a core that this process may use: pytest-xdist counts those of the machine."""
-    return len(os.sched_getaffinity(0))
+    """A worker a core that this process may use, and one more: some tests wait for what they began.
+    pytest-xdist counts the cores of the machine."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 LONGEST = ("test_kill.py", "test_docs.py", "test_reproduce.py", "test_pocket.py", "test_track.py")

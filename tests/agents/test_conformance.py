@@ -62,7 +62,7 @@ def plays(agent: Agent, game: Game[Any]) -> bool:
     return True
 
 
-SHORT = {"holdem": build(nodes("game")["holdem"], hands=10)}
+SHORT = {"holdem": build(nodes("game")["holdem"], hands=4)}
 """A game whose matches are long between players that raise seldom."""
 GAMES = {**NAMED, **SHORT, "hints": Hints(), "forced_hints": Hints(forced=True)}
 """What conf/game names, and a game with words."""
@@ -74,7 +74,15 @@ PAIRS = {
     if plays(agent, game)
 }
 every_agent = pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS.keys())
-every_pair = pytest.mark.parametrize(("agent", "game"), PAIRS.values(), ids=PAIRS.keys())
+LONG = {f"llm-talaga-{game}" for game in ("uno", "uno_arena", "holdem", "holdem_hands")}
+"""Trees of long games: some sixty questions a move."""
+every_pair = pytest.mark.parametrize(
+    ("agent", "game"),
+    [
+        pytest.param(*pair, id=name, marks=[pytest.mark.slow] * (name in LONG))
+        for name, pair in PAIRS.items()
+    ],
+)
 few = settings(max_examples=4, deadline=None)
 
 

@@ -24,7 +24,9 @@ def judged(setting: Setting, reference: str, games: int, playouts: int) -> np.nd
     return luck.sample(game.codes(players), code, seat, measured, games, playouts, 11, luck.WALK)
 
 
-@pytest.mark.parametrize(("setting", "ratio"), [(SOLO, 5), (HELPER, 4)])
+@pytest.mark.parametrize(
+    ("setting", "ratio"), [pytest.param(SOLO, 5, marks=pytest.mark.slow), (HELPER, 4)]
+)
 def test_the_mean_advantage_is_the_difference_of_win_rates(setting: Setting, ratio: float) -> None:
     won, advantage = judged(setting, "random", 2_500, 50).T
     truth, error = TRUTH[setting]

@@ -202,6 +202,7 @@ def test_the_teacher_plays_well_from_what_it_sees(teacher: Network) -> None:
     assert win_counts(teacher, 2, 1, 2000, 7) / 2000 > 0.594
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss_and_leaves_a_checkpoint(
     tmp_path: Path, teacher: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,7 +239,11 @@ def rotations_summed(rows: np.ndarray) -> np.ndarray:
     return np.sum([np.roll(row, turn) for turn, row in enumerate(chances)], axis=0)
 
 
-@METHODS
+@pytest.mark.parametrize(
+    "method",
+    [CLOZE, pytest.param(COUNTERFACTUAL, marks=pytest.mark.slow)],
+    ids=["cloze", "verdict"],
+)
 def test_it_beats_a_random_player_at_tic_tac_toe(
     method: Method, model: LlamaForCausalLM, writer: Writer
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -21,7 +22,9 @@ from tests.agents.play import drive
 from training.pocket import data, train
 from training.pocket.data import Lesson
 
-METHODS = (Vanilla(), Tutri(), Tutri(history=False), Tutri(strategy=False))
+METHODS = (Vanilla(), Tutri())
+LESSER = (Tutri(history=False), Tutri(strategy=False))
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ def uno_lessons(rng: np.random.Generator) -> Iterator[Lesson]:
             state = game.play(state, (options[rng.integers(len(options))],))
 
 
-@pytest.mark.parametrize("method", METHODS, ids=["vanilla", "tutri", "no_history", "no_strategy"])
+@pytest.mark.parametrize("method", [*METHODS, *map(SLOW, LESSER)])
 def test_fewer_than_one_reply_in_a_hundred_names_no_option(model: Local, method: Vanilla) -> None:
     rng = np.random.default_rng(77)
     tables = [data.arena_lessons(seats, rng) for seats in (2, 5)]

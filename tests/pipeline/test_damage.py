@@ -35,7 +35,7 @@ from tests.pipeline.conftest import FAST
 from tests.pipeline.damage import CHANGES, Damage, at, damages
 from tests.pipeline.logs import matches, preparations
 
-FEW, MANY = 25, 2_000
+FEW, MANY = 15, 2_000
 REPORTED = 0.1
 """In how many examples the whole report is written too."""
 FOREIGN, GONE, BORROWED = "foreign", "gone", "borrowed"

@@ -81,7 +81,8 @@ def test_a_scored_game_is_judged_by_its_score(
     assert "what 30 deals can show of score hangs on its spread" in tables
     assert "score" in (folder / "report.html").read_text()
     assert {path.name for path in (folder / "figures").iterdir()} == {
-        *("means_score.png", "running_means_score.png", "paired_differences_score.png")
+        *("means_score.png", "running_means_score.png", "paired_differences_score.png"),
+        *("choices.png", "means_score_and_cost.png"),
     }
     assert status.main([str(folder)]) == 0
     assert "score" in capsys.readouterr().out

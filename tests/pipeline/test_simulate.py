@@ -149,6 +149,7 @@ def test_a_saboteur_is_never_taken_for_a_helper() -> None:
     assert found("saboteur", PLANNED) == 0
 
 
+@pytest.mark.slow
 def test_played_matches_tell_the_helper_from_the_saboteur(sweep: Sweep, folder: Path) -> None:
     """The same through deals, matches, records and paired tables: 800 deals, 7.8 points."""
     assert sweep("experiment=llm_uno_yardsticks", "agent=helper,saboteur", "deals=800") == 0
