@@ -105,7 +105,7 @@ def test_money_is_adjusted_in_its_own_unit_by_the_nearest_reference(
     table = shown[shown.index("luck-adjusted bb_per_hand") :]
     assert f"maniac {found['rate']:.3f}" in table
     assert "the reference's bb_per_hand plus" in table
-    assert "%" not in table[: table.index("wins, draws and losses")].replace("95%", "")
+    assert "%" not in table[: table.index("Wins, draws and losses")].replace("95%", "")
 
 
 @pytest.mark.parametrize(
