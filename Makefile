@@ -7,7 +7,7 @@ MODELS ?= pocket
 PAPER ?= llm_uno
 DEALS ?= 2000
 PLAYOUTS ?= 1000
-# A worker a core and one more; each takes a file at a time, in the order of tests/conftest.py.
+# A worker a core; each takes a file at a time, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help

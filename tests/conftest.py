@@ -23,18 +23,18 @@ FIGURE = "figure"
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A worker a core that this process may use, and one more: some tests wait for what they began.
-    pytest-xdist counts the cores of the machine."""
-    return len(os.sched_getaffinity(0)) + 1
+    """A worker a core that this process may use: pytest-xdist counts those of the machine."""
+    return len(os.sched_getaffinity(0))
 
 
+COMPILING = ("test_uno_luck.py", "test_holdem_luck.py")
 LONGEST = ("test_kill.py", "test_docs.py", "test_reproduce.py", "test_pocket.py", "test_track.py")
-"""A file's tests stay on one worker, so that its fixtures are made once. These files come first:
-a long one in the end would leave the other workers idle."""
+"""A file's tests stay on one worker, so that its fixtures are made once. COMPILING come first, each
+with an engine that others then find compiled; a long file in the end would leave workers idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: (*LONGEST, item.path.name).index(item.path.name))
+    items.sort(key=lambda item: (*COMPILING, *LONGEST, item.path.name).index(item.path.name))
 
 
 @pytest.fixture

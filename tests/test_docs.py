@@ -196,6 +196,7 @@ def test_the_conformance_suite_takes_new_games_in(
     assert kilobytes / 1024 < MEGABYTES
 
 
+@pytest.mark.slow
 def test_the_other_suites_take_new_games_and_a_new_method_in(extended: Path) -> None:
     pairs = [f"llm-once-{game} or search-{game}" for game in SEATS]
     said = go(

@@ -71,6 +71,7 @@ def stopping(url: str, folder: Path, served: Counting, script: Script) -> Stoppi
     return Stopping(url, folder, served)
 
 
+@pytest.mark.slow
 def test_a_sweep_stopped_by_its_cap_keeps_every_answer(stopping: Stopping, script: Script) -> None:
     status, out, err = stopping.end("model.cap=0.009")
     assert status == 2, out + err

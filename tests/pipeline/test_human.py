@@ -54,6 +54,7 @@ def typing(
     return go
 
 
+@pytest.mark.slow
 def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
     done = play(folder, "1\n" * 500, "deals=1")
     assert done.returncode == 0, done.stderr
