@@ -24,15 +24,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     folder = given.output_dir
     try:
-        shown = write_views(folder, results_of(folder), paper=given.paper)
-        summary, pairs, sheets, note = shown
+        views = write_views(folder, results_of(folder), paper=given.paper)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
-    table.show(summary, pairs, sheets, note)
+    views.show()
     for line in origin.notes(folder):
         table.console().print(f"\n{line}")
     print(f"\nreport: {folder / 'report.html'}")

@@ -25,8 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         results = results_of(options.output_dir)
-        summary, *_ = write_views(options.output_dir, results)
-        track(options.output_dir, options.store, results, summary)
+        track(options.output_dir, options.store, results, write_views(options.output_dir, results))
         add_metrics(options.output_dir, options.store)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)

@@ -18,7 +18,7 @@ def recent_moves(folder: Path) -> dict[str, int]:
     place = Folder(folder)
     found = {}
     for about in place.abouts():
-        for player in place.cell(about.key)["identity"]["players"]:
+        for player in place.description(about)["identity"]["players"]:
             method = player["agent"].get("method", {})
             if "moves" in method:
                 found[about.name] = method["moves"]

@@ -46,7 +46,7 @@ def cell_of(folder: Path, result: CellResults) -> RecordedCell:
     """A cell with its matches that count. Raises UserError where its game cannot be played on from
     what a seat knows."""
     about = result.about
-    described = Folder(folder).cell(about.key)
+    described = Folder(folder).description(about)
     game = recorded_game(described["identity"]["game"])
     if reason := lack(game):
         raise UserError(f"{about.name}: {reason}")

@@ -195,9 +195,9 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     """Writes and prints the tables, logs to MLflow, and says where everything is. hurry: without
     figures and MLflow, as whoever interrupts a run does not want to wait."""
     folder = sweep.output_dir
-    summary, pairs, sheets, note = write_views(folder, results, draw=not hurry)
+    views = write_views(folder, results, draw=not hurry)
     out.print()
-    table.show(summary, pairs, sheets, note)
+    views.show()
     out.print()
     for line in origin.notes(folder):
         out.print(line)
@@ -206,7 +206,7 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     elif sweep.tracking["kind"] == "mlflow":
         store = str(sweep.tracking["store"])
         try:
-            track(folder, store, results, summary)
+            track(folder, store, results, views)
             out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)

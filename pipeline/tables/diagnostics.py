@@ -164,7 +164,7 @@ def _with_choice(record: MatchRecord) -> Iterator[DecisionRecord]:
 def _rounding(place: Folder, result: CellResults) -> float:
     """How far the log-probabilities of the cell's models may be off by their dtypes; 0 where none
     tells it, so that ties alone count."""
-    players = place.cell(result.about.key)["identity"]["players"]
+    players = place.description(result.about)["identity"]["players"]
     told = [str(player.get("model", {}).get("dtype")) for player in players]
     return max(sensitivity.ROUNDING.get(dtype, 0.0) for dtype in told)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -45,13 +46,28 @@ PAGE_ROWS, PAGE_CELLS = 100, 20
 """
 
 
+@dataclass(frozen=True)
+class Views:
+    """What was written: summary.csv and pairs.csv, further sheets, the report's sentences, and what
+    there is to say of which cells are paired."""
+
+    summary: pd.DataFrame
+    pairs: pd.DataFrame
+    sheets: Sequence[Sheet]
+    said: Sequence[Answer]
+    note: str
+
+    def show(self) -> None:
+        """Prints the tables."""
+        table.show(self.summary, self.pairs, self.sheets, self.note)
+
+
 def write_views(
     folder: Path, results: Sequence[CellResults], draw: bool = True, paper: bool = False
-) -> tuple[pd.DataFrame, pd.DataFrame, list[Sheet], str]:
+) -> Views:
     """Writes summary.csv, pairs.csv, figures/ and report.html, what `diagnostics` finds, and
-    where a cell studies letters labels.csv and debiasing.csv; returns the two tables, further
-    sheets, and what there is to say of which cells are paired. draw: figures too; they take
-    longest. paper: DIR/paper as well."""
+    where a cell studies letters labels.csv and debiasing.csv. draw: figures too; they take longest.
+    paper: DIR/paper as well."""
     matter = conditions(results)
     pairing = paired_off(results, Folder(folder).pairs)
     summary, pairs = summary_table(results, matter), pairs_table(results, pairing.chosen)
@@ -72,11 +88,11 @@ def write_views(
     sheets = [*first, *varied, *_study(folder, study, summary), *told, *wrong, *spent]
     drawings = {name: figure.html(name) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
-    page = _page(folder, results, summary, pairs, drawings, sheets, said, diagnosis, pairing.foot)
-    write_atomically(folder / "report.html", page)
+    views = Views(summary, pairs, sheets, said, pairing.foot)
+    write_atomically(folder / "report.html", _page(folder, results, views, drawings, diagnosis))
     if paper:
         printed.write(folder / "paper", found, drawn)
-    return summary, pairs, sheets, pairing.foot
+    return views
 
 
 def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) -> list[Sheet]:
@@ -122,14 +138,11 @@ def _replay(folder: Path, match: str) -> str:
 def _page(
     folder: Path,
     results: Sequence[CellResults],
-    summary: pd.DataFrame,
-    pairs: pd.DataFrame,
+    views: Views,
     drawings: dict[str, str],
-    sheets: Sequence[Sheet],
-    said: Sequence[Answer],
     diagnosis: diagnostics.Diagnosis,
-    note: str,
 ) -> str:
+    summary, pairs = views.summary, views.pairs
     names, scales = table.short_names(summary), scales_of(summary)
     few = table.clearest(pairs, PAGE_ROWS) if len(pairs) > PAGE_ROWS else pairs
     return rendered(
@@ -144,15 +157,15 @@ def _page(
         pairs=list(zip(scales_of(few), few.to_dict("records"), strict=True)),
         names=dict(zip(summary["cell"], names, strict=True)),
         drawings=drawings,
-        sheets=[one.first(PAGE_ROWS) for one in sheets],
+        sheets=[one.first(PAGE_ROWS) for one in views.sheets],
         cells=diagnostics.page_cells(diagnosis, summary, PAGE_CELLS),
         drawing_style=ink.PAGE_STYLE,
-        answers=said,
+        answers=views.said,
         foot=[
             table.left_out(PAGE_ROWS, len(summary), "summary.csv"),
             *table.foot(summary).splitlines(),
         ],
-        pairs_notes=[table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"), note],
+        pairs_notes=[table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"), views.note],
         warnings=[*origin.notes(folder), *table.some_warnings(summary, PAGE_ROWS)],
         replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),

@@ -41,7 +41,7 @@ def params(
     told = {name: str(row[name]) for name in COLUMNS}
     told["seed"] = str(place.seed)
     told |= _deals(about, result.complete_deals)
-    told |= dict(_players(about, place.cell(about.key)))
+    told |= dict(_players(about, place.description(about)))
     told |= _factors(about.labels)
     return told | dict(_made_with(about.key, runs))
 

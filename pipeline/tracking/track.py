@@ -23,10 +23,9 @@ import pandas as pd
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables import stops
-from pipeline.tables.answers import Answer, answers
-from pipeline.tables.conditions import conditions
 from pipeline.tables.diagnostics import WRITTEN
 from pipeline.tables.table import short_names
+from pipeline.tables.views import Views
 from pipeline.tracking import notes, played, values
 from pipeline.tracking.params import Params, params, shared
 from pipeline.tracking.store import (
@@ -62,7 +61,11 @@ class Sweep:
 
     place: Folder
     results: Sequence[CellResults]
-    summary: pd.DataFrame
+    views: Views
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        return self.views.summary
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
@@ -72,13 +75,6 @@ class Sweep:
     def command(self) -> str | None:
         """That of the latest run; older versions did not note it."""
         return self.runs[-1].get("command") if self.runs else None
-
-    @cached_property
-    def said(self) -> list[Answer]:
-        """What the report's sentences say."""
-        pairs = pd.read_csv(self.place.path / "pairs.csv")
-        found = conditions(self.results)
-        return answers(self.results, self.summary, pairs, found, self.verdicts)
 
     @cached_property
     def verdicts(self) -> dict[str, str]:
@@ -97,13 +93,13 @@ class Sweep:
         return found
 
 
-def track(folder: Path, store: str, results: Sequence[CellResults], summary: pd.DataFrame) -> None:
+def track(folder: Path, store: str, results: Sequence[CellResults], views: Views) -> None:
     """Logs a sweep that has its views written.
 
     store: a folder for a sqlite store, or the http(s) address of a server.
     Raises UserError where the store cannot be opened or written.
     """
-    sweep = Sweep(Folder(folder), results, summary)
+    sweep = Sweep(Folder(folder), results, views)
     with usable(store, folder):
         client = open_store(store)
         forget(client, sweep.place.id)
@@ -140,7 +136,7 @@ class _Logged:
         """The sweep's run, still open."""
         folder, command = self.sweep.place.path, self.sweep.command
         table = self.sweep.summary.loc[[row.name for _, row in rows]]
-        note = notes.of_sweep(folder, table, self.sweep.said, command)
+        note = notes.of_sweep(folder, table, self.sweep.views.said, command)
         tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
         run = self._begin(folder.name, tags, common, span)
         own = {**common, "cells": str(len(rows)), "output_dir": str(folder)}

@@ -44,8 +44,9 @@ CHOSEN = (
 RAW, ADJUSTED = ("difference", "ci_low", "ci_high"), ("adj_difference", "adj_low", "adj_high")
 RIVALS = 10
 """The most cells that a run is set beside; pairs.csv has all."""
-LEAST = 10
-"""Points of a running curve at the least, however many cells share MANY times POINTS."""
+LEAST = 20
+"""The fewest points of a running curve; cells that share MANY times POINTS and have fewer for each
+have none: MLflow takes longer for them than for all else."""
 
 SETTLING = "by_deal/"
 """The section of curves, which MLflow shows first: sections go by the alphabet."""
@@ -110,8 +111,10 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 def curves(result: CellResults, cells: int) -> Points:
     """How the cell's means settled: a step is a number of deals. Of many cells each has fewer
-    points, and no section of its own."""
-    most = max(POINTS * MANY // max(cells, MANY), LEAST)
+    points and no section of its own, of very many none."""
+    most = POINTS * MANY // max(cells, MANY)
+    if most < LEAST:
+        return []
     means = result.by_deal()[1]
     told = {"running_mean": means, "running_win_rate": result.win_rates()[1]}
     if cells <= MANY:

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, hypergeom
 from statsmodels.stats.descriptivestats import sign_test as sign_test_of_statsmodels
 from statsmodels.stats.proportion import proportions_ztest
 
 from stats.checks import Side
-from stats.proportions import one_sample_z, sign_test, two_sample_z, wilson
+from stats.proportions import fisher_test, one_sample_z, sign_test, two_sample_z, wilson
 
 
 @st.composite
@@ -252,6 +252,22 @@ def test_two_sample_z_without_games_on_either_side_is_nan() -> None:
     test = two_sample_z([0, 3], [0, 5], [3, 0], [5, 0])
     assert np.isnan(test.z).all()
     assert np.isnan(test.p_value).all()
+
+
+# --- Fisher's test ---
+
+
+@given(tallies(), tallies())
+def test_fishers_test_is_the_tail_of_the_hypergeometric_distribution(
+    own: tuple[int, int], base: tuple[int, int]
+) -> None:
+    (wins, games), (wins0, games0) = own, base
+    found = fisher_test(wins, games, wins0, games0)
+    if 0 < wins + wins0 < games + games0:
+        expected = hypergeom.sf(wins - 1, games + games0, wins + wins0, games)
+        assert found == pytest.approx(expected, rel=1e-7, abs=1e-12)
+    else:
+        assert np.isnan(found)
 
 
 # --- shapes and errors ---
