@@ -97,6 +97,8 @@ def test_search_players_take_a_new_game_in(extended: Path) -> None:
 PLAY_ALL = """
 import sys
 from pipeline import metrics, run
+from pipeline.tables import gallery
+gallery.drawings = metrics.metric_figures = lambda *_: {}
 for orders in sys.stdin.read().splitlines():
     sys.argv = ["pipeline.run", "-m", *orders.split()]
     folder = sys.argv[-1].removeprefix("output_dir=")
@@ -108,7 +110,8 @@ for orders in sys.stdin.read().splitlines():
         status = metrics.main([folder, "--playouts", "10", "--threads", "1"])
     print("STATUS", folder, status or 0)
 """
-"""Sweeps and the judging of each, in one process: most of their time is loading."""
+"""Sweeps and the judging of each, in one process and without figures: most of their time would be
+loading and drawing."""
 
 
 @pytest.fixture(scope="module")

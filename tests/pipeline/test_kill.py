@@ -156,9 +156,10 @@ class Killer:
 def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
     tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    """A model that only waits: what is killed is the sweep, not the model."""
+    """A model that only waits, in a small game: what is killed is the sweep, not its players."""
     (tmp_path / "brake").write_text(f"{PAUSE}")
-    slow = ("packages=[tests]", "model=fake", "model._target_=tests.cluster.brake.Braked")
+    small = ("game=tic_tac_toe", "controls=[]", "packages=[tests]")
+    slow = (*small, "model=fake", "model._target_=tests.cluster.brake.Braked")
     killed_everywhere(tmp_path, Sweep(40, (*slow, f"+model.brake={tmp_path / 'brake'}")), 1, figure)
 
 
