@@ -33,7 +33,9 @@ def curves(folder: Path) -> pd.DataFrame:
     rows = list(_rows(folder))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     wide = table.pivot_table(index=list(COLUMNS[:4]), columns="hand", values="chips", sort=False)
-    return wide.ffill(axis=1).stack().rename("chips").reset_index()
+    return (
+        wide.ffill(axis=1).reset_index().melt([*COLUMNS[:4]], var_name="hand", value_name="chips")
+    )
 
 
 def _rows(folder: Path) -> Iterator[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -79,7 +80,7 @@ def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
     return found
 
 
-def _ends(row: pd.Series, turned: bool = False) -> Ends:  # type: ignore[type-arg]
+def _ends(row: pd.Series[Any], turned: bool = False) -> Ends:
     win, draw, loss = (
         Share(*(PERCENT * row[f"{end}{limit}"] for limit in ("", "_low", "_high")))
         for end in ("win", "draw", "loss")

@@ -42,13 +42,15 @@ def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) ->
         axes[place].set_ylabel("chips")
     for unused in axes[count:]:
         unused.set_axis_off()
-    ink.keyed(figure, 4)
-    most = int(table["matches"].max())
-    ink.titled(figure, f"Chips by hand: median and middle half of {most:,} matches a pair, {MEANT}")
+    ink.keyed(figure, 5)
+    drawn = [pair for pairs in panels.values() for pair in pairs]
+    counts = zip(table["player"], table["opponent"], table["matches"], strict=True)
+    most = max((int(matches) for *pair, matches in counts if tuple(pair) in drawn), default=0)
+    ink.titled(figure, f"{TITLE} of up to {most:,} matches against each; grey: the stack")
     return figure
 
 
-MEANT = "the line named after the opponent; thin: the stack at the start"
+TITLE = "Chips by hand, the median and the middle half"
 
 
 def _curve(axes: Axes, rows: pd.DataFrame, name: str, colour: str, dash: object) -> None:

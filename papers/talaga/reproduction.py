@@ -32,10 +32,8 @@ MODELS, DEALS = "pocket", 10
 BOUNDS = {"pocket": "model.longest=40"}
 """Models that were not taught these forms of reply, and end none of themselves."""
 
-SIZES = {
-    **{"table1": 100, "table2": 50, "table3": 50, "table4": 5, "fig1": 5},
-    **{"players": 100, "ablation": 100, "chips": 5},
-}
+SIZES = {"table1": 100, "table2": 50, "table3": 50, "table4": 5, "fig1": 5}
+SIZES |= {"players": 100, "ablation": 100, "chips": 5}
 """The deals of each experiment at most, each from both seats: the paper's numbers, and ours."""
 HANDS = 200
 """Of a hold'em match at most; with fewer deals as many as there are deals."""
@@ -46,8 +44,12 @@ FIGURES: Mapping[str, Pairs] = {
     "fig1b": [*(("direct", other) for other in FIG1[1:]), ("react", "tot")],
     "fig4": [("talaga", other) for other in ("direct", "react", "cot_sc", "tot")],
 }
-TITLES = {"fig1a": "random against", "fig1b": "direct against (tot: also react's)",
-          "fig4": "talaga against"}  # fmt: skip
+PANELS = {
+    "random against": FIGURES["fig1a"],
+    "direct against": FIGURES["fig1b"][:-1],
+    "react against": FIGURES["fig1b"][-1:],
+    "talaga against": FIGURES["fig4"],
+}
 
 
 @dataclass(frozen=True)
@@ -188,9 +190,7 @@ def figures(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[st
     own = {f"{name} against": [(name, other) for other in names if other != name] for name in names}
     yield "talaga_chips", chip_curves(chips.spread(scripted.chips), own, chips.STACK)
     for model, one in played.items():
-        panels = {TITLES[name]: pairs for name, pairs in FIGURES.items()}
-        drawn = chip_curves(chips.spread(one.chips), panels, chips.STACK)
-        yield f"talaga_chips_{model}", drawn
+        yield f"talaga_chips_{model}", chip_curves(chips.spread(one.chips), PANELS, chips.STACK)
 
 
 def files(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -56,7 +56,7 @@ def table1_rows(told: Mapping[str, Any], met: Met, model: str = "") -> Iterator[
         for column, (other, value) in enumerate(zip(players, line, strict=True)):
             if value is not None and bool(model) != ({name, other} == {*SCRIPTED}):
                 where = f"talaga.table1.{name}.vs.{other}.win_rate{behind(model)}"
-                entry = {"id": where, "value": value, "n": told["table1"]["games"]}
+                entry: dict[str, Any] = {"id": where, "value": value, "n": told["table1"]["games"]}
                 entry["effect"] = _column_effect(told, column)
                 yield _share(entry, met.get((ours(name), ours(other))), "all", "win")
 
@@ -75,7 +75,7 @@ def stand_in_rows(told: Mapping[str, Any], met: Met) -> Iterator[Row]:
         for pair in (("random", "minmax"), ("minmax", "random")):
             column = players.index(pair[1])
             own = [name if player == "minmax" else player for player in pair]
-            entry = {"id": f"talaga.table1.{own[0]}.vs.{own[1]}.win_rate"}
+            entry: dict[str, Any] = {"id": f"talaga.table1.{own[0]}.vs.{own[1]}.win_rate"}
             entry |= {"value": rows[pair[0]][column], "n": told["table1"]["games"]}
             entry["effect"] = _column_effect(told, column)
             yield _share(entry, met.get((own[0], own[1])), "all", "win")
@@ -94,7 +94,7 @@ def mean_rows(told: Mapping[str, Any], means: Mapping[str, Ends], model: str) ->
         for name, value in zip(told["players"], table[column], strict=True):
             where = f"talaga.table1.{name}.avg_{end}_rate{behind(model)}"
             games = table["games"] * (len(told["players"]) - 1)
-            entry = {"id": where, "value": value, "n": games, "effect": effect}
+            entry: dict[str, Any] = {"id": where, "value": value, "n": games, "effect": effect}
             found = means.get(ours(name))
             yield _share(entry, {"all": found} if found else None, "all", end)
 
@@ -107,7 +107,12 @@ def table2_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
         effect = largest_effect([line[place] for line in table["rows"].values()], without[column])
         for other, line in table["rows"].items():
             where = f"talaga.table2.vs_{other}.{TABLE2[column]}{behind(model)}"
-            entry = {"id": where, "value": line[place], "n": table["games"], "effect": effect}
+            entry: dict[str, Any] = {
+                "id": where,
+                "value": line[place],
+                "n": table["games"],
+                "effect": effect,
+            }
             found = met.get(("talaga", ours(other)))
             end = {"wins": "win", "losses": "loss", "draws": "draw"}.get(column, column)
             yield _share(entry, found, "all", end)
@@ -128,7 +133,7 @@ def table3_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
         values = [line[place] for line in table["rows"].values()]
         for variant, line in table["rows"].items():
             where = f"talaga.table3.{variant}.{name}{behind(model)}"
-            entry = {"id": where, "value": line[place]}
+            entry: dict[str, Any] = {"id": where, "value": line[place]}
             entry |= {"n": table["games"] if moved == "all" else PER_SIDE}
             entry |= {"effect": largest_effect(values, scale * chance)}
             yield _share(entry, met.get((VARIANTS[variant], "tot")), moved, end, scale)
@@ -149,7 +154,7 @@ def table4_rows(told: Mapping[str, Any], hands: Counted, model: str) -> Iterator
     for column, name in (("wins", "talaga_hand_win_rate"), ("losses", "other_hand_win_rate")):
         for other, line in table["rows"].items():
             where = f"talaga.table4.vs_{other}.{name}{behind(model)}"
-            entry = {"id": where, "value": line[table["columns"].index(column)]}
+            entry: dict[str, Any] = {"id": where, "value": line[table["columns"].index(column)]}
             share, count = hands.get(("talaga", ours(other)), (None, 0))
             if share is None:
                 yield not_run(entry)
@@ -197,8 +202,8 @@ def _share(
     if not found or moved not in found:
         return not_run(entry)
     share: Share = getattr(found[moved], end)
-    values = (scale * one for one in (share.estimate, share.low, share.high))
-    return measured(entry, *values, found[moved].games)
+    value, low, high = (scale * one for one in (share.estimate, share.low, share.high))
+    return measured(entry, value, low, high, found[moved].games)
 
 
 def behind(model: str) -> str:
