@@ -18,7 +18,7 @@ import pandas as pd
 from papers.reproductions import read_csv
 from pipeline.log.folder import Folder
 
-ASKED = re.compile(r"llm\..+\.(\w+)")
+ASKED = re.compile(r"llm\..+\.(\w+(?:\[.*\])?)")
 NAMED = re.compile(r"(\w+)\..*")
 PERCENT = 100.0
 TURNED = {"all": "all", "first": "second", "second": "first"}

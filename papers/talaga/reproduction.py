@@ -112,8 +112,7 @@ def with_model(settings: Settings, model: str) -> Played:
         return run(settings, experiment, f"{experiment}_{model}", f"model={model}", *bound, *words)
 
     table1, table2 = go("table1"), go("table2")
-    table3 = go("table3", "prompt=talaga_n2,talaga_no_control")  # the third row is Table 2's
-    table4, fig1 = go("table4"), go("fig1")
+    table3, table4, fig1 = go("table3"), go("table4"), go("fig1")
     go("fig1", "seats.0.player=tot", "prompt=react")
     every = (table1, table2, table3, table4, fig1)
     return Played(

@@ -25,9 +25,12 @@ NAMES = {"minmax": "minimax", "prompt": "direct", "cot-sc": "cot_sc"}
 SCRIPTED = ("random", "minmax")
 STAND_INS = ("minimax_d1", "minimax_eps")
 """Players that lose, as the paper's MinMax does."""
-VARIANTS = {"k2_n2": "talaga_n2", "k2_n4_2": "talaga_no_control",
-            "plus_hallucination_control": "talaga"}  # fmt: skip
-"""Table 3's rows by our files in conf/prompt."""
+VARIANTS = {
+    "k2_n2": "talaga[n1=2]",
+    "k2_n4_2": "talaga[n1=4]",
+    "plus_hallucination_control": "talaga",
+}
+"""Table 3's rows by how our output_dirs call them."""
 TABLE2 = {"wins": "talaga_win", "losses": "other_win", "draws": "draw", "margin": "margin"}
 TABLE3 = {
     "wins": ("talaga_wr", "all", "win"),

@@ -145,8 +145,8 @@ def test_chance_is_what_random_players_do() -> None:
         ("tot.pocket", "tot"),
         ("cot_sc.gpt-3.5", "cot_sc"),
         ("direct.pocket[longest=40]", "direct"),
-        ("llm.gpt-3.5.talaga_n2", "talaga_n2"),
-        ("llm.pocket[longest=40].talaga", "talaga"),
+        ("llm.gpt-3.5.talaga", "talaga"),
+        ("llm.pocket[longest=40].talaga[n1=2]", "talaga[n1=2]"),
         ("lookahead[k=1,judge.noise=0.3]", "lookahead[k=1,judge.noise=0.3]"),
     ],
 )
