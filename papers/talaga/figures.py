@@ -36,7 +36,7 @@ def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) ->
         one.axhline(stack, color=MUTED, lw=0.6)
         one.set_title(title)
         one.set_xlabel("hands")
-        one.set_ylim(0, 2 * stack)
+        one.set_ylim(-0.02 * stack, 2.02 * stack)
         one.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     for place in range(0, count, across):
         axes[place].set_ylabel("chips")

@@ -36,7 +36,7 @@ SIZES = {"table1": 100, "table2": 50, "table3": 50, "table4": 5, "fig1": 5}
 SIZES |= {"players": 100, "ablation": 100, "chips": 5}
 """The deals of each experiment at most, each from both seats: the paper's numbers, and ours."""
 HANDS = 200
-"""Of a hold'em match at most; with fewer deals as many as there are deals."""
+"""Of a hold'em match at most; with few deals half as many as there are deals."""
 HOLDEM = ("table4", "fig1", "chips")
 FIG1 = ("direct", "cot", "cot_sc", "tot", "react")
 FIGURES: Mapping[str, Pairs] = {
@@ -88,7 +88,7 @@ def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
     """Plays what is missing of an experiment, of the size that was asked for."""
     sizes = [f"deals={min(SIZES[experiment], settings.deals)}"]
     if experiment in HOLDEM:
-        sizes.append(f"game.hands={min(HANDS, settings.deals)}")
+        sizes.append(f"game.hands={min(HANDS, max(1, settings.deals // 2))}")
     return settings.run(f"talaga_{experiment}", f"talaga_{folder}", *sizes, *words)
 
 
@@ -168,7 +168,7 @@ def lines(
     yield from rows.table1_rows(told, scripted.met)
     yield from rows.stand_in_rows(told, scripted.met)
     yield from rows.actor_rows(scripted.met)
-    yield from rows.chip_rows(["own"], {"own": chips.finals(scripted.chips)})
+    yield from rows.chip_rows({"scripted": chips.finals(scripted.chips)})
     for model in models:
         own = played.get(model, Played({}))
         yield from rows.table1_rows(told, own.met, model)
@@ -179,7 +179,8 @@ def lines(
         final = chips.finals(own.chips)
         of_figure = {name: {pair: final[pair] for pair in pairs if pair in final}
                      for name, pairs in FIGURES.items()}  # fmt: skip
-        yield from rows.chip_rows(told["figures"], of_figure, model)
+        yield from rows.figure_rows(told, of_figure, model)
+        yield from rows.chip_rows(of_figure, model)
         yield from rows.cost_rows(own.costs, model)
 
 

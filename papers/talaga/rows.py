@@ -6,7 +6,7 @@ model of ours, whose name they end with. Rates are in percent, as in print.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import nan
 from typing import Any
 
@@ -167,18 +167,17 @@ def table4_rows(told: Mapping[str, Any], hands: Counted, model: str) -> Iterator
                 yield measured(entry, share.estimate, share.low, share.high, count)
 
 
-def chip_rows(
-    figures: Sequence[str], finals: Mapping[str, Counted], model: str = ""
-) -> Iterator[Row]:
-    """The figures, which print no number, and the chips that each pair of ours ended with.
+def figure_rows(told: Mapping[str, Any], drawn: Mapping[str, Counted], model: str) -> Iterator[Row]:
+    """The figures, which print no number; drawn: those of ours, as `chip_rows` has them."""
+    for figure in told["figures"]:
+        row = not_run({"id": f"talaga.{figure}.curves{behind(model)}"})
+        yield Row(**{**vars(row), "verdict": "not_computable"}) if drawn.get(figure) else row
 
-    finals: by the figure, of every player that it is of and its opponent.
-    """
-    for figure in figures:
-        entry, found = {"id": f"talaga.{figure}.curves{behind(model)}"}, finals.get(figure, {})
-        row = not_run(entry)
-        yield Row(**{**vars(row), "verdict": "not_computable"}) if found else row
-        for (own, other), (share, games) in found.items():
+
+def chip_rows(drawn: Mapping[str, Counted], model: str = "") -> Iterator[Row]:
+    """The chips that each pair ended with, by the figure that it is drawn in."""
+    for figure, finals in drawn.items():
+        for (own, other), (share, games) in finals.items():
             where = f"talaga.{figure}.{own}.vs.{other}.final_chips{behind(model)}"
             yield measured({"id": where}, share.estimate, share.low, share.high, games)
 
