@@ -85,10 +85,13 @@ def reproduce(settings: Settings) -> Reproduction:
 
 
 def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
-    """Plays what is missing of an experiment, of the size that was asked for."""
+    """Plays what is missing of an experiment, of the size that was asked for. Hold'em matches of
+    other lengths lie elsewhere: they are other matches of the same players."""
     sizes = [f"deals={min(SIZES[experiment], settings.deals)}"]
     if experiment in HOLDEM:
-        sizes.append(f"game.hands={min(HANDS, max(1, settings.deals // 2))}")
+        hands = min(HANDS, max(1, settings.deals // 2))
+        folder = f"{folder}_{hands}_hands"
+        sizes.append(f"game.hands={hands}")
     return settings.run(f"talaga_{experiment}", f"talaga_{folder}", *sizes, *words)
 
 
