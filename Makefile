@@ -3,9 +3,9 @@ PYTHON ?= python3.11
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/ready
-MODELS ?= pocket
+MODELS ?=
 PAPER ?= llm_uno
-DEALS ?= 2000
+DEALS ?=
 PLAYOUTS ?= 1000
 # A worker a core; each takes a file at a time, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
@@ -19,8 +19,9 @@ help: ## list the commands
 run: $(READY) ## play the main job: two prompting methods of a small language model in UNO
 	$(PY) -m pipeline.run
 
-reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|audit MODELS=pocket
-	$(PY) -m papers.reproduce $(PAPER) --models $(MODELS) --deals $(DEALS) --playouts $(PLAYOUTS)
+reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|talaga|audit
+	$(PY) -m papers.reproduce $(PAPER) --playouts $(PLAYOUTS) $(if $(MODELS),--models $(MODELS)) \
+		$(if $(DEALS),--deals $(DEALS))
 
 test: $(READY) ## run the tests
 	$(TESTS) -m "not slow and not cluster"

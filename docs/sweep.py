@@ -102,11 +102,29 @@ def components(table: pd.DataFrame) -> Rows:
         yield (component, *(cell for row in rows for cell in _component(row)))
 
 
+def standings(table: pd.DataFrame) -> Rows:
+    """Each player of a round robin over all its opponents, by how often it won."""
+    interval = "95% interval"
+    yield ("player", "matches", "won", interval, "drew", "lost", interval)
+    wins = Scale("", share=True)
+    for _, row in table.sort_values("win", ascending=False, kind="stable").iterrows():
+        yield (
+            row["player"],
+            f"{row['matches']:,}",
+            percent(row["win"]),
+            _span(wins, row["win_low"], row["win_high"]),
+            percent(row["draw"]),
+            percent(row["loss"]),
+            _span(wins, row["loss_low"], row["loss_high"]),
+        )
+
+
 TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
     "summary": summary,
     "debiasing": debiasing,
     "labels": labels,
     "components": components,
+    "standings": standings,
 }
 
 

@@ -40,6 +40,7 @@ class Checkpoint:
     quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
         floats; the log then tells how scores changed.
     shards: the number of devices that run a replica together, each holding its part.
+    longest: tokens after which a text of its ends, whatever a method asks for; None is no bound.
 
     Raises ValueError where a field has a value that is not allowed.
     """
@@ -53,6 +54,7 @@ class Checkpoint:
     batch_invariant: bool = False
     quantization: Quantization = "none"
     shards: int = 1
+    longest: int | None = None
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -73,6 +75,8 @@ class Checkpoint:
             )
         if self.shards < 1:
             raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
+        if self.longest is not None and self.longest < 1:
+            raise ValueError(f"longest {self.longest} of model {self.path!r}: at least 1, or null")
         if self.quantization == "fp8" and self.shards > 1:
             raise ValueError(
                 f"model {self.path!r}: quantization 'fp8' is for one device, not for "
@@ -87,16 +91,18 @@ class Checkpoint:
         else:
             check_folder(folder, self.path)
             source = {"content": content_hash(folder, self.path)}
-        return {**source, "dtype": self.dtype, "chat": self.chat, **self._rounding()}
+        return {**source, "dtype": self.dtype, "chat": self.chat, **self._unusual()}
 
-    def _rounding(self) -> Mapping[str, Any]:
-        """The settings that change the last bits of scores, where they are not the usual ones."""
-        rounding: dict[str, Any] = {}
+    def _unusual(self) -> Mapping[str, Any]:
+        """The settings that change replies, where they are not the usual ones."""
+        unusual: dict[str, Any] = {}
         if self.quantization != "none":
-            rounding["quantization"] = self.quantization
+            unusual["quantization"] = self.quantization
         if self.batch_invariant and self.dtype != "float32":
-            rounding["batch_invariant"] = True
-        return rounding
+            unusual["batch_invariant"] = True
+        if self.longest is not None:
+            unusual["longest"] = self.longest
+        return unusual
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Raises ModelError, naming the choice, unless each is a single token."""
@@ -110,7 +116,7 @@ class Checkpoint:
         folder = self._folder()
         tokens = self._tokens(folder)
         network = load_network(folder, self.path, self.dtype, self.device, self.quantization)
-        return Local(network, tokens, self.engine, self._invariant)
+        return Local(network, tokens, self.engine, self._invariant, longest=self.longest)
 
     def load_part(self, rank: Rank) -> Local:
         """One rank's part of the model. All ranks load at a time, and are then asked the same
@@ -121,7 +127,7 @@ class Checkpoint:
         folder = self._folder()
         tokens = self._tokens(folder)
         network, least = load_part(folder, self.path, self.dtype, self.device, rank)
-        return Local(network, tokens, self.engine, self._invariant, least)
+        return Local(network, tokens, self.engine, self._invariant, least, self.longest)
 
     @property
     def _invariant(self) -> bool:

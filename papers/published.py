@@ -7,6 +7,7 @@ A line's verdict is one of these:
     uninformative   it does, but the interval reaches, in the mean of both sides, at least as far as
                     the largest effect that the paper prints of that figure, from what is to be had
                     without any: had ours been off by as much, it would have agreed too
+    not_computable  the paper does not tell of how many games its value is, or only draws it
     not_run         there is nothing of ours
     no_reference    there is nothing of theirs, or no interval of ours
 """
@@ -27,7 +28,7 @@ from rich.table import Table
 
 from stats.intervals import Limits, prediction
 
-Verdict = Literal["agrees", "differs", "uninformative", "not_run", "no_reference"]
+Verdict = Literal["agrees", "differs", "uninformative", "not_computable", "not_run", "no_reference"]
 
 COLUMNS = ("id", "published", "ours", "ci_low", "ci_high", "n", "verdict")
 
@@ -80,12 +81,14 @@ def proportion(
 def measured(entry: dict[str, Any], ours: float, low: float, high: float, games: int) -> Row:
     """Any figure with an interval of ours, from `games` games.
 
-    entry: `id`; where it was printed its `value`, the number `n` of their games, and `effect`, the
-    largest effect that they print of this figure (`largest_effect`).
+    entry: `id`; where it was printed its `value`, the number `n` of their games, where they tell
+    it, and `effect`, the largest effect that they print of this figure (`largest_effect`).
     """
     value = entry.get("value", np.nan)
     verdict: Verdict = "no_reference"
-    if not np.isnan([value, ours, low, high]).any():
+    if not np.isnan(value) and "n" not in entry:
+        verdict = "not_computable"
+    elif not np.isnan([value, ours, low, high]).any():
         verdict = judged(value, prediction(ours, (low, high), games, entry["n"]), entry["effect"])
     return Row(entry["id"], value, ours, low, high, games, verdict)
 

@@ -16,11 +16,13 @@ from common.errors import UserError
 from papers.audit import reproduction as audit_papers
 from papers.llm_uno import reproduction as llm_uno
 from papers.reproductions import Reproduction, Settings
+from papers.talaga import reproduction as talaga
 from papers.uno_arena import reproduction as uno_arena
 from pipeline.tables import table
 
-DEALS = 2000
-"""Deals a cell by default: minutes with a small model on a laptop, an interval of +-2.2 points."""
+MODELS, DEALS = "pocket", 2000
+"""The model, and deals a cell by default: minutes with a small model on a laptop, an interval of
++-2.2 points."""
 
 PLAYOUTS = 1000
 """Playouts an option by default, where a paper judges decisions."""
@@ -28,17 +30,22 @@ PLAYOUTS = 1000
 PAPERS: dict[str, Callable[[Settings], Reproduction]] = {
     "llm_uno": llm_uno.reproduce,
     "uno_arena": uno_arena.reproduce,
+    "talaga": talaga.reproduce,
     "audit": audit_papers.reproduce,
 }
+DEFAULTS = {"talaga": (talaga.MODELS, talaga.DEALS)}
+"""Models and deals of the papers that have their own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_intermixed_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     out = table.console()
-    models = tuple(dict.fromkeys(given.models.split(",")))
+    own_models, own_deals = DEFAULTS.get(given.paper, (MODELS, DEALS))
+    models = tuple(dict.fromkeys((given.models or own_models).split(",")))
+    deals = own_deals if given.deals is None else given.deals
     try:
-        settings = Settings(models, given.deals, given.playouts, given.out, tuple(given.overrides))
+        settings = Settings(models, deals, given.playouts, given.out, tuple(given.overrides))
         found = PAPERS[given.paper](settings)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
@@ -59,9 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("paper", choices=PAPERS, help="what to reproduce")
-    add("--models", default="pocket", help="names from conf/model, with commas")
-    add("--deals", type=int, default=DEALS,
-        help="deals a cell (LLM-UNO: 10,000), in UNO Arena at most the paper's")  # fmt: skip
+    add("--models", default="", help="names from conf/model, with commas (default pocket)")
+    add("--deals", type=int,
+        help="deals a cell (LLM-UNO: 10,000), elsewhere at most the paper's")  # fmt: skip
     add("--playouts", type=int, default=PLAYOUTS,
         help="an option, where decisions are judged (default %(default)s)")  # fmt: skip
     add("--out", type=Path, default=Path("outputs/reproduce"), metavar="DIR")

@@ -173,11 +173,10 @@ class Holdem:
 
     def show(self, state: State) -> str:
         array = state.array
-        hidden = words.cards(array[rules.BOARD : rules.LOG].tolist())
         lines = [
             f"hand {array.item(rules.HAND) + 1}, player {array.item(rules.DEALER)} deals, "
             f"{words.STREETS[array.item(rules.STREET)]}",
-            f"board: {words.table(array)} (of {hidden})",
+            f"board: {words.table(array)}{words.to_come(array)}",
             f"pot: {words.total(array)}; bets this round: {words.bets(array, -1)}",
         ]
         lines += [
@@ -188,12 +187,13 @@ class Holdem:
         return "\n".join((*lines, *self._told(state)))
 
     def _told(self, state: State) -> Iterable[str]:
-        """The actions of the hand; of one that was just dealt also how the one before ended."""
+        """The actions of the hand, a line a betting round; of one that was just dealt also how the
+        one before ended."""
         array = state.array
         fresh = array.item(rules.PLY) == 0 and not rules.over(array)
         before = state.history[: state.start][-1:] if fresh else ()
         yield from (f"before: {clause}" for clause in before)
-        yield f"so far: {'; '.join(state.history[state.start :])}"
+        yield from words.by_round(state.history[state.start :])
         if rules.over(array):
             won = array.item(rules.WON)
             end = "after the last hand" if self._capped(array) else "with all chips on one side"

@@ -23,6 +23,7 @@ from games.holdem.rules import (
     FOLD,
     HAND,
     HANDS,
+    LOG,
     MATCH,
     MODE,
     NEURON,
@@ -185,6 +186,23 @@ def held(state: np.ndarray, seat: int) -> str:
 def table(state: np.ndarray) -> str:
     """The cards of the board that are face up."""
     return cards(state[BOARD : BOARD + faceup(state.item(STREET))].tolist()) or "none yet"
+
+
+def to_come(state: np.ndarray) -> str:
+    """The cards of the board that are still face down, as whoever sees all is told them."""
+    down = cards(state[BOARD + faceup(state.item(STREET)) : LOG].tolist())
+    return f"; still face down: {down}" if down else ""
+
+
+def by_round(clauses: Sequence[str]) -> list[str]:
+    """The clauses of one hand in lines: the blinds, then each betting round behind its cards."""
+    lines: list[str] = []
+    for clause in clauses:
+        if not lines or clause.startswith(STREETS):
+            lines.append(clause)
+        else:
+            lines[-1] += f"; {clause}"
+    return lines
 
 
 def chips(state: np.ndarray, seat: int) -> str:

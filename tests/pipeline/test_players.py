@@ -24,7 +24,8 @@ from tests.pipeline.logs import matches
 
 SEARCH = {"class": "agents.search.Search", "playouts": 30, "policy": "random"}
 GAMES = {
-    **dict.fromkeys(("lookahead", "minimax", "minimax_d1", "minimax_eps"), "tic_tac_toe"),
+    **dict.fromkeys(("lookahead", "lookahead_k1", "lookahead_noisy"), "tic_tac_toe"),
+    **dict.fromkeys(("minimax", "minimax_d1", "minimax_eps"), "tic_tac_toe"),
     **dict.fromkeys(("caller", "holdem_search", "maniac", "neuron_random", "tight"), "holdem"),
 }
 """Players that are of other games than UNO."""

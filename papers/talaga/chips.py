@@ -1,0 +1,120 @@
+"""Chips by hand of hold'em matches, dealt and played again from the log, and hands won."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from games.capabilities import seatings_of
+from games.holdem import rules, words
+from games.holdem.game import Holdem
+from papers.talaga.ends import PERCENT, Share, called
+from pipeline.config.read import Seed
+from pipeline.log.folder import Folder
+from pipeline.log.recorded import recorded_game
+from pipeline.log.schema import MatchRecord
+from pipeline.plan.chance import DEAL, stream
+from stats.means import limits, per_deal
+
+STACK = Holdem.stack
+"""Chips of either side at the start, as the paper has them."""
+COLUMNS = ("player", "opponent", "deal", "match", "hand", "chips")
+QUANTILES = {"lowest_tenth": 0.1, "lower_quarter": 0.25, "median": 0.5, "upper_quarter": 0.75,
+             "highest_tenth": 0.9}  # fmt: skip
+
+
+def curves(folder: Path) -> pd.DataFrame:
+    """What every player of an output_dir had after each hand of each match, both sides of it; hand
+    0 is the stack. After its end a match stands as it ended, up to the last hand of any."""
+    rows = list(_rows(folder))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    wide = table.pivot_table(index=list(COLUMNS[:4]), columns="hand", values="chips", sort=False)
+    return (
+        wide.ffill(axis=1).reset_index().melt([*COLUMNS[:4]], var_name="hand", value_name="chips")
+    )
+
+
+def _rows(folder: Path) -> Iterator[tuple[Any, ...]]:
+    place = Folder(folder)
+    for about in place.abouts():
+        game = recorded_game(place.cell(about.key)["identity"]["game"])
+        assert isinstance(game, Holdem)
+        players = [called(name) for name in about.players]
+        for record in place.matches(about.stem):
+            seating = seatings_of(game)[record.rotation % game.num_seats]
+            for hand, won in enumerate([0, *won_by_hand(game, place.seed, record)]):
+                for seat, sign in ((0, 1), (1, -1)):
+                    own, other = players[seating[seat]], players[seating[1 - seat]]
+                    name = f"{record.match}.{seat}"
+                    yield own, other, record.deal, name, hand, game.stack + sign * won
+
+
+def won_by_hand(game: Holdem, seed: Seed, record: MatchRecord) -> list[int]:
+    """What seat 0 has won in all after every hand of a match. Raises ValueError where its moves are
+    not legal in the game as it is now."""
+    array = game.deal(stream(seed, game, record.deal, DEAL)).array.copy()
+    found = _ended(array)
+    for decision in record.decisions:
+        if rules.over(array) or not rules.legal(array) >> words.parse(decision.move) & 1:
+            raise ValueError(f"match {record.match}: {decision.move} is not legal there")
+        rules.act(array, words.parse(decision.move))
+        found += _ended(array)
+    return found
+
+
+def _ended(array: np.ndarray) -> list[int]:
+    """What seat 0 has won after each hand that ended by the last act, the next ones dealt."""
+    found = []
+    while rules.over(array):
+        found.append(array.item(rules.WON))
+        if not rules.more(array):
+            break
+        rules.next_hand(array)
+    return found
+
+
+def spread(table: pd.DataFrame) -> pd.DataFrame:
+    """Of the matches of every two players, hand by hand: median, quantiles, mean and standard
+    deviation of the player's chips. table: of `curves`."""
+    groups = table.groupby(["player", "opponent", "hand"], sort=False)["chips"]
+    found = groups.agg(matches="count", mean="mean", sd="std")
+    for name, share in QUANTILES.items():
+        found[name] = groups.quantile(share)
+    return found.reset_index()
+
+
+def finals(table: pd.DataFrame) -> dict[tuple[str, str], tuple[Share, int]]:
+    """By a player and its opponent: the chips that it ended with in the mean, from 0 to two stacks,
+    with their 95% interval by deals; and of how many matches."""
+    last = table[table["hand"] == table["hand"].max()]
+    found = {}
+    for (own, other), rows in last.groupby(["player", "opponent"], sort=False):
+        by_deal = rows.groupby("deal")["chips"].mean()
+        low, high = limits(by_deal.to_numpy(float), (0.0, 2.0 * STACK))
+        found[own, other] = (Share(float(by_deal.mean()), float(low), float(high)), len(rows))
+    return found
+
+
+def hands_won(folder: Path) -> dict[tuple[str, str], tuple[Share, int]]:
+    """By a player and its opponent: the share that it won of the hands that one of them won alone,
+    with its 95% interval by deals; and of how many hands."""
+    place, found = Folder(folder), {}
+    for about in place.abouts():
+        other, own = map(called, about.players)
+        taken: list[np.ndarray] = []
+        deals: list[int] = []
+        for record in place.matches(about.stem):
+            seat = (1 + record.rotation) % 2
+            won = [int(record.measures["hands_won"][one]) for one in (seat, 1 - seat)]
+            taken.append(np.repeat([1.0, 0.0], won))
+            deals += [record.deal] * sum(won)
+        values = np.concatenate([*taken, []])
+        if len(values):
+            low, high = limits(per_deal(values, deals), (0.0, 1.0))
+            told = (float(values.mean()), float(low), float(high))
+            found[own, other] = (Share(*(PERCENT * one for one in told)), len(values))
+    return found

@@ -1,0 +1,62 @@
+"""What a move cost each method: calls, and tokens in and out, from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from games.capabilities import seatings_of
+from models.exchanges import TextExchange
+from papers.talaga.ends import called
+from pipeline.log.folder import Folder
+from pipeline.log.recorded import recorded_game
+from pipeline.log.schema import DecisionRecord
+
+COLUMNS = ("game", "method", "decisions", "calls", "tokens_in", "tokens_out", "fallbacks")
+
+
+@dataclass
+class Cost:
+    """Sums over decisions. calls: samples that were written; tokens_in: of prompts, each read once
+    for all of its samples; tokens_out: of all samples."""
+
+    decisions: int = 0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    fallbacks: int = 0
+
+    def add(self, decision: DecisionRecord) -> None:
+        self.decisions += 1
+        self.fallbacks += decision.fallback
+        for asked in decision.asked:
+            if isinstance(asked, TextExchange):
+                self.calls += asked.n
+                self.tokens_in += asked.tokens[0]
+                self.tokens_out += asked.tokens[1]
+
+
+def costs(folders: Iterable[Path]) -> pd.DataFrame:
+    """A row a game and method with the columns COLUMNS: of how many decisions that a model was
+    asked for, and what one of them cost in the mean; fallbacks are a share of them."""
+    found: dict[tuple[str, str], Cost] = {}
+    for folder in dict.fromkeys(folders):
+        place = Folder(folder)
+        for about in place.abouts():
+            seatings = seatings_of(recorded_game(place.cell(about.key)["identity"]["game"]))
+            kind, players = about.labels["game"].partition("[")[0], list(map(called, about.players))
+            for record in place.matches(about.stem):
+                seating = seatings[record.rotation % len(seatings)]
+                for decision in record.decisions:
+                    if decision.asked:
+                        method = players[seating[decision.seat]]
+                        found.setdefault((kind, method), Cost()).add(decision)
+    rows = [(*key, n, *(x / n for x in rest)) for key, (n, *rest) in _sums(found).items()]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _sums(found: dict[tuple[str, str], Cost]) -> dict[tuple[str, str], tuple[int, ...]]:
+    return {key: astuple(cost) for key, cost in found.items()}

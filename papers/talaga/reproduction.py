@@ -1,0 +1,216 @@
+"""TALAGA again: its Tables 1 to 4, the chips of Figs. 1 and 4, and what a move costs.
+
+Every table is an experiment of conf/. What needs a language model is played by each of ours, in
+output_dirs of its own; beside it stand scripted players, which need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import RenderableType
+
+from common.disk import write_atomically
+from games.holdem.words import NAMES as ACTIONS
+from papers.published import Row, frame, paper, view
+from papers.reproductions import Reproduction, Settings, available
+from papers.talaga import chips, rows
+from papers.talaga.costs import COLUMNS as COSTS
+from papers.talaga.costs import costs
+from papers.talaga.ends import Ends, Met, means, met
+from papers.talaga.figures import Pairs, chip_curves
+from papers.talaga.views import cost_view, counts, table1_view
+from pipeline.log.folder import Folder
+from pipeline.tables import ink
+
+MODELS, DEALS = "pocket", 10
+"""What is played by default: minutes with a small model on a laptop."""
+BOUNDS = {"pocket": "model.longest=40"}
+"""Models that were not taught these forms of reply, and end none of themselves."""
+
+SIZES = {"table1": 100, "table2": 50, "table3": 50, "table4": 5, "fig1": 5}
+SIZES |= {"players": 100, "ablation": 100, "chips": 5}
+"""The deals of each experiment at most, each from both seats: the paper's numbers, and ours."""
+HANDS = 200
+"""Of a hold'em match at most; with few deals half as many as there are deals."""
+HOLDEM = ("table4", "fig1", "chips")
+FIG1 = ("direct", "cot", "cot_sc", "tot", "react")
+FIGURES: Mapping[str, Pairs] = {
+    "fig1a": [("random", other) for other in FIG1],
+    "fig1b": [*(("direct", other) for other in FIG1[1:]), ("react", "tot")],
+    "fig4": [("talaga", other) for other in ("direct", "react", "cot_sc", "tot")],
+}
+PANELS = {
+    "random against": FIGURES["fig1a"],
+    "direct against": FIGURES["fig1b"][:-1],
+    "react against": FIGURES["fig1b"][-1:],
+    "talaga against": FIGURES["fig4"],
+}
+
+
+@dataclass(frozen=True)
+class Played:
+    """What there is to tell of a model, or without one of the scripted players.
+
+    met: in Tic-Tac-Toe. over: Table 1's players over all their opponents. hands: who won how many.
+    chips: by hand. settings: that it was played with.
+    """
+
+    met: Met
+    over: Mapping[str, Ends] = field(default_factory=dict)
+    hands: Any = field(default_factory=dict)
+    chips: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(chips.COLUMNS)))
+    costs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COSTS)))
+    settings: Mapping[str, float] = field(default_factory=dict)
+
+
+def reproduce(settings: Settings) -> Reproduction:
+    """Plays and writes everything, `deals` deals a table, at most the paper's. Raises UserError for
+    an unknown model."""
+    here, told = available(settings.models), paper("talaga")
+    scripted = without_model(settings)
+    played = {model: with_model(settings, model) for model in here}
+    tables, drawn = settings.out / "tables", settings.out / "figures"
+    tables.mkdir(exist_ok=True)
+    with ink.drawn_for(ink.WIDE):
+        ink.save_png(dict(figures(scripted, played)), drawn)
+    for name, table in files(scripted, played):
+        write_atomically(tables / f"talaga_{name}.csv", table.to_csv(index=False))
+    found = frame([*lines(told, scripted, played, settings.models)])
+    return Reproduction(found, [*views(told, found, played)], [tables, drawn])
+
+
+def run(settings: Settings, experiment: str, folder: str, *words: str) -> Path:
+    """Plays what is missing of an experiment, of the size that was asked for. Hold'em matches of
+    other lengths lie elsewhere: they are other matches of the same players."""
+    sizes = [f"deals={min(SIZES[experiment], settings.deals)}"]
+    if experiment in HOLDEM:
+        hands = min(HANDS, max(1, settings.deals // 2))
+        folder = f"{folder}_{hands}_hands"
+        sizes.append(f"game.hands={hands}")
+    return settings.run(f"talaga_{experiment}", f"talaga_{folder}", *sizes, *words)
+
+
+def without_model(settings: Settings) -> Played:
+    """The scripted players, and the scripted actors of the ablation."""
+    players, ablation, matches = (
+        run(settings, name, name) for name in ("players", "ablation", "chips")
+    )
+    return Played(
+        {**met(players), **met(ablation)},
+        hands=chips.hands_won(matches),
+        chips=chips.curves(matches),
+    )
+
+
+def with_model(settings: Settings, model: str) -> Played:
+    """Everything that one model plays."""
+
+    def go(experiment: str, *words: str) -> Path:
+        bound = [BOUNDS[model]] if model in BOUNDS else []
+        return run(settings, experiment, f"{experiment}_{model}", f"model={model}", *bound, *words)
+
+    table1, table2 = go("table1"), go("table2")
+    table3, table4, fig1 = go("table3"), go("table4"), go("fig1")
+    go("fig1", "seats.0.player=tot", "prompt=react")
+    every = (table1, table2, table3, table4, fig1)
+    return Played(
+        {**met(table1), **met(table2), **met(table3)},
+        means(table1),
+        chips.hands_won(table4),
+        pd.concat([chips.curves(table4), chips.curves(fig1)], ignore_index=True),
+        costs(every),
+        played_settings(table1, table2, table4),
+    )
+
+
+def played_settings(table1: Path, table2: Path, table4: Path) -> dict[str, float]:
+    """The paper's settings by their names, as they were played."""
+    found: dict[str, float] = {"poker_actions": len(ACTIONS)}
+    sizes = {"benchmark_matches_per_pair": table1, "talaga_matches_per_pair": table2,
+             "poker_trials": table4}  # fmt: skip
+    for name, folder in sizes.items():
+        stems = [about.stem for about in Folder(folder).abouts()]
+        found[name] = min(sum(1 for _ in Folder(folder).matches(stem)) for stem in stems)
+    method = _method(table2, "talaga")
+    keys = {"k": "k", "n_first": "n1", "n_next": "n2", "votes": "votes",
+            "perturbed_questions": "perturbations", "generations_per_perturbed": "samples",
+            "temperature": "temperature"}  # fmt: skip
+    found |= {name: method[key] for name, key in keys.items()}
+    found["cot_sc_trajectories"] = _method(table2, "cot_sc")["samples"]
+    found["tot_generations"], found["tot_votes"] = (
+        _method(table2, "tot")[key] for key in ("samples", "votes")
+    )
+    game = Folder(table4).cell(Folder(table4).abouts()[0].key)["identity"]["game"]
+    return {**found, "stack": game["stack"]}
+
+
+def _method(folder: Path, player: str) -> Mapping[str, Any]:
+    """The settings of a player's method, from the identity of a cell that it is in."""
+    place = Folder(folder)
+    for about in place.abouts():
+        for name, told in zip(
+            about.players, place.cell(about.key)["identity"]["players"], strict=True
+        ):
+            if rows.ours(player) in name.replace("[", ".").split("."):
+                found: Mapping[str, Any] = told["agent"]["method"]
+                return found
+    raise KeyError(player)
+
+
+def lines(
+    told: Mapping[str, Any], scripted: Played, played: Mapping[str, Played], models: Sequence[str]
+) -> Iterator[Row]:
+    """Every line of talaga.csv. models: those that were asked for, here or not."""
+    first = next(iter(played.values()), Played({}))
+    yield from rows.setting_rows(told, first.settings)
+    yield from rows.table1_rows(told, scripted.met)
+    yield from rows.stand_in_rows(told, scripted.met)
+    yield from rows.actor_rows(scripted.met)
+    yield from rows.chip_rows({"scripted": chips.finals(scripted.chips)})
+    for model in models:
+        own = played.get(model, Played({}))
+        yield from rows.table1_rows(told, own.met, model)
+        yield from rows.mean_rows(told, own.over, model)
+        yield from rows.table2_rows(told, own.met, model)
+        yield from rows.table3_rows(told, own.met, model)
+        yield from rows.table4_rows(told, own.hands, model)
+        final = chips.finals(own.chips)
+        of_figure = {name: {pair: final[pair] for pair in pairs if pair in final}
+                     for name, pairs in FIGURES.items()}  # fmt: skip
+        yield from rows.figure_rows(told, of_figure, model)
+        yield from rows.chip_rows(of_figure, model)
+        yield from rows.cost_rows(own.costs, model)
+
+
+def figures(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str, Any]]:
+    """The chips of the scripted players, and of every model as the paper's figures have them."""
+    names = list(dict.fromkeys(scripted.chips["player"]))
+    own = {f"{name} against": [(name, other) for other in names if other != name] for name in names}
+    yield "talaga_chips", chip_curves(chips.spread(scripted.chips), own, chips.STACK)
+    for model, one in played.items():
+        yield f"talaga_chips_{model}", chip_curves(chips.spread(one.chips), PANELS, chips.STACK)
+
+
+def files(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """What the figures are drawn of, and what moves cost."""
+    for name, one in {"": scripted, **played}.items():
+        yield f"chips{'_' * bool(name)}{name}", chips.spread(one.chips)
+        if name:
+            yield f"costs_{name}", one.costs
+
+
+def views(
+    told: Mapping[str, Any], found: pd.DataFrame, played: Mapping[str, Played]
+) -> Iterator[RenderableType]:
+    judged = found["verdict"].isin(("agrees", "differs", "uninformative"))
+    in_square = found["id"].str.contains(r"\.table1\..*\.vs\..*\.win_rate\.")
+    yield view(found[judged & ~in_square])
+    for model, one in played.items():
+        yield table1_view(told, one.met, model)
+        yield cost_view(one.costs, model)
+    yield counts(found)

@@ -1,0 +1,212 @@
+"""TALAGA's lines of a reproduction: every printed figure of its tables, and ours.
+
+The paper's players but random and minmax ask gpt-3.5-turbo; their lines are there once for every
+model of ours, whose name they end with. Rates are in percent, as in print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import nan
+from typing import Any
+
+import pandas as pd
+
+from papers.published import Row, exact, largest_effect, measured, not_run
+from papers.talaga.ends import TURNED, Counted, Ends, Met, Share
+
+FIRST, SECOND, DRAWN = 100 * 737 / 1260, 100 * 121 / 420, 100 * 8 / 63
+"""How often a random player wins Tic-Tac-Toe against another, moving first or second, and how often
+they draw, in percent: exact."""
+CHANCE = (FIRST + SECOND) / 2
+
+NAMES = {"minmax": "minimax", "prompt": "direct", "cot-sc": "cot_sc"}
+"""The paper's players by our files in conf/player, where they are called otherwise."""
+SCRIPTED = ("random", "minmax")
+STAND_INS = ("minimax_d1", "minimax_eps")
+"""Players that lose, as the paper's MinMax does."""
+VARIANTS = {
+    "k2_n2": "talaga[n1=2]",
+    "k2_n4_2": "talaga[n1=4]",
+    "plus_hallucination_control": "talaga",
+}
+"""Table 3's rows by how our output_dirs call them."""
+TABLE2 = {"wins": "talaga_win", "losses": "other_win", "draws": "draw", "margin": "margin"}
+TABLE3 = {
+    "wins": ("talaga_wr", "all", "win"),
+    "losses": ("tot_wr", "all", "loss"),
+    "first_wins": ("talaga_first.talaga_wins", "first", "win"),
+    "first_losses": ("talaga_first.tot_wins", "first", "loss"),
+    "second_losses": ("tot_first.tot_wins", "second", "loss"),
+    "second_wins": ("tot_first.talaga_wins", "second", "win"),
+}
+"""Table 3's columns: what a line calls them, who moved first, and whose wins they count."""
+PER_SIDE = 50
+"""Matches of Table 3 where one side moved first; its wins there are counts."""
+
+
+def ours(player: str) -> str:
+    return NAMES.get(player, player)
+
+
+def table1_rows(told: Mapping[str, Any], met: Met, model: str = "") -> Iterator[Row]:
+    """Table 1's pairs: with a model those that ask it, else those that ask none.
+
+    met: what was played; what is not in it is not_run.
+    """
+    players, rows = told["players"], told["table1"]["rows"]
+    for name, line in rows.items():
+        for column, (other, value) in enumerate(zip(players, line, strict=True)):
+            if value is not None and bool(model) != ({name, other} == {*SCRIPTED}):
+                where = f"talaga.table1.{name}.vs.{other}.win_rate{behind(model)}"
+                entry: dict[str, Any] = {"id": where, "value": value, "n": told["table1"]["games"]}
+                entry["effect"] = _column_effect(told, column)
+                yield _share(entry, met.get((ours(name), ours(other))), "all", "win")
+
+
+def _column_effect(told: Mapping[str, Any], column: int) -> float:
+    """The largest effect that Table 1 prints of playing against that player."""
+    values = [line[column] for line in told["table1"]["rows"].values()]
+    return largest_effect([value for value in values if value is not None], CHANCE)
+
+
+def stand_in_rows(told: Mapping[str, Any], met: Met) -> Iterator[Row]:
+    """Table 1's pair of scripted players with those that lose in MinMax's place; then every two of
+    our own scripted players, whom the paper does not have."""
+    players, rows = told["players"], told["table1"]["rows"]
+    for name in STAND_INS:
+        for pair in (("random", "minmax"), ("minmax", "random")):
+            column = players.index(pair[1])
+            own = [name if player == "minmax" else player for player in pair]
+            entry: dict[str, Any] = {"id": f"talaga.table1.{own[0]}.vs.{own[1]}.win_rate"}
+            entry |= {"value": rows[pair[0]][column], "n": told["table1"]["games"]}
+            entry["effect"] = _column_effect(told, column)
+            yield _share(entry, met.get((own[0], own[1])), "all", "win")
+    done = {("random", "minimax"), *(("random", name) for name in STAND_INS)}
+    for pair, ends in met.items():
+        if not {pair, pair[::-1]} & done:
+            entry = {"id": f"talaga.table1.{pair[0]}.vs.{pair[1]}.win_rate"}
+            yield _share(entry, ends, "all", "win")
+
+
+def mean_rows(told: Mapping[str, Any], means: Mapping[str, Ends], model: str) -> Iterator[Row]:
+    """Table 1's means of rows and columns. means: of our players, by name."""
+    table = told["table1"]
+    for column, end in (("wins", "win"), ("losses", "loss")):
+        effect = largest_effect(table[column], CHANCE)
+        for name, value in zip(told["players"], table[column], strict=True):
+            where = f"talaga.table1.{name}.avg_{end}_rate{behind(model)}"
+            games = table["games"] * (len(told["players"]) - 1)
+            entry: dict[str, Any] = {"id": where, "value": value, "n": games, "effect": effect}
+            found = means.get(ours(name))
+            yield _share(entry, {"all": found} if found else None, "all", end)
+
+
+def table2_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
+    """Table 2, and the abstract's advantage over tot, which is one of its margins."""
+    table = told["table2"]
+    without = {"wins": CHANCE, "losses": CHANCE, "draws": DRAWN, "margin": 0.0}
+    for place, column in enumerate(table["columns"]):
+        effect = largest_effect([line[place] for line in table["rows"].values()], without[column])
+        for other, line in table["rows"].items():
+            where = f"talaga.table2.vs_{other}.{TABLE2[column]}{behind(model)}"
+            entry: dict[str, Any] = {
+                "id": where,
+                "value": line[place],
+                "n": table["games"],
+                "effect": effect,
+            }
+            found = met.get(("talaga", ours(other)))
+            end = {"wins": "win", "losses": "loss", "draws": "draw"}.get(column, column)
+            yield _share(entry, found, "all", end)
+            if column == "margin" and other == told["abstract"]["opponent"]:
+                value = told["abstract"]["advantage"]
+                entry |= {"id": f"talaga.abstract.advantage{behind(model)}", "value": value}
+                yield _share(entry, found, "all", end)
+
+
+def table3_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
+    """Table 3: rates in percent, then wins where either moved first, as counts of PER_SIDE."""
+    table = told["table3"]
+    without = {"all": CHANCE, "first": FIRST, "second": SECOND}
+    for place, column in enumerate(table["columns"]):
+        name, moved, end = TABLE3[column]
+        scale = 1.0 if moved == "all" else PER_SIDE / 100
+        chance = without[moved if end == "win" else TURNED[moved]]
+        values = [line[place] for line in table["rows"].values()]
+        for variant, line in table["rows"].items():
+            where = f"talaga.table3.{variant}.{name}{behind(model)}"
+            entry: dict[str, Any] = {"id": where, "value": line[place]}
+            entry |= {"n": table["games"] if moved == "all" else PER_SIDE}
+            entry |= {"effect": largest_effect(values, scale * chance)}
+            yield _share(entry, met.get((VARIANTS[variant], "tot")), moved, end, scale)
+
+
+def actor_rows(met: Met) -> Iterator[Row]:
+    """Table 3's parts with scripted actors against a scripted tree of thoughts, by their labels
+    k, n1 and votes: win rates, theirs, and the margin."""
+    for (own, other), ends in met.items():
+        if own.startswith("lookahead["):
+            for end in ("win", "loss", "margin"):
+                yield _share({"id": f"talaga.table3.{own}.vs_{other}.{end}"}, ends, "all", end)
+
+
+def table4_rows(told: Mapping[str, Any], hands: Counted, model: str) -> Iterator[Row]:
+    """Table 4: shares of hands, of which the paper does not tell how many there were."""
+    table = told["table4"]
+    for column, name in (("wins", "talaga_hand_win_rate"), ("losses", "other_hand_win_rate")):
+        for other, line in table["rows"].items():
+            where = f"talaga.table4.vs_{other}.{name}{behind(model)}"
+            entry: dict[str, Any] = {"id": where, "value": line[table["columns"].index(column)]}
+            share, count = hands.get(("talaga", ours(other)), (None, 0))
+            if share is None:
+                yield not_run(entry)
+            else:
+                if column == "losses":
+                    share = Share(100 - share.estimate, 100 - share.high, 100 - share.low)
+                yield measured(entry, share.estimate, share.low, share.high, count)
+
+
+def figure_rows(told: Mapping[str, Any], drawn: Mapping[str, Counted], model: str) -> Iterator[Row]:
+    """The figures, which print no number; drawn: those of ours, as `chip_rows` has them."""
+    for figure in told["figures"]:
+        row = not_run({"id": f"talaga.{figure}.curves{behind(model)}"})
+        yield Row(**{**vars(row), "verdict": "not_computable"}) if drawn.get(figure) else row
+
+
+def chip_rows(drawn: Mapping[str, Counted], model: str = "") -> Iterator[Row]:
+    """The chips that each pair ended with, by the figure that it is drawn in."""
+    for figure, finals in drawn.items():
+        for (own, other), (share, games) in finals.items():
+            where = f"talaga.{figure}.{own}.vs.{other}.final_chips{behind(model)}"
+            yield measured({"id": where}, share.estimate, share.low, share.high, games)
+
+
+def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
+    """What a move cost, which the paper does not tell. n is a number of decisions."""
+    for _, cost in costs.iterrows():
+        for name in ("calls", "tokens_in", "tokens_out"):
+            where = f"talaga.cost.{cost['game']}.{cost['method']}.{name}{behind(model)}"
+            yield measured({"id": where}, cost[name], nan, nan, int(cost["decisions"]))
+
+
+def setting_rows(told: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
+    """The paper's settings, against those that were played, by their names."""
+    for entry in told["settings"]:
+        name = entry["id"].rpartition(".")[2]
+        yield exact(entry, played[name]) if name in played else not_run(entry)
+
+
+def _share(
+    entry: dict[str, Any], found: Mapping[str, Ends] | None, moved: str, end: str, scale: float = 1
+) -> Row:
+    """A share of the matches in which `moved` moved first; scale: of the line's unit."""
+    if not found or moved not in found:
+        return not_run(entry)
+    share: Share = getattr(found[moved], end)
+    value, low, high = (scale * one for one in (share.estimate, share.low, share.high))
+    return measured(entry, value, low, high, found[moved].games)
+
+
+def behind(model: str) -> str:
+    return f".{model}" if model else ""

@@ -1,0 +1,52 @@
+"""What a terminal shows of TALAGA's tables: Table 1 as a square, and what a move cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from papers.talaga.ends import Met
+from papers.talaga.rows import ours
+
+
+def table1_view(told: Mapping[str, Any], met: Met, model: str) -> RenderableType:
+    """How often the row's player won against the column's, in percent: ours, and the paper's in
+    brackets."""
+    shown = _table()
+    for heading in ("", *told["players"]):
+        shown.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for name, line in told["table1"]["rows"].items():
+        cells = []
+        for other, value in zip(told["players"], line, strict=True):
+            ends = met.get((ours(name), ours(other)))
+            mine = f"{ends['all'].win.estimate:.0f}" if ends else "-"
+            cells.append("" if value is None else f"{mine} ({value:g})")
+        shown.add_row(name, *cells)
+    return Group(Text(f"Table 1, {model}: wins in %, in brackets the paper's", "bold"), shown)
+
+
+def cost_view(costs: pd.DataFrame, model: str) -> RenderableType:
+    """Calls and tokens a move, by game and method."""
+    shown = _table()
+    headings = ("game", "method", "moves", "calls", "tokens in", "tokens out", "fallbacks")
+    for at, heading in enumerate(headings):
+        shown.add_column(heading, justify="right" if at > 1 else "left", no_wrap=True)
+    for _, cost in costs.iterrows():
+        each = (f"{cost[name]:,.1f}" for name in ("calls", "tokens_in", "tokens_out"))
+        shares = f"{100 * cost['fallbacks']:.1f}%"
+        shown.add_row(cost["game"], cost["method"], f"{cost['decisions']:,}", *each, shares)
+    return Group(Text(f"What a move cost, {model}", "bold"), shown)
+
+
+def counts(found: pd.DataFrame) -> str:
+    """How many lines have which verdict."""
+    return ", ".join(f"{n} {verdict}" for verdict, n in found["verdict"].value_counts().items())
+
+
+def _table() -> Table:
+    return Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
