@@ -40,7 +40,6 @@ class Checkpoint:
     quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
         floats; the log then tells how scores changed.
     shards: the number of devices that run a replica together, each holding its part.
-    longest: tokens after which a text of its ends, whatever a method asks for; None is no bound.
 
     Raises ValueError where a field has a value that is not allowed.
     """
@@ -54,7 +53,6 @@ class Checkpoint:
     batch_invariant: bool = False
     quantization: Quantization = "none"
     shards: int = 1
-    longest: int | None = None
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -75,8 +73,6 @@ class Checkpoint:
             )
         if self.shards < 1:
             raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
-        if self.longest is not None and self.longest < 1:
-            raise ValueError(f"longest {self.longest} of model {self.path!r}: at least 1, or null")
         if self.quantization == "fp8" and self.shards > 1:
             raise ValueError(
                 f"model {self.path!r}: quantization 'fp8' is for one device, not for "
@@ -91,18 +87,16 @@ class Checkpoint:
         else:
             check_folder(folder, self.path)
             source = {"content": content_hash(folder, self.path)}
-        return {**source, "dtype": self.dtype, "chat": self.chat, **self._unusual()}
+        return {**source, "dtype": self.dtype, "chat": self.chat, **self._rounding()}
 
-    def _unusual(self) -> Mapping[str, Any]:
-        """The settings that change replies, where they are not the usual ones."""
-        unusual: dict[str, Any] = {}
+    def _rounding(self) -> Mapping[str, Any]:
+        """The settings that change the last bits of scores, where they are not the usual ones."""
+        rounding: dict[str, Any] = {}
         if self.quantization != "none":
-            unusual["quantization"] = self.quantization
+            rounding["quantization"] = self.quantization
         if self.batch_invariant and self.dtype != "float32":
-            unusual["batch_invariant"] = True
-        if self.longest is not None:
-            unusual["longest"] = self.longest
-        return unusual
+            rounding["batch_invariant"] = True
+        return rounding
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Raises ModelError, naming the choice, unless each is a single token."""
@@ -116,7 +110,7 @@ class Checkpoint:
         folder = self._folder()
         tokens = self._tokens(folder)
         network = load_network(folder, self.path, self.dtype, self.device, self.quantization)
-        return Local(network, tokens, self.engine, self._invariant, longest=self.longest)
+        return Local(network, tokens, self.engine, self._invariant)
 
     def load_part(self, rank: Rank) -> Local:
         """One rank's part of the model. All ranks load at a time, and are then asked the same
@@ -127,7 +121,7 @@ class Checkpoint:
         folder = self._folder()
         tokens = self._tokens(folder)
         network, least = load_part(folder, self.path, self.dtype, self.device, rank)
-        return Local(network, tokens, self.engine, self._invariant, least, self.longest)
+        return Local(network, tokens, self.engine, self._invariant, least)
 
     @property
     def _invariant(self) -> bool:

@@ -41,13 +41,12 @@ MOST = 256
 
 @dataclass(slots=True)
 class Text:
-    """One sample of a request, under way; `prompt` in tokens, `written` so far, `most` at most."""
+    """One sample of a request, under way; `prompt` in tokens, `written` so far."""
 
     request: Generate
     sample: int
     prompt: list[int]
     head: tuple[int, ...]
-    most: int
     rng: np.random.Generator
     written: list[int] = field(default_factory=list)
     reply: Generation | None = None
@@ -55,7 +54,7 @@ class Text:
     @property
     def room(self) -> int:
         """Tokens of its keys and values when it is as long as it may get."""
-        return len(self.prompt) + self.most
+        return len(self.prompt) + self.request.max_tokens
 
     def begin_again(self) -> None:
         self.rng, self.written = stream(self.request.seed, self.sample), []
@@ -65,19 +64,12 @@ class Generator:
     """Writes token by token: the likeliest one, or one drawn with the request's own seed."""
 
     def __init__(
-        self,
-        network: Any,
-        tokens: Tokens,
-        scorer: Packed | None = None,
-        least: Least = alone,
-        longest: int | None = None,
+        self, network: Any, tokens: Tokens, scorer: Packed | None = None, least: Least = alone
     ) -> None:
         """scorer: whose pass and kept static parts are used; None to write one at a time. least:
-        of what other processes say that run the same network. longest: no text is longer, in
-        tokens, whatever is asked for."""
+        of what other processes say that run the same network."""
         self.network = network
         self.tokens = tokens
-        self._longest = longest
         self.wanted: Callable[[Generate], bool] = lambda request: True
         """Asked at every token: the text of a request that nobody waits for any more ends there."""
         self._ends = _end_tokens(network, tokens)
@@ -111,21 +103,20 @@ class Generator:
         limit = self._plain.limit
         texts = []
         for request, prompt in zip(requests, prompts, strict=True):
-            most = min(request.max_tokens, self._longest or request.max_tokens)
-            if len(prompt) + most > limit:
+            if len(prompt) + request.max_tokens > limit:
                 raise ModelError(
-                    f"a prompt of {len(prompt)} tokens and {most} to write are more "
+                    f"a prompt of {len(prompt)} tokens and {request.max_tokens} to write are more "
                     f"than the {limit} that model {self.tokens.name!r} can hold"
                 )
             head = self.tokens.head(request.prompt)
             shared = min(shared_length(head, prompt), len(prompt) - 1)
             for sample in range(request.n if request.temperature > 0 else 1):
                 rng = stream(request.seed, sample)
-                texts.append(Text(request, sample, prompt, tuple(head[:shared]), most, rng))
+                texts.append(Text(request, sample, prompt, tuple(head[:shared]), rng))
         return texts
 
     def _fits(self, text: Text) -> bool:
-        if self._scorer is None or not text.most:
+        if self._scorer is None or not text.request.max_tokens:
             return False
         return self._scorer.proof.covers(text.room)
 
@@ -255,7 +246,7 @@ class Generator:
         whole, stopped = "", False
         if not ended and self._may_stop(text):
             whole, stopped = cut_at(self.tokens.decode(text.written), request.stop)
-        full = len(text.written) >= text.most
+        full = len(text.written) >= request.max_tokens
         if ended or stopped or full or not self.wanted(request):
             whole = whole or self.tokens.decode(text.written)
             said, _ = cut_at(whole, request.stop)
@@ -276,7 +267,7 @@ class Generator:
         change nothing."""
         feed = self._plain.begin() if self.cached(text.room) else None
         new = text.prompt
-        while text.reply is None and text.most:
+        while text.reply is None and text.request.max_tokens:
             logits = feed(new) if feed else self._plain.logits(text.prompt + text.written)
             self._extend([text], logits[None])
             new = text.written[-1:]

@@ -40,16 +40,15 @@ class Local:
         engine: str,
         invariant: bool = True,
         least: Least = alone,
-        longest: int | None = None,
     ) -> None:
         self.tokens = tokens
         self._scorer: Packed | Reference
         if engine == "packed":
             self._scorer = Packed(network, tokens, invariant, least)
-            self._writer = Generator(network, tokens, self._scorer, least, longest)
+            self._writer = Generator(network, tokens, self._scorer, least)
         else:
             self._scorer = Reference(network, tokens)
-            self._writer = Generator(network, tokens, least=least, longest=longest)
+            self._writer = Generator(network, tokens, least=least)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))

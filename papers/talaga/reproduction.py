@@ -27,11 +27,8 @@ from papers.talaga.views import cost_view, counts, table1_view
 from pipeline.log.folder import Folder
 from pipeline.tables import ink
 
-MODELS, DEALS = "pocket", 10
+MODELS, DEALS = "pocket_duel", 10
 """What is played by default: minutes with a small model on a laptop."""
-BOUNDS = {"pocket": "model.longest=40"}
-"""Models that were not taught these forms of reply, and end none of themselves."""
-
 SIZES = {"table1": 100, "table2": 50, "table3": 50, "table4": 5, "fig1": 5}
 SIZES |= {"players": 100, "ablation": 100, "chips": 5}
 """The deals of each experiment at most, each from both seats: the paper's numbers, and ours."""
@@ -111,8 +108,7 @@ def with_model(settings: Settings, model: str) -> Played:
     """Everything that one model plays."""
 
     def go(experiment: str, *words: str) -> Path:
-        bound = [BOUNDS[model]] if model in BOUNDS else []
-        return run(settings, experiment, f"{experiment}_{model}", f"model={model}", *bound, *words)
+        return run(settings, experiment, f"{experiment}_{model}", f"model={model}", *words)
 
     table1, table2 = go("table1"), go("table2")
     table3, table4, fig1 = go("table3"), go("table4"), go("fig1")

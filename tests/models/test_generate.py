@@ -159,23 +159,3 @@ def test_tokens_are_drawn_by_their_chances():
 def test_more_than_the_model_can_hold_is_an_error(local):
     with pytest.raises(ModelError, match="600 to write are more than the 512"):
         local.answer([Generate(PROMPT, 600)])
-
-
-def test_a_model_that_ends_none_of_its_texts_is_held_to_a_length(local, checkpoint_folder):
-    """Whatever is asked for; what it writes until then is the same, and so is a shorter text."""
-    bounded = Checkpoint(str(checkpoint_folder), longest=5)
-    asks = [Generate(PROMPT, max_tokens=length) for length in (3, 5, 30, 5000)]
-    replies = bounded.load().answer(asks)
-    assert [reply.tokens for reply in replies] == [3, 5, 5, 5]
-    assert replies[:2] == local.answer(asks[:2])
-    assert {reply.text for reply in replies[1:]} == {replies[1].text}
-    plain = Checkpoint(str(checkpoint_folder), engine="reference", longest=5)
-    assert plain.load().answer(asks[2:3]) == replies[2:3]
-
-
-def test_a_bound_on_texts_is_part_of_what_a_model_is(checkpoint_folder):
-    free = Checkpoint(str(checkpoint_folder)).identity()
-    assert "longest" not in free
-    assert Checkpoint(str(checkpoint_folder), longest=5).identity() == {**free, "longest": 5}
-    with pytest.raises(ValueError, match=r"longest 0 of model .*: at least 1, or null"):
-        Checkpoint(str(checkpoint_folder), longest=0)
