@@ -67,7 +67,7 @@ def make_desk(settings: np.ndarray) -> Desk:
     )
 
 
-@allocating
+@compiled
 def advantage(
     start: np.ndarray,
     actions: np.ndarray,
@@ -120,7 +120,7 @@ def follow(action: int, policy: int, worlds: int, desk: Desk) -> bool:
     return True
 
 
-@allocating
+@compiled
 def judge(action: int, policies: np.ndarray, n: int, key: int, desk: Desk) -> float:
     """A(s, a) of the decision for `action` in the state on the desk, in chips, by `n` worlds."""
     state, seat, options = desk.state, desk.state[TO_MOVE], legal(desk.state)
