@@ -117,8 +117,9 @@ def next_hand(state: np.ndarray) -> None:
         state[STACKS] = state[STACKS + 1] = state[STACK]
     key, used, drawn = derive(state[SEED], CARD_EVENT, state[HAND]), 0, 0
     for place in range(CARDS, LOG):
-        state[place], drawn = draw(used, key, drawn)
-        used |= bit(state[place])
+        card, drawn = draw(used, key, drawn)
+        used |= bit(card)
+        state[place] = card
     post(state)
 
 
