@@ -5,13 +5,14 @@ With these the tree of `lookahead.py`, its votes and its parts run where there i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, Answer, Checked, Decision, Question, Thinking, Turn
+from agents.base import Agent, Answer, Decision, Question, Thinking, Turn, check
 from agents.careless import check_chance
 from agents.lookahead import (
     DRAWS,
@@ -22,6 +23,7 @@ from agents.lookahead import (
     Proposed,
     Tree,
     benefits,
+    result,
 )
 from agents.minimax import Minimax, outcome
 from games.base import Game
@@ -46,8 +48,7 @@ class Scripted:
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the agent cannot play the game."""
-        if isinstance(self.agent, Checked):
-            self.agent.check(game)
+        check(self.agent, game)
 
     def propose(
         self, turns: Sequence[Turn], wanted: int, rng: np.random.Generator
@@ -84,7 +85,7 @@ def decided(thinking: Thinking) -> Decision:
 
 
 @dataclass(frozen=True)
-class Noisy:
+class Noisy(ABC):
     """What scripted judges share: the mean of `votes` figures, each of them with chance `noise`
     any figure from 0 to 1 alike, as a model's may be made up."""
 
@@ -112,12 +113,12 @@ class Noisy:
         if leaf.state is None:
             return UNKNOWN
         if not turn.game.to_move(leaf.state):
-            return (turn.game.returns(leaf.state)[benefits(turn)] + 1) / 2
+            return result(turn, leaf.state)
         return self.worth(turn, leaf.state, rng)
 
+    @abstractmethod
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
         """What a state in which somebody is to move is worth, from 0 to 1."""
-        raise NotImplementedError
 
     def _voted(self, worth: float, rng: np.random.Generator) -> float:
         noisy, figures = rng.random((2, self.votes))
@@ -145,9 +146,9 @@ class Playouts(Noisy):
             raise ValueError(f"{name} has no scripted policy {self.policy!r}; it has {known}")
 
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
-        policies, seat = (self.policy,) * turn.game.num_seats, benefits(turn)
+        policies = (self.policy,) * turn.game.num_seats
         ends = (play_on(turn.game, state, policies, rng)[0] for _ in range(self.playouts))
-        return float(np.mean([(turn.game.returns(end)[seat] + 1) / 2 for end in ends]))
+        return float(np.mean([result(turn, end) for end in ends]))
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,12 @@ class Checked(Protocol):
         ...
 
 
+def check(part: object, game: Game[Any]) -> None:
+    """Raises ValueError where an agent, or a part of one, cannot play the game."""
+    if isinstance(part, Checked):
+        part.check(game)
+
+
 @runtime_checkable
 class Prepared(Protocol):
     """An agent that asks its model something once, before its first match."""

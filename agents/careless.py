@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, Checked, Decision, Thinking, Turn
+from agents.base import Agent, Decision, Thinking, Turn, check
 from games.base import Game
 
 
@@ -24,8 +24,7 @@ class Careless:
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the agent cannot play the game."""
-        if isinstance(self.agent, Checked):
-            self.agent.check(game)
+        check(self.agent, game)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         if rng.random() < self.noise:

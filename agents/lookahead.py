@@ -239,7 +239,7 @@ class Tree:
         child.state = game.play(node.state, (spoken(turn.options[option], rng),))
         movers = game.to_move(child.state)
         if not movers and not self.llm_terminal:
-            child.value = (game.returns(child.state)[benefits(root)] + 1) / 2
+            child.value = result(root, child.state)
         if len(movers) == 1:
             child.turn, child.own = _turn_at(root, child.state, *movers), movers[0] in side(root)
         return child
@@ -248,6 +248,11 @@ class Tree:
 def benefits(turn: Turn) -> int:
     """The seat whose result counts."""
     return turn.observation.seat if turn.goal.helps is None else turn.goal.helps
+
+
+def result(turn: Turn, end: Any) -> float:
+    """What the end of a game is worth to the player of the turn, from 0 to 1."""
+    return (turn.game.returns(end)[benefits(turn)] + 1) / 2
 
 
 def side(turn: Turn) -> frozenset[int]:

@@ -29,7 +29,7 @@ from pipeline.log.recorded import player_name, recorded_game
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.log.trace import Trace, TracedPrompt, trace
 from pipeline.plan.chance import DEAL, stream
-from pipeline.tables.page import Fact, rendered, rows
+from pipeline.tables.page import Entry, rendered, rows
 from pipeline.tables.table import WIDTH, console
 
 TEMPLATE = Path(__file__).parent / "replay.html.j2"
@@ -260,10 +260,10 @@ def page(match: ReplayedMatch) -> str:
         for seat, player in enumerate(match.players)
     ]
     facts = [
-        Fact("cell", [match.cell]),
-        Fact("deal", [f"{match.deal}, rotation {match.rotation}"]),
-        Fact("players", players),
-        Fact("outcome", [match.outcome]),
+        Entry("cell", [match.cell]),
+        Entry("deal", [f"{match.deal}, rotation {match.rotation}"]),
+        Entry("players", players),
+        Entry("outcome", [match.outcome]),
     ]
     return rendered(TEMPLATE, match=match, facts=facts, rows=rows)
 

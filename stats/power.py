@@ -118,30 +118,6 @@ def power_paired(
     return float(binom.pmf(m, n, discordant) @ rejects)
 
 
-def deals_paired(
-    difference: float, discordant: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1
-) -> int:
-    """A number n of shared deals with `power_paired(n) >= power > power_paired(n - 1)`.
-
-    Found by doubling and halving; an exact test's power is not quite monotone in n, so a few
-    deals fewer may reach it too. Arguments and errors as `power_paired`; the difference must not
-    be 0, and power must lie in (alpha/cells, 1).
-    """
-    checks.inside(power, "power", low=_step(alpha, cells))
-    if difference == 0:
-        raise ValueError("no number of deals shows a difference of 0")
-    low, high = 0, 1
-    while power_paired(high, difference, discordant, alpha, cells) < power:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if power_paired(middle, difference, discordant, alpha, cells) < power:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
 def detectable_paired(
     deals: int, discordant: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1
 ) -> float:

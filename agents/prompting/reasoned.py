@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from agents.base import Answer, Decision, Question, Status, Turn
+from agents.lookahead import Note
 from agents.prompting.base import Unusable, aim, check_moves, role, told_facts
 from agents.prompting.reading import form_of, move_in
 from agents.prompting.wording import PLAIN
@@ -30,9 +31,6 @@ FORM = "Answer in this form:\n"
 MOVE = "Move: <one of the legal moves>\n"
 THOUGHT = "Thought: your thoughts\n"
 MOVE_CUE, THOUGHT_CUE = "Move:", "Thought:"
-
-Note = int | str
-"""What came of a reply: the option that it names, "ok", or what was wrong with it."""
 
 Heard = tuple[str, int | Status]
 """A reply that was to name a move, and what it names."""
@@ -90,9 +88,14 @@ class Reasoned:
 
     def prompt(self, turn: Turn, instruction: str, form: str, cue: str) -> Prompt:
         """Situation and legal moves, then what to do with them and how to answer."""
-        seen = turn.observation
+        return self.prompt_of(turn.observation, aim(turn.goal), instruction, form, cue)
+
+    def prompt_of(
+        self, seen: Observation, goal: str, instruction: str, form: str, cue: str
+    ) -> Prompt:
+        """The same of what a seat is told and of what it plays for, in words."""
         told = f"{self.situation(seen)}{legal(seen)}{instruction}{FORM}{form}"
-        return Prompt(head(seen, aim(turn.goal)), told, cue, SYSTEM)
+        return Prompt(head(seen, goal), told, cue, SYSTEM)
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,7 @@ from agents.lookahead import side as side_of
 from agents.prompting.base import Asking, aim
 from agents.prompting.direct import CHOOSE
 from agents.prompting.reading import form_of, move_in, share_in
-from agents.prompting.reasoned import (
-    FORM,
-    MOVE,
-    MOVE_CUE,
-    SYSTEM,
-    Reasoned,
-    concluded,
-    head,
-    legal,
-)
+from agents.prompting.reasoned import MOVE, MOVE_CUE, SYSTEM, Reasoned, concluded, head
 from agents.prompting.wording import PLAIN
 from games.base import Game, Observation
 from games.capabilities import nothing_hidden
@@ -136,8 +127,7 @@ class AskedMover:
         if seen.seat != own:
             goal = goal if seen.seat in side_of(self.root) else BEAT.format(seat=own)
             seen = seen if nothing_hidden(turn.game) else public(seen)
-        told = f"{self.method.situation(seen)}{legal(seen)}{CHOOSE}{FORM}{MOVE}"
-        return Prompt(head(seen, goal), told, MOVE_CUE, SYSTEM)
+        return self.method.prompt_of(seen, goal, CHOOSE, MOVE, MOVE_CUE)
 
     def _read(self, turn: Turn, reply: object) -> Proposed:
         assert isinstance(reply, Generation), reply

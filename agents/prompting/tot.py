@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agents.base import Answer, Question, Turn
+from agents.lookahead import Note
 from agents.prompting.base import Asking, aim
 from agents.prompting.cot import THINK
 from agents.prompting.reading import vote_in
@@ -22,7 +23,6 @@ from agents.prompting.reasoned import (
     SYSTEM,
     THOUGHT,
     THOUGHT_CUE,
-    Note,
     Retrying,
     concluded,
     head,

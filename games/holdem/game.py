@@ -14,6 +14,7 @@ from games.base import Action, Fact, Observation
 from games.capabilities import WIN, Measure
 from games.holdem import luck, policies, rules, words
 from games.holdem import playouts as engine
+from games.holdem.belief import make_belief
 from games.holdem.policies import CODES, make_room
 from games.holdem.state import State, View, seen_by
 
@@ -132,10 +133,10 @@ class Holdem:
             Fact("Street", words.STREETS[array.item(rules.STREET)]),
             Fact("Board", words.table(array)),
             Fact("Pot", words.total(array)),
-            Fact("Stacks", words.chips(array, seat)),
-            Fact("Bets this round", words.bets(array, seat)),
+            Fact("Stacks", words.chips(array, rules.STACKS, seat)),
+            Fact("Bets this round", words.chips(array, rules.BETS, seat)),
             Fact("This hand", "; ".join(hand)),
-            Fact("Your cards", words.cards(array[own(seat)].tolist()), own=True),
+            Fact("Your cards", words.cards(array[rules.own(seat)].tolist()), own=True),
             Fact(
                 "Legal actions",
                 "\n".join(f"{words.NAMES[one]}: {words.meaning(array, one)}" for one in options),
@@ -177,10 +178,10 @@ class Holdem:
             f"hand {array.item(rules.HAND) + 1}, player {array.item(rules.DEALER)} deals, "
             f"{words.STREETS[array.item(rules.STREET)]}",
             f"board: {words.table(array)}{words.to_come(array)}",
-            f"pot: {words.total(array)}; bets this round: {words.bets(array, -1)}",
+            f"pot: {words.total(array)}; bets this round: {words.chips(array, rules.BETS, -1)}",
         ]
         lines += [
-            f"player {seat}: {words.cards(array[own(seat)].tolist())}, "
+            f"player {seat}: {words.cards(array[rules.own(seat)].tolist())}, "
             f"{array.item(rules.STACKS + seat)} chips left"
             for seat in range(2)
         ]
@@ -206,14 +207,16 @@ class Holdem:
         """A state that fits what the seat sees, all hidden cards equally likely."""
         view: View = observation.view
         array = np.array(view.cells)
-        engine.redealt(array, policies.RANDOM, int(rng.integers(2**63)), make_room())
+        key = int(rng.integers(2**63))
+        engine.redealt(array, policies.RANDOM, key, make_room(), make_belief())
         array[rules.SEED] = rng.integers(2**63)
         return State(array, observation.history, view.start)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         view: View = observation.view
-        found = policies.chances(self.code(policy), np.array(view.cells), make_room())
-        return tuple(found[list(view.options)].tolist())
+        room = make_room()
+        total = policies.chances(self.code(policy), np.array(view.cells), room)
+        return tuple((room.weights[list(view.options)] / total).tolist())
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         wins = self.scores(policies, games, seed, WIN.name).sum(axis=0)
@@ -223,9 +226,8 @@ class Holdem:
         codes, room = self.codes(policies), make_room()
         found, size = np.empty((games, 2)), max(1, AT_ONCE // self.hands)
         for first in range(0, games, size):
-            part = found[first : first + size]
-            asked = engine.ASKED[measure], len(part), seed, first
-            part[:] = engine.scores(self.settings, codes, *asked, room)
+            asked = self.settings, codes, engine.ASKED[measure], seed, first
+            engine.scores(found[first : first + size], *asked, room)
         return found
 
     def unadjustable(self, measure: str) -> str:
@@ -264,13 +266,13 @@ class Holdem:
         measure: str,
     ) -> np.ndarray:
         codes, room = self.codes(policies), make_room()
+        belief, asked = make_belief(), (codes, engine.ASKED[measure], seed)
         left = self.hands - state.array.item(rules.HAND)
         found = np.empty((len(distinct(state.array)), playouts, 2))
         size = max(1, AT_ONCE // (len(found) * left))
         for first in range(0, playouts, size):
-            part = found[:, first : first + size]
-            asked = engine.ASKED[measure], part.shape[1], seed, first
-            part[:] = engine.outcomes(state.array, codes, *asked, hidden, room)
+            last = min(first + size, playouts)
+            engine.outcomes(found, state.array, *asked, first, last, hidden, room, belief)
         return found
 
     @property
@@ -309,8 +311,3 @@ def distinct(array: np.ndarray) -> tuple[Action, ...]:
     """The legal actions of the seat to move, in order."""
     mask = rules.legal(array)
     return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
-
-
-def own(seat: int) -> slice:
-    """Where a seat's cards lie in a state."""
-    return slice(rules.CARDS + 2 * seat, rules.CARDS + 2 * seat + 2)

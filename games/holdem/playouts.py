@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.holdem.belief import believed, drawn, hold
+from games.holdem.belief import Belief, believe, drawn, hold
 from games.holdem.compiled import allocating, compiled, inlined
 from games.holdem.policies import Room, choose
 from games.holdem.ranks import bit
@@ -28,7 +28,9 @@ from games.holdem.rules import (
     WINS,
     WON,
     board,
+    copy,
     deal,
+    draw,
     faceup,
     go_on,
     hole,
@@ -36,7 +38,7 @@ from games.holdem.rules import (
     over,
     step,
 )
-from games.uno.chance import below, derive, word
+from games.uno.chance import derive, word
 
 DEAL, MOVES, HIDDEN = range(3)
 
@@ -79,81 +81,71 @@ def figure(state: np.ndarray, measure: int, seat: int) -> float:
 
 @allocating
 def scores(
-    settings: np.ndarray, policies: np.ndarray, measure: int, games: int, seed: int, first: int,
-    room: Room,
-) -> np.ndarray:  # fmt: skip
-    """What both seats get of matches from their deals: float64 of shape (games, 2).
+    found: np.ndarray, settings: np.ndarray, policies: np.ndarray, measure: int, seed: int,
+    first: int, room: Room,
+) -> None:  # fmt: skip
+    """Fills `found`, float64 of shape (games, 2), with what both seats get of matches from their
+    deals.
 
     settings: a state with the settings of the game. first: the number of the first match.
     """
-    found, state = np.empty((games, 2)), settings.copy()
-    for game in range(games):
+    state = settings.copy()
+    for game in range(len(found)):
         deal(state, int(np.int64(derive(seed, DEAL, first + game))))
         playout(state, policies, derive(seed, MOVES, first + game), room)
         for seat in range(2):
             found[game, seat] = figure(state, measure, seat)
-    return found
 
 
 @inlined
-def redeal(state: np.ndarray, weights: np.ndarray, key: np.uint64) -> None:
-    """Deals afresh what the seat to move cannot see: the other's cards by `weights`, as `believed`
-    gives them, and of the board what is not face up."""
+def redeal(state: np.ndarray, belief: Belief, key: np.uint64) -> None:
+    """Deals afresh what the seat to move cannot see: the other's cards as is believed, and of the
+    board what is not face up."""
     seat = state[TO_MOVE]
     known = BOARD + faceup(state[STREET])
     used = hole(state, seat) | board(state, known - BOARD)
-    at = drawn(weights, (word(key, np.uint64(0)) >> np.uint64(11)) / 2.0**53)
+    at = drawn(belief.sums, (word(key, np.uint64(0)) >> np.uint64(11)) / 2.0**53)
     hold(state, 1 - seat, at)
     used |= hole(state, 1 - seat)
     count = 1
     for place in range(known, LOG):
-        card = below(52, key, count)
-        while used & bit(card):
-            count += 1
-            card = below(52, key, count)
-        count += 1
-        used |= bit(card)
-        state[place] = card
+        state[place], count = draw(used, key, count)
+        used |= bit(state[place])
 
 
-@allocating
-def redealt(state: np.ndarray, policy: int, key: int, room: Room) -> None:
+@compiled
+def redealt(state: np.ndarray, policy: int, key: int, room: Room, belief: Belief) -> None:
     """As `redeal`, with what may be believed of a player by `policy`."""
-    redeal(state, believed(state, policy, room), np.uint64(key))
+    believe(state, policy, room, belief)
+    redeal(state, belief, np.uint64(key))
 
 
 @allocating
 def outcomes(
-    state: np.ndarray, policies: np.ndarray, measure: int, n: int, seed: int, first: int,
-    hidden: bool, room: Room,
-) -> np.ndarray:  # fmt: skip
+    found: np.ndarray, state: np.ndarray, policies: np.ndarray, measure: int, seed: int, first: int,
+    last: int, hidden: bool, room: Room, belief: Belief,
+) -> None:  # fmt: skip
     """What both seats get after each legal action of the seat to move, playout by playout.
 
-    policies: what each seat plays afterwards, and what the other is taken to have played so far.
-    n, first: how many playouts, and the number of the first. hidden: whether each deals afresh what
+    found: float64 of shape (actions, playouts, 2), actions in order of number; those of the
+    playouts from `first` up to `last` are filled in. policies: what each seat plays afterwards, and
+    what the other is taken to have played so far. hidden: whether each playout deals afresh what
     the seat to move cannot see; False plays on from the true cards, those of later hands too.
-
-    Returns float64 of shape (actions, n, 2), actions in order of number.
     """
     actions = legal(state)
-    count = 0
-    for action in range(ACTIONS):
-        count += actions >> action & 1
-    found = np.empty((count, n, 2))
     start, trial, rest = state.copy(), state.copy(), state.copy()
-    weights = np.zeros(0)
     if hidden:
-        weights = believed(state, policies[1 - state[TO_MOVE]], room)
-    for playing in range(n):
+        believe(state, policies[1 - state[TO_MOVE]], room, belief)
+    for playing in range(first, last):
         if hidden:
-            redeal(start, weights, derive(seed, HIDDEN, first + playing))
-            start[SEED] = np.int64(derive(seed, DEAL, first + playing))
-        key = derive(seed, MOVES, first + playing)
+            redeal(start, belief, derive(seed, HIDDEN, playing))
+            start[SEED] = np.int64(derive(seed, DEAL, playing))
+        key = derive(seed, MOVES, playing)
         later = play_rest(start, rest, policies, key, room)
         option = 0
         for action in range(ACTIONS):
             if actions >> action & 1:
-                trial[:] = start
+                copy(start, trial)
                 trial[HANDS] = min(trial[HANDS], trial[HAND] + 1) if later else trial[HANDS]
                 step(trial, action)
                 playout(trial, policies, key, room)
@@ -162,10 +154,9 @@ def outcomes(
                 for seat in range(2):
                     found[option, playing, seat] = figure(trial, measure, seat)
                 option += 1
-    return found
 
 
-@allocating
+@compiled
 def play_rest(
     start: np.ndarray, rest: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room
 ) -> bool:
@@ -173,7 +164,7 @@ def play_rest(
     for all options; says whether there are any."""
     if start[PLAY] != RESET or start[HAND] + 1 >= start[HANDS]:
         return False
-    rest[:] = start
+    copy(start, rest)
     for field in (TIES, WON, WINS, WINS + 1):
         rest[field] = 0
     rest[TO_MOVE] = -1

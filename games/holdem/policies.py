@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.holdem.compiled import allocating, compiled, inlined
+from games.holdem.compiled import compiled, inlined
 from games.holdem.ranks import bit, worth
 from games.holdem.rules import (
     ACTIONS,
@@ -35,6 +35,7 @@ from games.holdem.rules import (
     STREET,
     TO_MOVE,
     board,
+    draw,
     faceup,
     legal,
     pot,
@@ -69,7 +70,9 @@ BOARDS = 4_000
 
 PAIRS = np.array([(first, second) for first in range(51) for second in range(first + 1, 52)])
 """All hands of two cards: (1326, 2)."""
-RIVALS = np.bitwise_or.reduce(1 << 16 * (PAIRS[::9] & 3) + (PAIRS[::9] >> 2), axis=1)
+HOLES = np.bitwise_or.reduce(1 << 16 * (PAIRS & 3) + (PAIRS >> 2), axis=1)
+"""The same as sets of bits."""
+RIVALS = HOLES[::9].copy()
 """Every ninth of them, spread over all ranks and suits: what a hand's strength is measured by."""
 
 
@@ -89,16 +92,14 @@ def kind(first: int, second: int) -> int:
     return 13 * high + low if first & 3 == second & 3 else 13 * low + high
 
 
-@allocating
-def showdowns(boards: int) -> np.ndarray:
-    """The share of the pot that every kind of hand wins against a random one in `boards` random
-    showdowns, ties by halves: float64 of shape (169,)."""
-    found = np.zeros(169)
+@compiled
+def showdowns(boards: int, found: np.ndarray) -> None:
+    """Fills `found`, float64 of shape (169,), with the share of the pot that every kind of hand
+    wins against a random one in `boards` random showdowns, ties by halves."""
     for row in range(13):
         for column in range(13):
             second = 4 * column if row > column else 4 * column + 1
             found[13 * row + column] = against_random(4 * row, second, boards)
-    return found
 
 
 @compiled
@@ -108,11 +109,7 @@ def against_random(first: int, second: int, boards: int) -> float:
     for number in range(boards):
         key, drawn, used, theirs, table = derive(first, second, number), 0, own, 0, 0
         for place in range(7):
-            card = below(52, key, drawn)
-            while used & bit(card):
-                drawn += 1
-                card = below(52, key, drawn)
-            drawn += 1
+            card, drawn = draw(used, key, drawn)
             used |= bit(card)
             if place < 2:
                 theirs |= bit(card)
@@ -126,7 +123,9 @@ def against_random(first: int, second: int, boards: int) -> float:
 @lru_cache
 def preflop() -> np.ndarray:
     """`showdowns` of BOARDS, reckoned once a process."""
-    return showdowns(BOARDS)
+    found = np.zeros(169)
+    showdowns(BOARDS, found)
+    return found
 
 
 def make_room() -> Room:
@@ -141,9 +140,12 @@ def looks(policy: int) -> bool:
 
 
 @inlined
-def strength(state: np.ndarray, room: Room) -> float:
-    """How strong the hand of the seat to move is: before the flop the share of the pot that it wins
-    against a random hand; after it the share of RIVALS that it beats as it stands."""
+def strength(policy: int, state: np.ndarray, room: Room) -> float:
+    """How strong the hand of the seat to move is, to a policy that looks at it: before the flop the
+    share of the pot that it wins against a random hand; after it the share of RIVALS that it beats
+    as it stands. 0 to any other."""
+    if not looks(policy):
+        return 0.0
     place = CARDS + 2 * state[TO_MOVE]
     first, second = state[place], state[place + 1]
     if state[STREET] == PREFLOP:
@@ -223,8 +225,7 @@ def tight(state: np.ndarray, actions: int, strong: float) -> int:
 def choose(policy: int, state: np.ndarray, actions: int, key: np.uint64, room: Room) -> int:
     """The action that `policy` takes of a mask, by this decision's random number under `key`."""
     weights = room.weights
-    strong = strength(state, room) if looks(policy) else 0.0
-    total = weigh(policy, state, actions, strong, weights)
+    total = weigh(policy, state, actions, strength(policy, state, room), weights)
     left = below(total, key, LONGEST * state[HAND] + state[PLY]) if total > 1 else 0
     action = 0
     while left >= weights[action]:
@@ -233,9 +234,7 @@ def choose(policy: int, state: np.ndarray, actions: int, key: np.uint64, room: R
     return action
 
 
-@allocating
-def chances(policy: int, state: np.ndarray, room: Room) -> np.ndarray:
-    """How likely `policy` takes each action: float64 of shape (ACTIONS,)."""
-    strong = strength(state, room) if looks(policy) else 0.0
-    total = weigh(policy, state, legal(state), strong, room.weights)
-    return room.weights / total
+@compiled
+def chances(policy: int, state: np.ndarray, room: Room) -> int:
+    """Fills `room.weights` as `weigh` does, for the seat to move; returns their sum."""
+    return weigh(policy, state, legal(state), strength(policy, state, room), room.weights)

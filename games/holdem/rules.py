@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.holdem.compiled import allocating, compiled, inlined
+from games.holdem.compiled import compiled, inlined
 from games.holdem.ranks import bit, worth
 from games.uno.chance import below, derive
 
@@ -48,10 +48,21 @@ SIZE = LOG + LONGEST
 CARD_EVENT = 0
 
 
-@allocating
 def blank() -> np.ndarray:
     """Room for a state."""
     return np.zeros(SIZE, np.int64)
+
+
+def own(seat: int) -> slice:
+    """Where a seat's cards lie in a state."""
+    return slice(CARDS + 2 * seat, CARDS + 2 * seat + 2)
+
+
+@inlined
+def copy(state: np.ndarray, into: np.ndarray) -> None:
+    """As `into[:] = state`, which numba also makes fit for arrays that overlap."""
+    for field in range(SIZE):
+        into[field] = state[field]
 
 
 @compiled
@@ -106,14 +117,21 @@ def next_hand(state: np.ndarray) -> None:
         state[STACKS] = state[STACKS + 1] = state[STACK]
     key, used, drawn = derive(state[SEED], CARD_EVENT, state[HAND]), 0, 0
     for place in range(CARDS, LOG):
-        card = below(52, key, drawn)
-        while used >> card & 1:
-            drawn += 1
-            card = below(52, key, drawn)
-        drawn += 1
-        used |= 1 << card
+        card, drawn = draw(used, key, drawn)
+        used |= bit(card)
         state[place] = card
     post(state)
+
+
+@inlined
+def draw(used: int, key: np.uint64, count: int) -> tuple[int, int]:
+    """A card that is not in the hand `used`, by the random numbers under `key` from the `count`-th
+    on, and the number after those that it took."""
+    card = below(52, key, count)
+    while used & bit(card):
+        count += 1
+        card = below(52, key, count)
+    return card, count + 1
 
 
 @compiled

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from games.base import Action
-from games.holdem.rules import BOARD, CARDS, LOG, SEED, STREET, faceup
+from games.holdem.rules import BOARD, LOG, SEED, STREET, faceup, own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +47,6 @@ def seen_by(array: np.ndarray, seat: int) -> np.ndarray:
     """The array with all hidden from `seat` that it does not see."""
     seen = array.copy()
     seen[SEED] = 0
-    seen[CARDS + 2 * (1 - seat) : CARDS + 2 * (1 - seat) + 2] = -1
+    seen[own(1 - seat)] = -1
     seen[BOARD + faceup(array.item(STREET)) : LOG] = -1
     return seen

@@ -17,7 +17,6 @@ from games.holdem.rules import (
     BIG,
     BOARD,
     CALL,
-    CARDS,
     CHECK,
     DEALER,
     FOLD,
@@ -37,8 +36,11 @@ from games.holdem.rules import (
     STACKS,
     STREET,
     TO_MOVE,
+    board,
     cost,
     faceup,
+    hole,
+    own,
     pot,
 )
 
@@ -176,11 +178,8 @@ def ended(state: np.ndarray, street: int) -> Iterable[str]:
 
 def held(state: np.ndarray, seat: int) -> str:
     """A seat's cards and what they make with the whole board."""
-    own = state[CARDS + 2 * seat : CARDS + 2 * seat + 2].tolist()
-    hand = 0
-    for number in (*own, *state[BOARD : BOARD + 5].tolist()):
-        hand |= ranks.bit(number)
-    return f"{cards(own)} ({CATEGORIES[ranks.worth(hand, 7) >> ranks.CATEGORY]})"
+    worth = ranks.worth(hole(state, seat) | board(state, 5), 7)
+    return f"{cards(state[own(seat)].tolist())} ({CATEGORIES[worth >> ranks.CATEGORY]})"
 
 
 def table(state: np.ndarray) -> str:
@@ -205,18 +204,11 @@ def by_round(clauses: Sequence[str]) -> list[str]:
     return lines
 
 
-def chips(state: np.ndarray, seat: int) -> str:
-    """What every seat has left."""
+def chips(state: np.ndarray, field: int, seat: int) -> str:
+    """What every seat has in a field: STACKS, what it has left; BETS, what it has bet in this
+    betting round."""
     return ", ".join(
-        f"player {one}{' (you)' if one == seat else ''} {state.item(STACKS + one)}"
-        for one in range(2)
-    )
-
-
-def bets(state: np.ndarray, seat: int) -> str:
-    """What every seat has bet in this betting round."""
-    return ", ".join(
-        f"player {one}{' (you)' if one == seat else ''} {state.item(BETS + one)}"
+        f"player {one}{' (you)' if one == seat else ''} {state.item(field + one)}"
         for one in range(2)
     )
 
@@ -226,8 +218,8 @@ def review(history: Sequence[str], moves: int, seat: int) -> tuple[Fact, ...]:
     done = [clause.removeprefix("player ") for clause in history if clause[8:9] == ":"]
     facts = []
     for one in (1 - seat, seat):
-        own = [act.split()[1] for act in done[len(done) - moves :] if int(act[0]) == one]
-        counts = Counter(own)
+        acts = [act.split()[1] for act in done[len(done) - moves :] if int(act[0]) == one]
+        counts = Counter(acts)
         told = ", ".join(f"{name} {counts[name]}" for name in NAMES if counts[name])
         if told:
             facts.append(Fact(f"Player {one}{' (you)' * (one == seat)}", told))

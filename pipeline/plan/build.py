@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from agents.base import Agent, Checked, Goal
+from agents.base import Agent, Goal, check
 from agents.human import Human
 from agents.prompting.base import Method
 from agents.rule import Rule
@@ -106,8 +106,7 @@ def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
     agent, model = _agent_and_model(seat, config.packages)
     try:
         for part in (agent, *methods_of(agent)):
-            if isinstance(part, Checked):
-                part.check(game)
+            check(part, game)
         if isinstance(agent, Rule):
             agent = agent.aimed(game, number, Goal(seat.helps))
     except ValueError as error:

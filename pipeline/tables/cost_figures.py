@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from pipeline.tables import ink
 from pipeline.tables.best import ADJUSTED
-from pipeline.tables.figures import MEANS, best, unit
+from pipeline.tables.figures import MEANS, best, capital, unit
 from pipeline.tables.ink import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
 from pipeline.tables.numbers import short
 from pipeline.tables.scale import Scale
@@ -57,7 +57,7 @@ def costs(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure |
     for axes in panels[::across]:
         axes.set_ylabel(label)
     ink.keyed(figure)
-    ink.titled(figure, f"{label[:1].upper()}{label[1:]}, with its 95% interval, beside the cost")
+    ink.titled(figure, f"{capital(label)}, with its 95% interval, beside the cost")
     return figure
 
 

@@ -194,5 +194,4 @@ def _mean_sheet(summary: pd.DataFrame, names: dict[str, str]) -> Sheet:
 
 def span(row: pd.Series[Any], name: str) -> str:
     """A share's 95% interval in little room."""
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return f"{percent(low)[:-1]}-{percent(high)}"
+    return Scale.of(WIN).span(row[f"{name}_low"], row[f"{name}_high"])

@@ -58,7 +58,7 @@ def called(scale: Scale, figure: str) -> str:
 
 def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     """A point a cell with its 95% interval, raw and adjusted; of many cells the best estimates."""
-    title = f"{_capital(scale.title)} of {_cells(len(summary))}, {_deals(summary['deals'])}"
+    title = f"{capital(scale.title)} of {_cells(len(summary))}, {deals_of(summary['deals'])}"
     if len(summary) > ink.rows():
         leading, told = best(summary, "adjusted", (ADJUSTED, MEANS))
         label = f"{unit(f'{told}{scale.title}', scale)} (95% interval; dashed: baseline; {BLUE})"
@@ -88,7 +88,7 @@ def _below(label: str) -> str:
     return ink.wrapped(label, 0.95 if ink.narrow() else 0.75)
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
@@ -96,7 +96,8 @@ def _cells(number: int) -> str:
     return f"{number:,} cell{'s' * (number > 1)}"
 
 
-def _deals(deals: pd.Series[Any]) -> str:
+def deals_of(deals: pd.Series[Any]) -> str:
+    """Of how many deals rows are, in words."""
     least, most = int(deals.min()), int(deals.max())
     return f"{least:,} to {most:,} deals" if least < most else f"{most:,} deal{'s' * (most > 1)}"
 
@@ -170,7 +171,7 @@ def running_means(
     axes.set_ylim(least - margin, most + margin)
     ink.keyed(figure)
     told = "raw, after so many deals (bands: 95% intervals, each of one look)"
-    ink.titled(figure, f"{_capital(scale.title)} {told}")
+    ink.titled(figure, f"{capital(scale.title)} {told}")
     return figure
 
 
@@ -200,7 +201,7 @@ def paired_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale)
     key = _key(pairs["adj_difference"])
     axes.set_xlabel(_below(f"{_difference(scale)} (95% interval; {key}{FILLED})"))
     many_pairs = f"{len(pairs):,} pair{'s' * (len(pairs) > 1)} of cells"
-    ink.titled(figure, f"{many_pairs}, on {_deals(pairs['deals'])} that both played")
+    ink.titled(figure, f"{many_pairs}, on {deals_of(pairs['deals'])} that both played")
     return figure
 
 
@@ -211,7 +212,7 @@ def _many_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) 
         return many.heat_map(pairs, leading[0], names, scale, label)
     rows = pairs.assign(nothing=0.0)
     label = f"{label} (95% interval; {BLUE})"
-    title = f"{len(pairs):,} pairs of cells, on {_deals(pairs['deals'])} that both played"
+    title = f"{len(pairs):,} pairs of cells, on {deals_of(pairs['deals'])} that both played"
     return many.in_order(rows, (*leading, "nothing"), _two(pairs, names), scale, label, title)
 
 

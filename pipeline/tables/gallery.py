@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -35,7 +36,7 @@ class Found:
     study: Study | None
     judged: tuple[pd.DataFrame, pd.DataFrame] | None
 
-    @property
+    @cached_property
     def names(self) -> dict[str, str]:
         """How each cell is called."""
         return dict(zip(self.summary["cell"], short_names(self.summary), strict=True))

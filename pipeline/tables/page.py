@@ -21,7 +21,7 @@ LONGEST = 8_000
 
 
 @dataclass(frozen=True)
-class Fact:
+class Entry:
     """A line at the top of a page. code: whether its values are to be typed."""
 
     term: str

@@ -17,6 +17,7 @@ import pandas as pd
 from common.disk import write_atomically
 from common.foreign import one_line
 from pipeline.tables import diagnostics, ink, latex, metric_sheets
+from pipeline.tables.figures import deals_of
 from pipeline.tables.gallery import Drawing, Found
 from pipeline.tables.ink import COLUMN, WIDE, shortened
 from pipeline.tables.numbers import p_value
@@ -127,7 +128,7 @@ def _of_cells(rows: pd.DataFrame) -> str:
     told = [
         left_out(ROWS, len(rows), "summary.csv"),
         f"Experiment {', '.join(sorted(set(rows['experiment'])))}; n: {rows['matches'].sum():,} "
-        f"matches, {_span(rows['deals'])} a cell.",
+        f"matches, {deals_of(rows['deals'])} a cell.",
         _intervals(rows),
         f"The baseline was measured in {' or '.join(games)} games." if games else "",
         f"The difference is that of the {lead} from the baseline{points}; p: {tests} the baseline, "
@@ -145,11 +146,6 @@ def _intervals(rows: pd.DataFrame) -> str:
     other = rows["measure_low"].isna().any()
     free = "; of measures without a range Student's, corrected for skewness (Hall)" if other else ""
     return f"Intervals: Gaffke's over deals{single}{free}."
-
-
-def _span(deals: pd.Series) -> str:
-    least, most = int(deals.min()), int(deals.max())
-    return f"{most:,} deals" if least == most else f"{least:,} to {most:,} deals"
 
 
 def _pairs(found: Found) -> Sheet:
@@ -190,7 +186,7 @@ def _of_pairs(found: Found) -> str:
     }
     told = [
         left_out(ROWS, len(rows), "pairs.csv", "clearest"),
-        f"n: {_span(rows['deals'])} a pair, on which both met the same cards.",
+        f"n: {deals_of(rows['deals'])} a pair, on which both met the same cards.",
         "Differences in percentage points." if points else "",
         "A ahead, B ahead: deals that went better for one.",
         _intervals(rows),

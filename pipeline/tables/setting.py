@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import player_name
 from pipeline.log.results import About, CellResults
-from pipeline.tables.page import Fact
+from pipeline.tables.page import Entry
 
 NAMED = 3
 """The most players of one seat that are named."""
@@ -23,23 +23,23 @@ Told = Mapping[str, Any]
 """The description of a cell, as `Folder.description` gives it."""
 
 
-def facts(folder: Path, results: Sequence[CellResults], names: Sequence[str]) -> list[Fact]:
+def facts(folder: Path, results: Sequence[CellResults], names: Sequence[str]) -> list[Entry]:
     """What stands at the top of a report. names: what the page calls each cell."""
     place, abouts = Folder(folder), [result.about for result in results]
     keys = [f"{name}: {about.key}" for name, about in zip(names, abouts, strict=True)]
     told = [place.description(about) for about in abouts]
     runs = place.lines("runs")
     found = [
-        Fact("game", _each(map(_game, told))),
-        Fact("players by seat", _seats(abouts, told)),
-        Fact("seating", _each(map(_seating, abouts))),
-        Fact("models", _models(told)),
-        Fact("deals", [_deals(results)]),
-        Fact("seed", [_seeds(place)]),
-        Fact("command", _each(run["command"] for run in runs[-1:] if "command" in run), code=True),
+        Entry("game", _each(map(_game, told))),
+        Entry("players by seat", _seats(abouts, told)),
+        Entry("seating", _each(map(_seating, abouts))),
+        Entry("models", _models(told)),
+        Entry("deals", [_deals(results)]),
+        Entry("seed", [_seeds(place)]),
+        Entry("command", _each(run["command"] for run in runs[-1:] if "command" in run), code=True),
         *_made(runs[-1] if runs else {}),
-        Fact("cells' keys", keys),
-        Fact("records' schema", _each(str(one["identity"]["schema"]) for one in told)),
+        Entry("cells' keys", keys),
+        Entry("records' schema", _each(str(one["identity"]["schema"]) for one in told)),
     ]
     return [fact for fact in found if any(fact.values)]
 
@@ -129,12 +129,13 @@ def _seeds(place: Folder) -> str:
     return f"{', '.join(map(str, seed))}, in turn deal by deal"
 
 
-def _made(run: Mapping[str, Any]) -> Iterator[Fact]:
+def _made(run: Mapping[str, Any]) -> Iterator[Entry]:
     """When, where and with what the last run was."""
     if not run:
         return
     versions = run["versions"]
     told = [f"commit {run['commit']}"] if run.get("commit") else []
-    yield Fact("versions", [", ".join([*told, *(f"{name} {versions[name]}" for name in versions)])])
+    told += [f"{name} {versions[name]}" for name in versions]
+    yield Entry("versions", [", ".join(told)])
     machine = f" ({run['machine']})" if run.get("machine") else ""
-    yield Fact("last played", [f"{run['started']} on {run['host']}{machine}"])
+    yield Entry("last played", [f"{run['started']} on {run['host']}{machine}"])

@@ -12,7 +12,7 @@ from agents.search import Search
 from games.base import parse_move
 from games.capabilities import WIN, measured, measures_of
 from games.holdem import Holdem, State, game, rules
-from games.holdem.belief import believed
+from games.holdem.belief import believe, make_belief
 from games.holdem.playouts import DEAL
 from games.holdem.policies import PAIRS, make_room, preflop
 from games.holdem.words import NAMES, cards, parse
@@ -204,12 +204,19 @@ def test_strengths_before_the_flop_are_those_of_tables() -> None:
     assert three_two == pytest.approx(0.323, abs=0.025)
 
 
+def believed(state: State, policy: str) -> np.ndarray:
+    """The weight of each of PAIRS for the seat to move, if the other plays by `policy`."""
+    belief = make_belief()
+    believe(state.array, ONE.code(policy), make_room(), belief)
+    return np.diff(belief.sums, prepend=0)
+
+
 def test_what_is_believed_is_bayes_rule_over_the_moves() -> None:
     """Against the policy's own chances of every move, hand of two cards by hand."""
     line = ("RAISE_POT", "CALL", "CHECK", "RAISE_HALF_POT", "CALL", "CHECK", "CHECK")
     state = after(ONE, *line, deal=4)
     (seat,) = ONE.to_move(state)
-    got = np.diff(believed(state.array, ONE.code("mixed"), make_room()), prepend=0)
+    got = believed(state, "mixed")
     expected = []
     for first, second in PAIRS[::45].tolist():
         array = after(ONE, deal=4).array.copy()
@@ -230,7 +237,7 @@ def test_what_is_believed_is_bayes_rule_over_the_moves() -> None:
 def test_of_players_that_do_not_look_nothing_is_believed() -> None:
     state = after(ONE, "RAISE_POT", "CALL", deal=4)
     for policy in ("random", "maniac"):
-        found = np.diff(believed(state.array, ONE.code(policy), make_room()), prepend=0)
+        found = believed(state, policy)
         assert np.count_nonzero(found) == 47 * 46 / 2
         assert set(found.tolist()) == {0.0, 1.0}
 

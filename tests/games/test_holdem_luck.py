@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.luck_holdem import BASE, PLAYERS, Table, compare
 from games.holdem import Holdem, State, luck, rules
-from games.holdem.belief import believed
+from games.holdem.belief import believe, make_belief, sum_up
 from games.holdem.policies import make_room
 from games.holdem.words import RANKS, SUITS
 
@@ -57,7 +57,7 @@ def test_a_match_that_these_policies_did_not_play_is_refused() -> None:
 
 @pytest.mark.parametrize("other", ["tight", "mixed"])
 def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(other: str) -> None:
-    codes, room = GAME.codes((other, "caller")), make_room()
+    codes, room, whole = GAME.codes((other, "caller")), make_room(), make_belief()
     desk, rng, told = luck.make_desk(GAME.settings), np.random.default_rng(5), 0
     for seed in range(20):
         start = GAME.settings.copy()
@@ -67,9 +67,10 @@ def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(other: str) -> No
             legal = [action for action in range(1, 8) if rules.legal(state) >> action & 1]
             if state[rules.TO_MOVE] == 1:
                 luck.advantage(start, np.array(actions, int), 1, codes, 1, 3, desk, luck.EXACT)
-                luck.sum_up(state, desk)
-                whole = believed(state, codes[0], room)
-                np.testing.assert_allclose(desk.sums / desk.sums[-1], whole / whole[-1])
+                sum_up(state, desk.belief)
+                believe(state, codes[0], room, whole)
+                mine, theirs = desk.belief.sums, whole.sums
+                np.testing.assert_allclose(mine / mine[-1], theirs / theirs[-1])
                 told += len(actions) > 0
                 action = int(rng.choice(legal))
             else:

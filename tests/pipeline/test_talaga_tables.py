@@ -144,9 +144,9 @@ def test_chance_is_what_random_players_do() -> None:
         ("minimax_d1", "minimax_d1"),
         ("tot.pocket", "tot"),
         ("cot_sc.gpt-3.5", "cot_sc"),
-        ("direct.pocket[longest=40]", "direct"),
+        ("direct.pocket[dtype=bfloat16]", "direct"),
         ("llm.gpt-3.5.talaga", "talaga"),
-        ("llm.pocket[longest=40].talaga[n1=2]", "talaga[n1=2]"),
+        ("llm.pocket[dtype=bfloat16].talaga[n1=2]", "talaga[n1=2]"),
         ("lookahead[k=1,judge.noise=0.3]", "lookahead[k=1,judge.noise=0.3]"),
     ],
 )

@@ -168,18 +168,6 @@ def playout(network: Network, state: np.ndarray, seat: int, key: np.uint64, row:
 
 
 @allocating
-def win_counts(network: Network, seats: int, seat: int, games: int, seed: int) -> int:
-    """Games won by `seat`, played by the network, against random others."""
-    row = np.empty(FEATURES, np.int64)
-    state = rules.blank(seats)
-    wins = 0
-    for game in range(games):
-        rules.deal(state, seats, int(np.int64(derive(seed, 0, game))))
-        wins += playout(network, state, seat, derive(seed, 1, game), row) == seat
-    return wins
-
-
-@allocating
 def sample(network: Network, follow: bool, seats: int, decisions: int, n: int, seed: int) -> Sample:
     """Decisions from games in which the measured seat, each in turn, plays by the network but for
     every third move, with the share of `n` playouts won by each option.
