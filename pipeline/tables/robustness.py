@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.log.results import CellResults
+from pipeline.tables.numbers import percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.components import Anova, Effect, anova
@@ -198,7 +199,7 @@ def _component_sheet(table: pd.DataFrame, scales: dict[str, Scale]) -> Sheet:
             f"{factor * np.sqrt(max(row[part], 0.0)):.3g}" for part in ("low", "variance", "high")
         )
         name = " ".join([*(str(row[key]) for key in keys), row["component"]])
-        rows.append((name, row["levels"], sd, f"{low} to {high}", f"{100 * row['share']:.1f}%"))
+        rows.append((name, row["levels"], sd, f"{low} to {high}", percent(row["share"])))
     foot = (
         "How far a match's result goes up and down with each; SD in points where the measure is a"
         "\nshare. wording: how far the mean would move if it were asked in other words. sample:"

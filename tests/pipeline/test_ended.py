@@ -284,9 +284,28 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
         cells.append(CellResults(own, Outcomes.of(own.key, each), 4, 0))
     found = standings.standings_table(cells).set_index("player")
     assert found["mean"].to_dict() == pytest.approx({"a": 3.0, "b": 5.0, "c": 7.0})
-    (sheet,) = standings.sheets(found.reset_index(), {"goods": Scale.of(goods)})
+    shared = standings.shared_table(cells)
+    sheet, other = standings.sheets(found.reset_index(), shared, {"goods": Scale.of(goods)})
     assert [row[0] for row in sheet.rows] == ["c", "b", "a"]
     assert sheet.headings[-2] == "goods"
+    assert next(row[1:5] for row in other.rows) == ("1", "3.000", "3.000", "+0.000")
+    assert shared["measure_high"].tolist() == [10.0] * 3
+
+
+def test_every_two_stand_side_by_side_over_the_opponents_that_both_have() -> None:
+    """Over c alone a has a score of .375 and b one of .75; a beat b in 3 matches of 4."""
+    table = standings.standings_table(robin()).set_index("player")
+    assert table["over"].to_dict() == {"a": "b, c", "b": "a, c", "c": "a, b"}
+    found = standings.shared_table(robin()).set_index(["player_a", "player_b"])
+    row = found.loc[("a", "b")]
+    assert (row["over"], row["opponents"], row["deals"]) == ("c", 1, 4)
+    assert [row[name] for name in ("mean_a", "mean_b", "difference")] == [0.375, 0.75, -0.375]
+    assert row["head_to_head"] == 0.75
+    differences = np.array([1, 0, 0, 0.5]) - [1, 1, 0.5, 0.5]
+    low, high = limits(differences, (-1, 1))
+    assert (row["low"], row["high"]) == (low, high)
+    assert row["p_value"] == p_value(differences, (-1, 1), 0.0, "either")
+    assert row["p_holm"] >= row["p_value"]
 
 
 # --- whole sweeps
@@ -311,6 +330,7 @@ def test_a_round_robin_with_draws_from_its_log(
     assert split.loc[whole.index].equals(whole)
     by_hand = [match.decisions[0].seat in match.measured for match in Folder(folder).matches()]
     assert sum(by_hand) == table[table["moved"] == "first"]["matches"].sum()
+    assert len(pd.read_csv(folder / "shared_opponents.csv")) == 3
     players_table = pd.read_csv(folder / "standings.csv").set_index("player")
     assert players_table.loc["minimax", "loss"] == 0
     assert players_table["score"].sum() == pytest.approx(1.5)
