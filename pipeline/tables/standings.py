@@ -125,17 +125,18 @@ def _shared(robin: _Robin) -> Iterator[dict[str, Any]]:
     of, figure = (_SCORE, "score") if plain(about.measure.name) else (about.measure, "mean")
     deals = reduce(np.intersect1d, (side.deals for side in robin.sides.values()))
     by_deal = {pair: side.by_deal(figure, deals) for pair, side in robin.sides.items()}
-    whose = {"experiment": about.experiment, "game": about.labels["game"], "measure": of.name}
+    whose: dict[str, Any] = {"experiment": about.experiment, "game": about.labels["game"]}
     bounds = {"measure_low": of.low, "measure_high": of.high}
     whose |= {name: x if np.isfinite(x) else np.nan for name, x in bounds.items()}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for a, b in combinations(robin.players, 2):
         over = robin.others(a, b)
         own, theirs = (np.mean([by_deal[one, other] for other in over], axis=0) for one in (a, b))
         pair = {"player_a": a, "player_b": b, "opponents": len(over), "over": ", ".join(over)}
         told = {"deals": len(deals), "mean_a": _mean(own), "mean_b": _mean(theirs)}
         head = {"head_to_head": _mean(by_deal[a, b])}
-        rows.append({**whose, **pair, **told, **head, **_difference(own - theirs, of)})
+        found = _difference(own - theirs, of)
+        rows.append({**whose, **pair, **told, **found, **head, "measure": of.name})
     corrected = holm([row["p_value"] for row in rows]).tolist()
     yield from ({**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True))
 
