@@ -1,7 +1,7 @@
 """How often the intervals and tests of outcomes.csv, standings.csv and shared_opponents.csv, and
 permutation tests of chips and scores, keep what they say, where the truth is known.
 
-    python -m benchmarks.ended [--runs 100] [--json FILE]
+    python -m benchmarks.ended [--table worst|money] [--runs 100] [--json FILE]
 
 As `benchmarks.intervals`, whose table this one is made like: of each family the worst of its
 points, run again with fresh numbers. The sign test is counted out. `even` are populations that lie
@@ -21,9 +21,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from scipy.special import stdtrit
 from scipy.stats import binom
 
-from benchmarks.intervals import measured, table
+from benchmarks.intervals import SEED, measured, table
 from benchmarks.luck_holdem import GAME, Table
 from benchmarks.populations import (
     BOUNDLESS,
@@ -56,6 +57,8 @@ MEETINGS = (
     *(("tight", "random"), ("tight", "caller"), ("tight", "maniac"), ("tight", "tight")),
     *(("caller", "random"), ("caller", "maniac"), ("maniac", "random"), ("noisy", "tight")),
 )
+SHOWN, WIDTHS = (30, 100, 400, 1000), 100
+"""Deals and runs of the table of widths."""
 
 # --- how matches end
 
@@ -177,6 +180,23 @@ def played(meeting: tuple[str, str]) -> np.ndarray:
     return found
 
 
+def widths() -> str:
+    """How wide the intervals of money are in parts of Student's, in Markdown; medians of WIDTHS
+    runs."""
+    rng, span = np.random.default_rng(SEED), (GAME.measures[0].low, GAME.measures[0].high)
+    told = ("| players | SD of a deal |", *(f" {n:,} deals |" for n in SHOWN))
+    lines = ["".join(told), "|---" * (2 + len(SHOWN)) + "|"]
+    for meeting in MEETINGS:
+        cells = [" against ".join(meeting), f"{played(meeting).std():.1f}"]
+        for n in SHOWN:
+            rows = _drawn(meeting, rng, (WIDTHS, n))
+            low, high = limits(rows, span)
+            plain = 2 * stdtrit(n - 1, 0.975) * rows.std(-1, ddof=1) / np.sqrt(n)
+            cells.append(f"{np.median((high - low) / plain):.2f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def _drawn(meeting: tuple[str, str], rng: Rng, size: tuple[int, int]) -> np.ndarray:
     found: np.ndarray = rng.choice(played(meeting), size)
     return found
@@ -253,7 +273,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--table", choices=("worst", "money"), default="worst")
     args = parser.parse_args()
+    if args.table == "money":
+        print(widths())
+        return 0
     found = measured(FAMILIES, args.runs)
     print(table(found))
     if args.json:
