@@ -1,12 +1,13 @@
-"""How often the intervals and tests of outcomes.csv and standings.csv, and permutation tests of
-chips and scores, keep what they say, where the truth is known.
+"""How often the intervals and tests of outcomes.csv, standings.csv and shared_opponents.csv, and
+permutation tests of chips and scores, keep what they say, where the truth is known.
 
-    python -m benchmarks.ended [--runs 500] [--json FILE]
+    python -m benchmarks.ended [--table worst|money] [--runs 100] [--json FILE]
 
 As `benchmarks.intervals`, whose table this one is made like: of each family the worst of its
-points, run again with fresh numbers. Wilson's interval of shares and the sign test are counted
-out. `even` are populations that lie evenly around what they are held against, as the results of two
-equal players over both seats of a deal do; `uneven` ones have that mean and do not.
+points, run again with fresh numbers. The sign test is counted out. `even` are populations that lie
+evenly around what they are held against, as the results of two equal players over both seats of a
+deal do; `uneven` ones have that mean and do not. Money of hold'em is drawn from 25,000 matches of
+each two scripted players, two hands each.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial, reduce
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from scipy.special import stdtrit
 from scipy.stats import binom
 
-from benchmarks.intervals import measured, table
+from benchmarks.intervals import SEED, measured, table
+from benchmarks.luck_holdem import GAME, Table
 from benchmarks.populations import (
     BOUNDLESS,
+    DIFFERENCE,
     INTERVAL,
     SHARE,
     Draw,
@@ -33,45 +37,76 @@ from benchmarks.populations import (
     Rates,
     Rng,
     batches,
+    chips,
     scores,
     share,
 )
-from stats.means import LEAST, limits
+from stats.means import LEAST, limits, p_value, per_deal
 from stats.paired import permutation
-from stats.proportions import sign_test, wilson
+from stats.proportions import sign_test
 
 DEALS = (10, 20, 30, 50, 100, 1000)
 SIGN, FLIPPED = "p_sign", "p_permutation"
-RUNS, MOST = 500, 2_000
+RUNS, MOST = 100, 2_000
 """Runs of a point, and of one that is run again."""
-RESAMPLES = 999
+RESAMPLES = 199
 PLAYERS = 4
+HANDS = 50_000
+"""Of each two scripted players, two a match."""
+MEETINGS = (
+    *(("tight", "random"), ("tight", "caller"), ("tight", "maniac"), ("tight", "tight")),
+    *(("caller", "random"), ("caller", "maniac"), ("maniac", "random"), ("noisy", "tight")),
+)
+SHOWN, WIDTHS = (30, 100, 400, 1000), 100
+"""Deals and runs of the table of widths."""
+
+# --- how matches end
+
+ENDS = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 1.0]])
+"""What a loss, a draw and a win count of a win, a draw, a loss and the score."""
 
 
-def shares() -> Iterator[Point]:
-    """Wilson's interval of one share: every number of wins (or draws, or losses), at rates on a
-    grid and on both sides of every limit; and in the mean of the grid."""
-    for n in DEALS:
-        found = wilson(np.arange(n + 1), n)
-        grid = np.linspace(0.02, 0.98, 97)
-        edges = np.concatenate((found.low - 1e-9, found.high + 1e-9))
-        rates = np.unique(np.clip((*grid, *edges), 0.02, 0.98))
-        covered = {p: _covered(found.low, found.high, n, p) for p in rates}
-        for p, rate in covered.items():
-            yield _told("a share, Wilson's", f"{n:,} deals, {p:.3f}", INTERVAL, rate)
-        mean = float(np.mean([covered[p] for p in grid]))
-        yield _told("a share, Wilson's, in the mean of rates", f"{n:,} deals", INTERVAL, mean)
+def mixes() -> Iterator[np.ndarray]:
+    """The chances of a loss, a draw and a win, each from 2% to 96%."""
+    for lost, drawn in product((0.02, 0.1, 0.3, 0.49, 0.7, 0.96), repeat=2):
+        if lost + drawn < 0.99:
+            yield np.array([lost, drawn, 1 - lost - drawn])
 
 
-def _covered(low: np.ndarray, high: np.ndarray, n: int, p: float) -> float:
-    return float(binom.pmf(np.arange(n + 1), n, p)[(low <= p) & (p <= high)].sum())
+def ends() -> Iterator[Point]:
+    for n, mix in product(DEALS, mixes()):
+        where = f"{n:,} deals, {mix[2]:.2f} won, {mix[1]:.2f} drawn"
+        yield Point("win, draw, loss, score; one match a deal", where, partial(_ends, mix, n))
 
 
-def _told(family: str, where: str, column: str, rate: float) -> Point:
-    def run(_: Rng, __: int) -> Rates:
-        return {column: Rate(rate, 0)}
+def _ends(mix: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
+    """The least covered of the four."""
+    told, places = np.unique(rng.multinomial(n, mix, runs), axis=0, return_inverse=True)
+    least = Rate(1.0, runs)
+    for worth in ENDS:
+        low, high = limits(worth, SHARE, counts=told)
+        truth = float(mix @ worth)
+        least = min(least, share(((low <= truth) & (truth <= high))[places]))
+    return {INTERVAL: least}
 
-    return Point(family, where, run)
+
+def opened() -> Iterator[Point]:
+    """The matches that one side opened, where chance says who does: none to two of each deal."""
+    for n, p, tied in product(DEALS, (0.05, 0.3, 0.5, 0.9), (0.0, 1.0)):
+        where = f"{n:,} deals, {p}, tied by {tied}"
+        run = partial(_opened, p, tied, n)
+        yield Point("a share of 0 to 2 matches a deal", where, run)
+
+
+def _opened(p: float, tied: float, n: int, rng: Rng, runs: int) -> Rates:
+    covered = []
+    for _ in range(runs):
+        deals = np.repeat(np.arange(n), rng.binomial(2, 0.5, n))
+        luck = rng.random(n)[deals]
+        own = np.where(rng.random(len(deals)) < tied, luck, rng.random(len(deals)))
+        low, high = limits(per_deal((own < p).astype(float), deals), SHARE)
+        covered.append(low <= p <= high)
+    return {INTERVAL: share(np.array(covered))}
 
 
 def signs() -> Iterator[Point]:
@@ -83,94 +118,171 @@ def signs() -> Iterator[Point]:
             wrong = sign_test(ahead, decisive - ahead) < 0.05
             size = float(binom.pmf(ahead, decisive, 0.5)[wrong].sum())
             rejected += float(binom.pmf(decisive, n, 1 - drawn)) * size
-        yield _told("decisive matches", f"{n:,} deals, {drawn:.0%} drawn", SIGN, rejected)
+        run = partial(_counted, {SIGN: Rate(rejected, 0)})
+        yield Point("decisive matches", f"{n:,} deals, {drawn:.0%} drawn", run)
+
+
+def _counted(rates: Rates, _: Rng, __: int) -> Rates:
+    return rates
+
+
+# --- chips and scores
 
 
 def even() -> Mapping[str, Draw]:
     """Chips of two equal players over both seats of a deal: around 0."""
-
-    def all_in(rng: Rng, size: tuple[int, int]) -> np.ndarray:
-        small = rng.normal(0, 3, size)
-        return np.where(rng.random(size) < 0.04, rng.choice((-200.0, 200.0), size), small)
-
-    return {
-        "normal": lambda rng, size: rng.normal(size=size),
-        "t(3)": lambda rng, size: rng.standard_t(3, size),
-        "all in 1 in 25": all_in,
-        "-1, 0, 1": lambda rng, size: rng.integers(-1, 2, size).astype(float),
-    }
+    known = {name: chips()[name][0] for name in ("normal", "t(3)", "all in 1 in 25")}
+    return {**known, "-1, 0, 1": lambda rng, size: rng.integers(-1, 2, size).astype(float)}
 
 
 def uneven() -> Mapping[str, Draw]:
     """Of mean 0, and not evenly around it."""
-    return {
-        "exponential": lambda rng, size: rng.exponential(size=size) - 1.0,
-        "lognormal(.5)": lambda rng, size: rng.lognormal(0, 0.5, size) - np.exp(0.125),
-        "a +5 in 20": lambda rng, size: (
-            5.0 * ((rng.random(size) < 0.05) - 0.05) + rng.normal(size=size)
-        ),
-        "9 or -1": lambda rng, size: 10.0 * (rng.random(size) < 0.1) - 1.0,
-    }
+
+    def moved(draw: Draw, mean: float, rng: Rng, size: tuple[int, int]) -> np.ndarray:
+        return draw(rng, size) - mean
+
+    names = ("exponential", "lognormal(.5)", "a +5 in 20")
+    known = {name: partial(moved, *chips()[name]) for name in names}
+    return {**known, "9 or -1": lambda rng, size: 10.0 * (rng.random(size) < 0.1) - 1.0}
 
 
-def chips() -> Iterator[Point]:
+def unbounded() -> Iterator[Point]:
+    """From LEAST deals on: of fewer there is neither an interval nor a p-value."""
     for name, draws in (("even", even()), ("uneven", uneven())):
-        for n, (kind, draw) in product(DEALS, draws.items()):
-            some = f"{LEAST} deals and more" if n >= LEAST else f"fewer than {LEAST} deals"
-            run = partial(_flipped, draw, BOUNDLESS, 0.0, n)
-            yield Point(f"chips, {name}, {some}", f"{n:,} deals, {kind}", run)
+        for n, (kind, draw) in product((LEAST, 300, 1000), draws.items()):
+            run = partial(_tested, draw, BOUNDLESS, 0.0, n)
+            yield Point(f"chips without a range, {name}", f"{n:,} deals, {kind}", run)
 
 
 def bounded() -> Iterator[Point]:
     for n, (kind, (draw, mean)) in product(DEALS, scores().items()):
-        run = partial(_flipped, draw, (-mean, 1.0 - mean), mean, n)
+        run = partial(_tested, draw, SHARE, mean, n)
         yield Point("a score from 0 to 1", f"{n:,} deals, {kind}", run)
 
 
-def _flipped(
+def money() -> Iterator[Point]:
+    """Big blinds a hand, within a stack on either side; and as if the game named no range."""
+    low, high = GAME.measures[0].low, GAME.measures[0].high
+    for meeting, n in product(MEETINGS, DEALS):
+        draw, mean = partial(_drawn, meeting), float(played(meeting).mean())
+        where = f"{n:,} deals, {' against '.join(meeting)}"
+        run = partial(_tested, draw, (low, high), mean, n)
+        yield Point("money of hold'em", where, run)
+        if n >= LEAST:
+            run = partial(_tested, draw, BOUNDLESS, mean, n)
+            yield Point("money of hold'em, were there no range", where, run)
+
+
+@cache
+def played(meeting: tuple[str, str]) -> np.ndarray:
+    """What the first of two scripted players got in each match of two hands."""
+    found: np.ndarray = Table(*meeting).sample(HANDS, 0)[:, 0]
+    return found
+
+
+def widths() -> str:
+    """How wide the intervals of money are in parts of Student's, in Markdown; medians of WIDTHS
+    runs."""
+    rng, span = np.random.default_rng(SEED), (GAME.measures[0].low, GAME.measures[0].high)
+    told = ("| players | SD of a deal |", *(f" {n:,} deals |" for n in SHOWN))
+    lines = ["".join(told), "|---" * (2 + len(SHOWN)) + "|"]
+    for meeting in MEETINGS:
+        cells = [" against ".join(meeting), f"{played(meeting).std():.1f}"]
+        for n in SHOWN:
+            rows = _drawn(meeting, rng, (WIDTHS, n))
+            low, high = limits(rows, span)
+            plain = 2 * stdtrit(n - 1, 0.975) * rows.std(-1, ddof=1) / np.sqrt(n)
+            cells.append(f"{np.median((high - low) / plain):.2f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _drawn(meeting: tuple[str, str], rng: Rng, size: tuple[int, int]) -> np.ndarray:
+    found: np.ndarray = rng.choice(played(meeting), size)
+    return found
+
+
+def _tested(
     draw: Draw, span: tuple[float, float], mean: float, n: int, rng: Rng, runs: int
 ) -> Rates:
-    found = []
+    """The interval by the test that it turns round."""
+    around, flips, own = (span[0] - mean, span[1] - mean), list[float](), list[np.ndarray]()
     for size in batches(min(runs, MOST), n):
-        for row in draw(rng, (size, n)) - mean:
-            found.append(permutation(row, span, 0, resamples=RESAMPLES)[0])
-    return {FLIPPED: share(np.array(found) < 0.05)}
+        rows = draw(rng, (size, n)) - mean
+        own.append(p_value(rows, around, 0.0, "either"))
+        flips.extend(permutation(row, around, 0, resamples=RESAMPLES)[0] for row in rows)
+    rejected = share(np.array(flips) < 0.05)
+    return {INTERVAL: share(np.concatenate(own) >= 0.05), FLIPPED: rejected}
+
+
+# --- round robins
 
 
 def robins() -> Iterator[Point]:
-    """A player over three opponents, both seats of a deal each: its wins with all of them hang on
-    the deal in part."""
-    for n, p, tied in product(DEALS, (0.05, 0.3, 0.5, 0.9), (0.0, 0.5, 1.0)):
-        where = f"{n:,} deals, {p}, tied by {tied}"
-        run = partial(_standing, p, tied, n)
-        yield Point(f"mean over {PLAYERS - 1} opponents", where, run)
+    """Players of one strength, who win, draw and lose with everybody by luck that hangs on the deal
+    in part, from both seats of it."""
+    for n, mix, tied in product((*DEALS, 10_000), list(mixes())[::3], (0.0, 0.5, 1.0)):
+        where = f"{n:,} deals, {mix[2]:.2f} won, {mix[1]:.2f} drawn, tied by {tied}"
+        yield Point(f"mean over {PLAYERS - 1} opponents", where, partial(_standing, mix, tied, n))
+        run = partial(_shared, mix, tied, n)
+        yield Point(f"two over {PLAYERS - 2} shared opponents", where, run)
 
 
-def _standing(p: float, tied: float, n: int, rng: Rng, runs: int) -> Rates:
-    matches, covered = 2 * (PLAYERS - 1), []
-    for size in batches(min(runs, MOST), n * matches):
-        common = rng.random((size, n, 1)) < p
-        own = rng.random((size, n, matches)) < p
-        wins = np.where(rng.random((size, n, matches)) < tied, common, own).sum(-1)
-        counts = np.stack([(wins == k).sum(-1) for k in range(matches + 1)], -1)
-        low, high = limits(np.arange(matches + 1) / matches, SHARE, counts=counts)
-        covered.append((low <= p) & (p <= high))
-    return {INTERVAL: share(np.concatenate(covered))}
+def _standing(mix: np.ndarray, tied: float, n: int, rng: Rng, runs: int) -> Rates:
+    """The least covered of win, draw, loss and score."""
+    matches, least = 2 * (PLAYERS - 1), Rate(1.0, runs)
+    values = np.arange(2 * matches + 1) / (2 * matches)
+    for worth in ENDS:
+        chances = mix @ _sums(mix, tied, worth, matches)
+        told, places = np.unique(rng.multinomial(n, chances, runs), axis=0, return_inverse=True)
+        low, high = limits(values, SHARE, counts=told)
+        truth = float(mix @ worth)
+        least = min(least, share(((low <= truth) & (truth <= high))[places]))
+    return {INTERVAL: least}
 
 
-FAMILIES: tuple[Callable[[], Iterator[Point]], ...] = (shares, signs, chips, bounded, robins)
+def _shared(mix: np.ndarray, tied: float, n: int, rng: Rng, runs: int) -> Rates:
+    """The scores of two that are equally good."""
+    matches = 2 * (PLAYERS - 2)
+    sums = _sums(mix, tied, ENDS[-1], matches)
+    chances = mix @ np.array([np.convolve(one, one[::-1]) for one in sums])
+    values = np.arange(-2 * matches, 2 * matches + 1) / (2 * matches)
+    told, places = np.unique(rng.multinomial(n, chances, runs), axis=0, return_inverse=True)
+    low, high = limits(values, DIFFERENCE, counts=told)
+    p = p_value(values, DIFFERENCE, 0.0, "either", counts=told)
+    covered, rejected = (low <= 0) & (high >= 0), p < 0.05
+    return {INTERVAL: share(covered[places]), "p_value": share(rejected[places])}
+
+
+def _sums(mix: np.ndarray, tied: float, worth: np.ndarray, matches: int) -> np.ndarray:
+    """(3, 2 matches + 1): by what the deal's luck says, the chances of each sum, in halves, of so
+    many results, of which that share says what the deal's luck says."""
+    found = []
+    for says in np.eye(3):
+        one = np.bincount((2 * worth).astype(int), tied * says + (1 - tied) * mix, 3)
+        found.append(reduce(np.convolve, [one] * matches))
+    return np.array(found)
+
+
+FAMILIES: tuple[Callable[[], Iterator[Point]], ...] = (
+    *(ends, opened, signs, unbounded, bounded, money, robins),
+)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--table", choices=("worst", "money"), default="worst")
     args = parser.parse_args()
+    if args.table == "money":
+        print(widths())
+        return 0
     found = measured(FAMILIES, args.runs)
     print(table(found))
     if args.json:
         args.json.write_text(json.dumps([worst._asdict() for worst in found], indent=2) + "\n")
-    return 0
+    return int(not all(worst.kept for worst in found))
 
 
 if __name__ == "__main__":

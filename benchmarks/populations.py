@@ -258,8 +258,9 @@ def _turned(draw: Draw, rng: Rng, size: tuple[int, int]) -> np.ndarray:
 def chips() -> Mapping[str, tuple[Draw, float]]:
     """Figures without bounds, and their mean."""
 
-    def rare(rng: Rng, size: tuple[int, int]) -> np.ndarray:
-        return rng.normal(size=size) + 5 * (rng.random(size) < 0.05)
+    def all_in(rng: Rng, size: tuple[int, int]) -> np.ndarray:
+        pots = rng.normal(0, 3, size)
+        return np.where(rng.random(size) < 0.04, rng.choice((-200.0, 200.0), size), pots)
 
     found: dict[str, tuple[Draw, float]] = {
         "normal": (lambda rng, size: rng.normal(size=size), 0.0),
@@ -269,6 +270,8 @@ def chips() -> Mapping[str, tuple[Draw, float]]:
             lambda rng, size: rng.normal(size=size) + 5 * (rng.random(size) < 0.05),
             0.25,
         ),
+        "t(3)": (lambda rng, size: rng.standard_t(3, size), 0.0),
+        "all in 1 in 25": (all_in, 0.0),
     }
     turned = {
         f"1 - {name}": (partial(_turned, draw), 1 - mean) for name, (draw, mean) in found.items()

@@ -14,8 +14,10 @@ Where one deal at the end would move the mean by less than a quarter of a standa
 not shown, and would widen the intervals of many for nothing. `benchmarks/intervals.py` measures
 what is left: docs/statistics.md has the table.
 
-No range: Student's t with P. Hall's correction for skewness (1992), J. Royal Statistical Society B
-54, 221-228, from LEAST deals on; before, a rare large value may be unseen, and all is nan.
+No range: from LEAST deals on each limit is the further of two, Student's t and Student's t with P.
+Hall's correction for skewness (1992), J. Royal Statistical Society B 54, 221-228: the first fails
+where values are skewed, the second where large ones are rare on both sides. Before, a rare large
+value may be unseen, and all is nan.
 
 Values are one a deal along the last axis; `counts`, of a shape that broadcasts with theirs, is how
 many deals gave each (one each by default). What cannot be said is nan, never a warning.
@@ -76,7 +78,7 @@ def limits(
     tail = (1.0 - checks.inside(level, "level")) / 2.0
     x, n = _checked(values, counts)
     if not _finite(span):
-        return _hall_limit(x, n, tail), -_hall_limit(-x, n, tail)
+        return _boundless_limit(x, n, tail), -_boundless_limit(-x, n, tail)
     return lower(x, n, span[0], tail), -lower(-x, n, np.negative(span[1]), tail)
 
 
@@ -107,7 +109,7 @@ def p_value(
     x, n = _checked(values, counts)
     sign = 1.0 if side == "above" else -1.0
     low = np.multiply(sign, span[0] if side == "above" else span[1])
-    test = chance if _finite(span) else _hall_chance
+    test = chance if _finite(span) else _boundless_chance
     known, error = np.asarray(null, float), np.asarray(null_error, float)
     if not np.any(error > 0):
         return test(sign * x, n, low, sign * known)
@@ -186,19 +188,20 @@ def _shape(x: Floats, n: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return np.where(enough, deals, np.nan), mean, error, skewness
 
 
-def _hall_limit(x: Floats, n: Floats, tail: float) -> Floats:
-    """Hall's cubic turned round: its root has a closed form."""
+def _boundless_limit(x: Floats, n: Floats, tail: float) -> Floats:
+    """Hall's cubic turned round, of which the root has a closed form, or Student's limit."""
     deals, mean, error, skewness = _shape(x, n)
-    aim = stdtrit(deals - 1.0, 1.0 - tail) / np.sqrt(deals) - skewness / (6.0 * deals)
+    plain = stdtrit(deals - 1.0, 1.0 - tail) / np.sqrt(deals)
+    aim = plain - skewness / (6.0 * deals)
     flat = np.abs(skewness) < 1e-8
     bent = 3.0 * (np.cbrt(1.0 + skewness * aim) - 1.0) / np.where(flat, 1.0, skewness)
-    found: Floats = mean - np.sqrt(deals) * error * np.where(flat, aim, bent)
+    found: Floats = mean - np.sqrt(deals) * error * np.maximum(plain, np.where(flat, aim, bent))
     return found[()]
 
 
-def _hall_chance(x: Floats, n: Floats, _: ArrayLike, null: Floats) -> Floats:
+def _boundless_chance(x: Floats, n: Floats, _: ArrayLike, null: Floats) -> Floats:
     deals, mean, error, skewness = _shape(x, n)
     s = (mean - null) / (np.sqrt(deals) * np.where(error > 0, error, 1.0))
     cubic = s + skewness * s**2 / 3.0 + skewness**2 * s**3 / 27.0 + skewness / (6.0 * deals)
-    found: Floats = stdtr(deals - 1.0, -np.sqrt(deals) * cubic)
+    found: Floats = stdtr(deals - 1.0, -np.sqrt(deals) * np.minimum(s, cubic))
     return found[()]

@@ -29,7 +29,7 @@ from pipeline.plan.baseline import Baseline, measure, scripted
 from pipeline.plan.cells import Cell, digest
 from pipeline.tables.numbers import percent, whole
 from pipeline.tables.summary import rates, tabulated
-from stats.proportions import wilson
+from stats.means import limits
 
 SEAT_COLUMNS = [
     *("experiment", "game", "seats", "seat", "player", "games", "wins", "win_rate"),
@@ -100,10 +100,10 @@ def wins_by_seat(
 
 
 def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) -> pd.DataFrame:
-    """seats.csv: a row a seat of every cell, with Wilson's 95% interval."""
+    """seats.csv: a row a seat of every cell, with a 95% interval (`stats.means`)."""
     rows = []
     for cell, won in zip(cells, counts, strict=True):
-        interval = wilson(won[:-1], games)
+        low, high = limits((0.0, 1.0), (0.0, 1.0), counts=np.stack((games - won, won), -1))
         for seat, player in enumerate(cell.players):
             rows.append(
                 {
@@ -114,9 +114,9 @@ def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) 
                     "player": player.name,
                     "games": games,
                     "wins": int(won[seat]),
-                    "win_rate": interval.estimate[seat],
-                    "ci_low": interval.low[seat],
-                    "ci_high": interval.high[seat],
+                    "win_rate": won[seat] / games,
+                    "ci_low": low[seat],
+                    "ci_high": high[seat],
                     "cell": cell.name,
                 }
             )

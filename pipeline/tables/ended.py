@@ -19,7 +19,7 @@ from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.means import limits
 from stats.paired import permutation
-from stats.proportions import sign_test, wilson
+from stats.proportions import sign_test
 
 ENDS = ("win", "draw", "loss")
 ALL, FIRST, SECOND = "all", "first", "second"
@@ -41,19 +41,19 @@ PERMUTATION_SEED = 0
 
 
 def outcomes_table(results: Sequence[CellResults]) -> pd.DataFrame:
-    """outcomes.csv. A share has Wilson's 95% interval where a deal is one match of one measured
-    player, else one by deals."""
+    """outcomes.csv. All 95% intervals are by deals, as summary.csv has them."""
     rows = [row for result in results for row in _rows(result)]
     table = pd.DataFrame(rows, columns=OUTCOME_COLUMNS)
     single = table["win_low"].isna()
-    for end, count in zip(ENDS, COUNTS, strict=False):
-        found = wilson(table.loc[single, count], table.loc[single, "matches"])
-        table.loc[single, f"{end}_low"] = found.low
-        table.loc[single, f"{end}_high"] = found.high
     ends = table.loc[single, ["losses", "draws", "wins"]].to_numpy(float)
-    low, high = limits((0.0, 0.5, 1.0), (0.0, 1.0), counts=ends)
-    table.loc[single, "score_low"], table.loc[single, "score_high"] = low, high
+    for end, own in zip((*ENDS, "score"), (*_WORTH, (0.0, 0.5, 1.0)), strict=True):
+        low, high = limits(own, (0.0, 1.0), counts=ends)
+        table.loc[single, f"{end}_low"], table.loc[single, f"{end}_high"] = low, high
     return table
+
+
+_WORTH = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
+"""What a loss, a draw and a win count of each of ENDS."""
 
 
 def _rows(result: CellResults) -> Iterator[dict[str, Any]]:

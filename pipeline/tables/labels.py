@@ -20,14 +20,14 @@ import pandas as pd
 
 from agents.prompting.cloze import LETTERS
 from common.disk import write_atomically
+from games.capabilities import WIN
 from models.exchanges import ScoreExchange
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.log.schema import DecisionRecord, MatchRecord
+from pipeline.tables.apart import interval
 from pipeline.tables.numbers import number, percent
 from pipeline.tables.table import Sheet
-from stats.paired import clustered_mean
-from stats.proportions import wilson
 
 FULL = "full rotation"
 ALL = "all"
@@ -130,16 +130,17 @@ LABEL_COLUMNS = [
 def _label_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
     """The mean share of each letter, whatever stood beside it; the interval clusters by deal."""
     for options, some in _by_options(seen):
-        deals = [one.deal for one in some]
+        deals = np.array([one.deal for one in some])
         for place in range(min(options, len(LETTERS))):
-            mean = clustered_mean([one.shares[place] for one in some], deals)
+            shares = np.array([one.shares[place] for one in some])
+            mean, low, high = interval(shares, deals, WIN)
             yield {
                 "options": options,
                 "letter": LETTERS[place],
                 "decisions": len(some),
-                "probability": mean.estimate,
-                "ci_low": mean.low,
-                "ci_high": mean.high,
+                "probability": mean,
+                "ci_low": low,
+                "ci_high": high,
                 "mass": float(np.mean([one.mass for one in some])),
             }
 
@@ -151,7 +152,7 @@ DEBIASING_COLUMNS = [
 
 
 def _method_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
-    """What each method costs and how often it chooses as full rotation does (Wilson interval).
+    """What each method costs and how often it chooses as full rotation does ; intervals by deal.
 
     prompts: a decision; preparation: prompts of a worker before the first match, which
     prompts_with_preparation spreads over all decisions of the cell.
@@ -175,14 +176,9 @@ def _method_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
 
 
 def _agreement(method: str, seen: Sequence[_Seen]) -> dict[str, Any]:
-    agreed = sum(one.cheaper[method]["chosen"] == one.chosen for one in seen)
-    interval = wilson(agreed, len(seen))
-    return {
-        "agreed": agreed,
-        "agreement": float(interval.estimate),
-        "ci_low": float(interval.low),
-        "ci_high": float(interval.high),
-    }
+    agreed = np.array([float(one.cheaper[method]["chosen"] == one.chosen) for one in seen])
+    share, low, high = interval(agreed, np.array([one.deal for one in seen]), WIN)
+    return {"agreed": int(agreed.sum()), "agreement": share, "ci_low": low, "ci_high": high}
 
 
 def _by_options(seen: Sequence[_Seen]) -> Iterator[tuple[int, list[_Seen]]]:
@@ -233,7 +229,7 @@ def _cost_sheet(name: str, debiasing: pd.DataFrame) -> Sheet:
         )
     foot = (
         "preparation: prompts that each worker asks once, before the first match; the next column "
-        "spreads them over the decisions here. agrees: chooses as full rotation does (Wilson)."
+        "spreads them over the decisions here. agrees: chooses as full rotation does."
     )
     headings = [
         *("method", "prompts/decision", "preparation", "with it", "decisions", "agrees", "95%"),
@@ -253,7 +249,7 @@ def _agreement_sheet(name: str, debiasing: pd.DataFrame) -> Sheet:
             rows.append([str(options), count, *told, percent(reach)[:-1]])
     foot = (
         "How often (%) each method chooses as full rotation does. +-: widest half of a row's 95% "
-        f"intervals (Wilson). Each one's, and more than {SHOWN} options: debiasing.csv."
+        f"intervals, by deal. Each one's, and more than {SHOWN} options: debiasing.csv."
     )
     return Sheet(
         f"Agreement with full rotation of {name}",

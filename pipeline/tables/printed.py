@@ -141,10 +141,10 @@ def _of_cells(rows: pd.DataFrame) -> str:
 def _intervals(rows: pd.DataFrame) -> str:
     """What kind the intervals are (docs/statistics.md)."""
     if rows["measure_low"].isna().all():
-        return "Intervals: Student's over deals, corrected for skewness (Hall), from 100 deals on."
+        return "Intervals: Student's over deals, or further by Hall's skewness, from 100 deals on."
     single = ", of single wins Clopper and Pearson's" if (rows["measure"] == "win").any() else ""
     other = rows["measure_low"].isna().any()
-    free = "; of measures without a range Student's, corrected for skewness (Hall)" if other else ""
+    free = "; of measures without a range Student's, or further by Hall's skewness" if other else ""
     return f"Intervals: Gaffke's over deals{single}{free}."
 
 

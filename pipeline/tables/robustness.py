@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.log.results import CellResults
+from pipeline.log.results import Adjusted, CellResults
+from pipeline.tables.numbers import percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.components import Anova, Effect, anova
@@ -30,6 +31,8 @@ COMPONENT_COLUMNS = [
 POOLED_COLUMNS = [
     *("experiment", "game", "seats", "cell", "mean", "error", "pooled", "low", "high"),
     *("group_mean", "group_spread", "measure"),
+    *("adjusted", "adj_error", "adj_pooled", "adj_low", "adj_high"),
+    *("adj_group_mean", "adj_group_spread"),
 ]
 
 
@@ -116,7 +119,8 @@ def _name(found: Anova, effect: Effect) -> str:
 
 def pooled_table(results: Sequence[CellResults]) -> pd.DataFrame:
     """pooled.csv: the cells of an experiment with one game, seating and measure, where these are
-    three or more; `error` is the standard error of `mean`, clustered by deal."""
+    three or more; `error` is the standard error of `mean`, clustered by deal. The columns from
+    `adjusted` on are the same of luck-adjusted means, where every one of these cells has one."""
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
     for result in results:
         about = result.about
@@ -128,8 +132,12 @@ def pooled_table(results: Sequence[CellResults]) -> pd.DataFrame:
 
 
 def _pooled(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
-    means, covariance = _estimates(cells)
-    found = partially_pooled(means, covariance)
+    raw = [(*cell.by_deal(), _error_floor(cell)) for cell in cells]
+    columns = _pulled(raw, ("mean", "error", "pooled", "low", "high", "group_mean", "group_spread"))
+    known = [cell.adjusted for cell in cells if cell.adjusted is not None]
+    if len(known) == len(cells) and all(one.values.std() > 0 for one in known):
+        adjusted = [(one.deals, one.values, 0.0) for one in known]
+        columns |= _pulled(adjusted, POOLED_COLUMNS[-7:], _references(known))
     for at, cell in enumerate(cells):
         about = cell.about
         yield {
@@ -137,29 +145,48 @@ def _pooled(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
             "game": about.labels["game"],
             "seats": about.labels["seats"],
             "cell": about.name,
-            "mean": means[at],
-            "error": np.sqrt(covariance[at, at]),
-            "pooled": found.estimates[at],
-            "low": found.low[at],
-            "high": found.high[at],
-            "group_mean": found.mean,
-            "group_spread": found.spread,
+            **{name: values[at] for name, values in columns.items()},
             "measure": about.measure.name,
         }
 
 
-def _estimates(cells: Sequence[CellResults]) -> tuple[np.ndarray, np.ndarray]:
+Deals = tuple[np.ndarray, np.ndarray, float]
+"""Deals, what each gave, and the least that their mean's squared error counts as."""
+
+
+def _pulled(
+    cells: Sequence[Deals], columns: Sequence[str], shared: float | np.ndarray = 0.0
+) -> dict[str, np.ndarray]:
+    """Means with their errors, pooled; shared: the covariance that comes on top."""
+    means, covariance = _estimates(cells)
+    covariance += shared
+    found = partially_pooled(means, covariance)
+    group = (np.full(len(cells), each) for each in (found.mean, found.spread))
+    told = (means, np.sqrt(np.diag(covariance)), found.estimates, found.low, found.high, *group)
+    return dict(zip(columns, told, strict=True))
+
+
+def _estimates(cells: Sequence[Deals]) -> tuple[np.ndarray, np.ndarray]:
     """Means, and the covariance of their errors: cells that share deals share luck."""
-    deals = max(int(cell.by_deal()[0].max()) for cell in cells) + 1
+    deals = max(int(own.max()) for own, _, _ in cells) + 1
     shares, means = np.zeros((len(cells), deals)), np.zeros(len(cells))
-    for at, cell in enumerate(cells):
-        own, values = cell.by_deal()
+    for at, (own, values, _) in enumerate(cells):
         means[at] = values.mean()
         shares[at, own] = (values - means[at]) / np.sqrt(len(own) * (len(own) - 1))
     covariance = shares @ shares.T
-    floors = [_error_floor(cell) for cell in cells]
+    floors = [floor for _, _, floor in cells]
     covariance[np.diag_indices(len(cells))] = np.maximum(np.diag(covariance), floors)
     return means, covariance
+
+
+def _references(known: Sequence[Adjusted]) -> np.ndarray:
+    """The covariance that the errors of the references' means bring: one that cells share is one
+    error."""
+    of = [(one.reference, one.rate) for one in known]
+    errors = np.array([one.error for one in known])
+    same = np.array([[a == b for b in of] for a in of])
+    found: np.ndarray = np.outer(errors, errors) * same
+    return found
 
 
 def _error_floor(cell: CellResults) -> float:
@@ -198,7 +225,7 @@ def _component_sheet(table: pd.DataFrame, scales: dict[str, Scale]) -> Sheet:
             f"{factor * np.sqrt(max(row[part], 0.0)):.3g}" for part in ("low", "variance", "high")
         )
         name = " ".join([*(str(row[key]) for key in keys), row["component"]])
-        rows.append((name, row["levels"], sd, f"{low} to {high}", f"{100 * row['share']:.1f}%"))
+        rows.append((name, row["levels"], sd, f"{low} to {high}", percent(row["share"])))
     foot = (
         "How far a match's result goes up and down with each; SD in points where the measure is a"
         "\nshare. wording: how far the mean would move if it were asked in other words. sample:"
@@ -210,22 +237,27 @@ def _component_sheet(table: pd.DataFrame, scales: dict[str, Scale]) -> Sheet:
 
 
 def _pooled_sheet(table: pd.DataFrame, scales: dict[str, Scale], names: dict[str, str]) -> Sheet:
+    """Of the adjusted means where there are some: they have less noise to be drawn back by."""
     rows = []
+    means = ["mean", *["adjusted"] * int(table["adjusted"].notna().any())]
     for _, group in table.groupby(["experiment", "game", "seats", "measure"], sort=False):
-        for _, row in group.sort_values("pooled", ascending=False, kind="stable").iterrows():
+        best = "adj_" if group["adj_pooled"].notna().all() else ""
+        by = f"{best}pooled"
+        for _, row in group.sort_values(by, ascending=False, kind="stable").iterrows():
             scale = scales[row["measure"]]
             rows.append(
                 (
                     names[row["cell"]],
-                    scale.mean(row["mean"]),
-                    scale.mean(row["pooled"]),
-                    scale.span(row["low"], row["high"]),
-                    scale.mean(row["group_mean"]),
+                    *(scale.mean(row[name]) for name in means),
+                    scale.mean(row[by]),
+                    scale.span(row[f"{best}low"], row[f"{best}high"]),
+                    scale.mean(row[f"{best}group_mean"]),
                 )
             )
     foot = (
-        "Each cell drawn towards the mean of its game and seats by as much as it is noise: what to"
-        "\nexpect of the best of many, which owes its place to luck too."
+        "Each cell's best estimate (adjusted where all of its game and seats are) drawn towards the"
+        "\nmean of these by as much as it is noise: what to expect of the best of many, which owes"
+        "\nits place to luck too."
     )
-    headings = ("cell", "raw", "pooled", "95% interval", "all cells")
+    headings = ("cell", "raw", *means[1:], "pooled", "95% interval", "all cells")
     return Sheet("Partially pooled", headings, rows, foot, "pooled.csv")

@@ -1,6 +1,7 @@
 """Where every two of three or more players have met: each one over all its opponents.
 
-standings.csv    a row for each player of a round robin (docs/players.md)
+standings.csv          a row for each player of a round robin (docs/players.md)
+shared_opponents.csv   a row for every two of them, over the opponents that both have
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
 from typing import Any
 
@@ -17,10 +19,12 @@ import pandas as pd
 from games.capabilities import MATCH_SCORE, WIN, Measure
 from pipeline.log.results import About, CellResults
 from pipeline.tables.ended import span
-from pipeline.tables.numbers import percent
+from pipeline.tables.numbers import p_value, percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.means import limits
+from stats.means import p_value as tested
+from stats.multiple import holm
 
 FEWEST = 3
 """Players of a round robin: of two the cell itself tells all."""
@@ -29,18 +33,50 @@ SHARES = ("win", "draw", "loss", "score")
 STANDING_COLUMNS = [
     *("experiment", "game", "player", "opponents", "deals", "matches"),
     *(f"{name}{limit}" for name in (*SHARES, "mean") for limit in ("", "_low", "_high")),
-    "measure",
+    *("measure", "over"),
+]
+SHARED_COLUMNS = [
+    *("experiment", "game", "player_a", "player_b", "opponents", "over", "deals"),
+    *("mean_a", "mean_b", "difference", "low", "high", "p_value", "p_holm"),
+    *("head_to_head", "measure", "measure_low", "measure_high"),
 ]
 
 
 def standings_table(results: Sequence[CellResults]) -> pd.DataFrame:
     """standings.csv: `win` is the mean over a player's opponents of how often it won against each
     (the mean of its row, where wins stand in a table of players), `loss` of how often each won
-    against it (of its column); `mean` is of the measure.
+    against it (of its column); `mean` is of the measure; `over` names the opponents.
 
     A deal that all of a player's cells have finished gives one number, the mean over its opponents,
     and the intervals are by deals.
     """
+    rows = [row for robin in _robins(results) for row in _standings(robin)]
+    return pd.DataFrame(rows, columns=STANDING_COLUMNS)
+
+
+def shared_table(results: Sequence[CellResults]) -> pd.DataFrame:
+    """shared_opponents.csv: the means of two players over the opponents that both have, all others
+    of the round robin, and their difference, of a deal that all cells have finished one number.
+    `measure` is what it is of, the score where wins are counted; `head_to_head` is A's mean against
+    B. The interval is by deals, the p-value its own, two-sided; Holm's is over the round robin."""
+    rows = [row for robin in _robins(results) for row in _shared(robin)]
+    return pd.DataFrame(rows, columns=SHARED_COLUMNS)
+
+
+@dataclass(frozen=True)
+class _Robin:
+    """Players of whom every two have met, and the results of each against each: by both names,
+    whose they are first."""
+
+    about: About
+    players: Sequence[str]
+    sides: Mapping[tuple[str, str], _Side]
+
+    def others(self, *players: str) -> list[str]:
+        return [name for name in self.players if name not in players]
+
+
+def _robins(results: Sequence[CellResults]) -> Iterator[_Robin]:
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
     for result in results:
         about = result.about
@@ -48,8 +84,17 @@ def standings_table(results: Sequence[CellResults]) -> pd.DataFrame:
             seats = about.labels["seats"].partition(" against ")[0]
             place = (about.experiment, about.labels["game"], seats, about.measure)
             groups[*place, about.deal_key, about.rotations, about.step].append(result)
-    rows = [row for cells in groups.values() for row in _standings(cells)]
-    return pd.DataFrame(rows, columns=STANDING_COLUMNS)
+    for cells in groups.values():
+        met = [_sides(cell.about) or ("", "") for cell in cells]
+        players = list(dict.fromkeys(name for pair in met for name in pair))
+        every = set(map(frozenset, combinations(players, 2)))
+        if len(players) >= FEWEST and len(every) == len(met) and every == set(map(frozenset, met)):
+            sides = {
+                turned: _Side.of(cell, turned[0])
+                for cell, pair in zip(cells, met, strict=True)
+                for turned in (pair, pair[::-1])
+            }
+            yield _Robin(cells[0].about, players, sides)
 
 
 def _sides(about: About) -> tuple[str, str] | None:
@@ -65,20 +110,54 @@ def _sides(about: About) -> tuple[str, str] | None:
     return one, other
 
 
-def _standings(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
-    met: dict[frozenset[str], CellResults] = {}
-    for cell in cells:
-        met[frozenset(_sides(cell.about) or ())] = cell
-    players = list(dict.fromkeys(name for cell in cells for name in _sides(cell.about) or ()))
-    every = set(map(frozenset, combinations(players, 2)))
-    if len(players) < FEWEST or len(met) < len(cells) or every != set(met):
-        return
-    about = cells[0].about
-    for name in players:
-        own = [_Side.of(cell, name) for pair, cell in met.items() if name in pair]
-        row = _over(own, about.measure)
+def _standings(robin: _Robin) -> Iterator[dict[str, Any]]:
+    about = robin.about
+    for name in robin.players:
+        others = robin.others(name)
+        row = _over([robin.sides[name, other] for other in others], about.measure)
         whose = {"experiment": about.experiment, "game": about.labels["game"], "player": name}
-        yield {**whose, "opponents": len(own), **row, "measure": about.measure.name}
+        told = {"measure": about.measure.name, "over": ", ".join(others)}
+        yield {**whose, "opponents": len(others), **row, **told}
+
+
+def _shared(robin: _Robin) -> Iterator[dict[str, Any]]:
+    about = robin.about
+    of, figure = (_SCORE, "score") if plain(about.measure.name) else (about.measure, "mean")
+    deals = reduce(np.intersect1d, (side.deals for side in robin.sides.values()))
+    by_deal = {pair: side.by_deal(figure, deals) for pair, side in robin.sides.items()}
+    whose: dict[str, Any] = {"experiment": about.experiment, "game": about.labels["game"]}
+    bounds = {"measure_low": of.low, "measure_high": of.high}
+    whose |= {name: x if np.isfinite(x) else np.nan for name, x in bounds.items()}
+    rows: list[dict[str, Any]] = []
+    for a, b in combinations(robin.players, 2):
+        over = robin.others(a, b)
+        own, theirs = (np.mean([by_deal[one, other] for other in over], axis=0) for one in (a, b))
+        pair = {"player_a": a, "player_b": b, "opponents": len(over), "over": ", ".join(over)}
+        told = {"deals": len(deals), "mean_a": _mean(own), "mean_b": _mean(theirs)}
+        head = {"head_to_head": _mean(by_deal[a, b])}
+        found = _difference(own - theirs, of)
+        rows.append({**whose, **pair, **told, **found, **head, "measure": of.name})
+    corrected = holm([row["p_value"] for row in rows]).tolist()
+    yield from ({**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True))
+
+
+def _difference(values: np.ndarray, of: Measure) -> dict[str, float]:
+    span = (of.low - of.high, of.high - of.low)
+    low, high = map(float, limits(values, span))
+    p = float(tested(values, span, 0.0, "either"))
+    return {"difference": _mean(values), "low": low, "high": high, "p_value": p}
+
+
+_SCORE = Measure("score", 0.0, 1.0)
+
+
+def plain(measure: str) -> bool:
+    """Whether players are set side by side by their scores: where wins or scores are counted."""
+    return measure in (WIN.name, MATCH_SCORE.name)
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else np.nan
 
 
 @dataclass(frozen=True)
@@ -117,38 +196,67 @@ def _over(own: Sequence[_Side], measure: Measure) -> dict[str, Any]:
         of = measure if name == "mean" else WIN
         values = np.mean([side.by_deal(name, deals) for side in own], axis=0)
         low, high = limits(values, (of.low, of.high))
-        told = (values.mean() if len(values) else np.nan, float(low), float(high))
+        told = (_mean(values), float(low), float(high))
         row |= zip((name, f"{name}_low", f"{name}_high"), told, strict=True)
     return row
 
 
-def sheets(table: pd.DataFrame, scales: dict[str, Scale]) -> Iterator[Sheet]:
-    """A sheet a round robin, the best player first; scales: by the measure's name."""
+def sheets(table: pd.DataFrame, shared: pd.DataFrame, scales: dict[str, Scale]) -> Iterator[Sheet]:
+    """Two sheets a round robin, the best player first; scales: by the measure's name."""
     for (game, measure), rows in table.groupby(["game", "measure"], sort=False):
-        scale = scales[str(measure)]
-        plain = measure in (WIN.name, MATCH_SCORE.name)
-        by = "score" if plain else "mean"
-        shown = [
-            (
-                row["player"],
-                f"{row['matches']:,}",
-                percent(row["win"]),
-                span(row, "win"),
-                percent(row["draw"]),
-                percent(row["loss"]),
-                span(row, "loss"),
-                *(
-                    (percent(row["score"]), span(row, "score"))
-                    if plain
-                    else (scale.mean(row["mean"]), scale.span(row["mean_low"], row["mean_high"]))
-                ),
-            )
-            for _, row in rows.sort_values(by, ascending=False, kind="stable").iterrows()
-        ]
-        foot = (
-            "Means over all opponents, who are not the same for everybody: nobody meets itself. "
-            "loss: how\noften the opponents won. 95% intervals by deals."
+        yield _standing_sheet(str(game), rows, str(measure), scales[str(measure)])
+    for (game, _), rows in shared.groupby(["game", "measure"], sort=False):
+        yield _shared_sheet(str(game), rows)
+
+
+def _standing_sheet(game: str, table: pd.DataFrame, measure: str, scale: Scale) -> Sheet:
+    by = "score" if plain(measure) else "mean"
+    shown = [
+        (
+            row["player"],
+            f"{row['matches']:,}",
+            percent(row["win"]),
+            span(row, "win"),
+            percent(row["draw"]),
+            percent(row["loss"]),
+            span(row, "loss"),
+            *(
+                (percent(row["score"]), span(row, "score"))
+                if plain(measure)
+                else (scale.mean(row["mean"]), scale.span(row["mean_low"], row["mean_high"]))
+            ),
         )
-        last = "score" if plain else scale.title
-        headings = ("player", "matches", "win", "95%", "draw", "loss", "95%", last, "95%")
-        yield Sheet(f"Every two of them in {game}", headings, shown, foot, "standings.csv")
+        for _, row in table.sort_values(by, ascending=False, kind="stable").iterrows()
+    ]
+    foot = (
+        "Means over all opponents, who are not the same for everybody: nobody meets itself. "
+        "loss: how\noften the opponents won. 95% intervals by deals."
+    )
+    last = "score" if plain(measure) else scale.title
+    headings = ("player", "matches", "win", "95%", "draw", "loss", "95%", last, "95%")
+    return Sheet(f"Every two of them in {game}", headings, shown, foot, "standings.csv")
+
+
+def _shared_sheet(game: str, table: pd.DataFrame) -> Sheet:
+    rows = []
+    for _, row in table.iterrows():
+        scale = Scale.row(row)
+        means = (row["mean_a"], row["mean_b"])
+        rows.append(
+            (
+                f"{row['player_a']} - {row['player_b']}",
+                f"{row['opponents']}",
+                *map(scale.mean, means),
+                scale.change(row["difference"]),
+                scale.reach(row["low"], row["high"]),
+                p_value(row["p_holm"]),
+                scale.mean(row["head_to_head"]),
+            )
+        )
+    foot = (
+        f"{table['measure'].iloc[0]} of A and B over the opponents that both have, paired by deal; "
+        "two-sided.\nA to B: A's against B, of which A - B has nothing."
+    )
+    headings = ("A - B", "opponents", "A", "B", "A - B", "95% interval", "p Holm", "A to B")
+    title = f"Every two of them over shared opponents in {game}"
+    return Sheet(title, headings, rows, foot, "shared_opponents.csv")

@@ -101,14 +101,15 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
     seats, seeds = apart.seats_table(results), apart.seeds_table(results, Folder(folder).seed)
     parts, pooled = robustness.components_table(results), robustness.pooled_table(results)
     ends, players = ended.outcomes_table(results), standings.standings_table(results)
+    shared = standings.shared_table(results)
     tables = {"seats": seats, "seeds": seeds, "components": parts, "pooled": pooled}
-    tables |= {"outcomes": ends, "standings": players}
+    tables |= {"outcomes": ends, "standings": players, "shared_opponents": shared}
     for name, found in tables.items():
         if not found.empty:
             write_atomically(folder / f"{name}.csv", found.to_csv(index=False))
     names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
     scales = {result.about.measure.name: Scale.of(result.about.measure) for result in results}
-    told = [*ended.sheets(ends, summary, names), *standings.sheets(players, scales)]
+    told = [*ended.sheets(ends, summary, names), *standings.sheets(players, shared, scales)]
     told += apart.sheets(seats, seeds, scales, names)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
 

@@ -22,9 +22,9 @@ from pipeline.tables import ended, standings
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
 from pipeline.tracking.values import COLUMNS
-from stats.means import limits
+from stats.means import limits, p_value
 from stats.paired import sign_flip
-from stats.proportions import sign_test, wilson
+from stats.proportions import sign_test
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import Known, about, scored
 from tests.pipeline.records import ended as record_of
@@ -67,26 +67,27 @@ def rows(result: CellResults) -> dict[str, dict[str, Any]]:
 # --- shares
 
 
-def test_ends_are_counted_with_wilsons_intervals() -> None:
-    (found,) = rows(meeting(("a", "b"), "wwwwwddlls")).values()
+def test_ends_are_counted_with_the_intervals_of_the_summary() -> None:
+    (found,) = rows(cell := meeting(("a", "b"), "wwwwwdllls")).values()
     counts = [found[name] for name in ("matches", "wins", "draws", "losses", "shared_wins")]
-    assert counts == [10, 6, 2, 2, 1]
-    for name, count in (("win", 6), ("draw", 2), ("loss", 2)):
-        own = wilson(count, 10)
-        expected = [count / 10, own.low, own.high]
+    assert counts == [10, 6, 1, 3, 1]
+    for name, count in (("win", 6), ("draw", 1), ("loss", 3)):
+        expected = [count / 10, *map(float, limits((0, 1), (0, 1), counts=(10 - count, count)))]
         assert [found[name + end] for end in ("", "_low", "_high")] == pytest.approx(expected)
-    low, high = limits([1] * 6 + [0.5] * 2 + [0] * 2, (0, 1))
+    (summary,) = summary_table([cell]).to_dict("records")
+    assert (found["win_low"], found["win_high"]) == (summary["ci_low"], summary["ci_high"])
+    low, high = limits([1] * 6 + [0.5] * 1 + [0] * 3, (0, 1))
     told = [found[name] for name in ("score", "score_low", "score_high")]
-    assert told == pytest.approx([0.7, float(low), float(high)])
+    assert told == pytest.approx([0.65, float(low), float(high)])
 
 
 def test_rotated_matches_are_counted_by_deal() -> None:
-    """Four deals of two: results that go together by deal widen the interval past Wilson's."""
+    """Four deals of two: results that go together by deal widen the interval."""
     (found,) = rows(meeting(("a", "b"), "wwddllww", rotations=2)).values()
     low, high = limits([1, 0, 0, 1], (0, 1))
     assert (found["win_low"], found["win_high"]) == (low, high)
-    own = wilson(4, 8)
-    assert high - low > own.high - own.low
+    apart = limits((0, 1), (0, 1), counts=(4, 4))
+    assert high - low > apart[1] - apart[0]
     assert (found["deals"], found["matches"]) == (4, 8)
     assert (found["ahead"], found["behind"], found["p_sign"]) == (2, 1, 1.0)
 
@@ -112,7 +113,8 @@ def test_who_moved_first_is_told_apart() -> None:
     first, second = found["first"], found["second"]
     assert [first[name] for name in ("wins", "draws", "losses")] == [2, 1, 0]
     assert [second[name] for name in ("wins", "draws", "losses")] == [1, 0, 2]
-    assert first["win_low"] == pytest.approx(float(wilson(2, 3).low)), "a deal is a match here"
+    alone = limits((0, 1), (0, 1), counts=(1, 2))
+    assert first["win_low"] == pytest.approx(float(alone[0])), "a deal is a match here"
 
 
 def test_seats_that_move_at_once_have_no_first_mover() -> None:
@@ -155,31 +157,50 @@ def test_every_game_can_be_judged_by_the_match_score() -> None:
 
 # --- permutation tests
 
+CHIPS = [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0]
+
 
 def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
-    """Seven deals, too few for an interval without a range: all 128 signs are tried."""
-    chips = [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0]
+    """Of seven deals all 128 signs are tried; a range of 0 up has no natural middle."""
+    evenly, up = Measure("chips", -10.0, 10.0), Measure("chips", 0.0, 10.0)
     cells = [
-        results_of(about("a", Measure("chips")), chips),
-        results_of(about("b", Measure("chips"), baseline=Known(1.0)), chips),
-        results_of(about("c", Measure("chips", 0.0, 10.0)), chips),
+        results_of(about("a", evenly), CHIPS),
+        results_of(about("b", evenly, baseline=Known(1.0)), CHIPS),
+        results_of(about("c", up), CHIPS),
     ]
     found = summary_table(cells)
     assert found["held_against"].tolist()[:2] == [0.0, 1.0]
-    assert np.isnan(found["held_against"][2]), "a range from 0 up has no natural middle"
+    assert np.isnan(found["held_against"][2])
     for at, against in ((0, 0.0), (1, 1.0)):
-        assert found["p_permutation"][at] == sign_flip(chips, against, 0).p_value
+        own = float(p_value(CHIPS, (-10, 10), against, "either"))
+        assert found["p_permutation"][at] == max(own, sign_flip(CHIPS, against, 0).p_value)
     assert found["permutation_error"].tolist()[:2] == [0.0, 0.0]
     assert np.isnan(found["p_permutation"][2])
 
 
+def test_where_there_is_no_interval_there_is_no_p() -> None:
+    """Deals without a range: 99 of them have neither, 100 have both."""
+    chips = Measure("chips")
+    figures = np.random.default_rng(1).normal(1, 1, 100).tolist()
+    cells = [results_of(about(f"{n}", chips), figures[:n]) for n in (99, 100)]
+    others = [results_of(about(f"other {n}", chips), [0.0] * n) for n in (99, 100)]
+    found = summary_table(cells)
+    pairs = pairs_table([*cells, *others]).set_index(["cell_a", "cell_b"])
+    for n, known in ((99, False), (100, True)):
+        row = found.set_index("cell").loc[f"{n}"]
+        assert pd.notna([row["mean_low"], row["p_permutation"]]).tolist() == [known] * 2
+        pair = pairs.loc[(f"{n}", f"other {n}")]
+        assert pd.notna([pair["ci_low"], pair["p_permutation"], pair["p_holm"]]).all() == known
+    assert found["held_against"].tolist() == [0.0, 0.0]
+
+
 def test_permutation_tests_are_shown_where_there_are_some() -> None:
-    chips = results_of(about("a", Measure("chips")), [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0])
+    chips = results_of(about("a", Measure("chips", -10.0, 10.0)), CHIPS)
     cells = [chips, meeting(("a", "b"), "wwl")]
     names = {cell.about.name: cell.about.name for cell in cells}
     (sheet,) = ended.sheets(ended.outcomes_table(cells), summary_table(cells), names)
-    p = f"{sign_flip(chips.by_deal()[1], 0.0, 0).p_value:.4f}"
-    assert sheet.rows == [("a", "7", "chips 3.286", "-", "0.000", p, "0.0000")]
+    p = f"{float(p_value(CHIPS, (-10, 10), 0.0, 'either')):.4f}"
+    assert sheet.rows == [("a", "7", "chips 3.286", "-2.376 to 6.596", "0.000", p, "0.0000")]
 
 
 def results_of(cell: About, figures: Sequence[float]) -> CellResults:
@@ -211,9 +232,9 @@ def test_wins_have_exact_tests_and_no_permutation() -> None:
 
 
 def test_pairs_say_how_far_their_permutation_is_known() -> None:
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(1)
     cells = [
-        results_of(about(name, Measure("chips")), rng.normal(0, 1, 60).tolist()) for name in "ab"
+        results_of(about(name, Measure("chips")), rng.normal(0, 1, 120).tolist()) for name in "ab"
     ]
     (found,) = pairs_table(cells).to_dict("records")
     flips = sign_flip(cells[0].by_deal()[1], cells[1].by_deal()[1], 0)
@@ -263,9 +284,28 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
         cells.append(CellResults(own, Outcomes.of(own.key, each), 4, 0))
     found = standings.standings_table(cells).set_index("player")
     assert found["mean"].to_dict() == pytest.approx({"a": 3.0, "b": 5.0, "c": 7.0})
-    (sheet,) = standings.sheets(found.reset_index(), {"goods": Scale.of(goods)})
+    shared = standings.shared_table(cells)
+    sheet, other = standings.sheets(found.reset_index(), shared, {"goods": Scale.of(goods)})
     assert [row[0] for row in sheet.rows] == ["c", "b", "a"]
     assert sheet.headings[-2] == "goods"
+    assert next(row[1:5] for row in other.rows) == ("1", "3.000", "3.000", "+0.000")
+    assert shared["measure_high"].tolist() == [10.0] * 3
+
+
+def test_every_two_stand_side_by_side_over_the_opponents_that_both_have() -> None:
+    """Over c alone a has a score of .375 and b one of .75; a beat b in 3 matches of 4."""
+    table = standings.standings_table(robin()).set_index("player")
+    assert table["over"].to_dict() == {"a": "b, c", "b": "a, c", "c": "a, b"}
+    found = standings.shared_table(robin()).set_index(["player_a", "player_b"])
+    row = found.loc[("a", "b")]
+    assert (row["over"], row["opponents"], row["deals"]) == ("c", 1, 4)
+    assert [row[name] for name in ("mean_a", "mean_b", "difference")] == [0.375, 0.75, -0.375]
+    assert row["head_to_head"] == 0.75
+    differences = np.array([1, 0, 0, 0.5]) - [1, 1, 0.5, 0.5]
+    low, high = limits(differences, (-1, 1))
+    assert (row["low"], row["high"]) == (low, high)
+    assert row["p_value"] == p_value(differences, (-1, 1), 0.0, "either")
+    assert row["p_holm"] >= row["p_value"]
 
 
 # --- whole sweeps
@@ -290,6 +330,7 @@ def test_a_round_robin_with_draws_from_its_log(
     assert split.loc[whole.index].equals(whole)
     by_hand = [match.decisions[0].seat in match.measured for match in Folder(folder).matches()]
     assert sum(by_hand) == table[table["moved"] == "first"]["matches"].sum()
+    assert len(pd.read_csv(folder / "shared_opponents.csv")) == 3
     players_table = pd.read_csv(folder / "standings.csv").set_index("player")
     assert players_table.loc["minimax", "loss"] == 0
     assert players_table["score"].sum() == pytest.approx(1.5)

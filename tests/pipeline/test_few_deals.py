@@ -117,11 +117,8 @@ def test_every_interval_covers_and_every_test_keeps_its_level() -> None:
 
 
 @pytest.mark.slow
-def test_what_outcomes_and_standings_say_holds() -> None:
-    """The grid of `python -m benchmarks.ended` but for what is known not to hold, flips of few
-    results that lie unevenly; Wilson's interval holds in the mean of rates."""
-    found = {worst.family: worst for worst in measured(ended.FAMILIES, 200)}
-    assert found.pop("chips, uneven, fewer than 100 deals").rate.value > 0.2
-    assert 0.85 < found.pop("a share, Wilson's").rate.value < 0.93
-    assert [worst for worst in found.values() if not worst.kept] == []
-    assert len(found) == 7
+def test_what_outcomes_standings_chips_and_money_say_holds() -> None:
+    """The grid of `python -m benchmarks.ended`; minutes."""
+    found = measured(ended.FAMILIES, 50)
+    assert [worst for worst in found if not worst.kept] == []
+    assert len(found) == 16

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.schema import DecisionRecord
 from pipeline.tables import labels
 from pipeline.tables.views import results_of
-from stats.proportions import wilson
+from stats.means import limits, per_deal
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import decided, scored, write
 
@@ -30,8 +31,13 @@ def tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def own_choices(folder: Path) -> list[DecisionRecord]:
+    return [decision for _, decision in dealt_choices(folder)]
+
+
+def dealt_choices(folder: Path) -> list[tuple[int, DecisionRecord]]:
+    """Each with its deal."""
     return [
-        decision
+        (record.deal, decision)
         for record in Folder(folder).matches()
         for decision in record.decisions
         if decision.seat == 1 and not decision.forced
@@ -84,16 +90,16 @@ def test_the_prior_is_the_mean_share_of_each_letter(studied: Path) -> None:
             assert expected == pytest.approx(sum(shares) / len(shares))
 
 
-def test_agreement_is_counted_decision_by_decision(studied: Path) -> None:
+def test_agreement_is_counted_decision_by_decision_and_known_by_deal(studied: Path) -> None:
     _, debiasing = tables(studied)
-    own = own_choices(studied)
+    own = dealt_choices(studied)
     for _, row in debiasing[debiasing["method"] != "full rotation"].iterrows():
-        some = [d for d in own if row["options"] in ("all", str(len(d.options)))]
-        same = [d.notes["cheaper"][row["method"]]["chosen"] == d.chosen for d in some]
+        some = [(at, d) for at, d in own if row["options"] in ("all", str(len(d.options)))]
+        same = [d.notes["cheaper"][row["method"]]["chosen"] == d.chosen for _, d in some]
         assert (row["decisions"], row["agreed"]) == (len(some), sum(same))
-        interval = wilson(sum(same), len(same))
         assert row["agreement"] == pytest.approx(sum(same) / len(same))
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx((interval.low, interval.high))
+        expected = limits(per_deal(np.array(same, float), [at for at, _ in some]), (0, 1))
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected)
 
 
 def test_the_cost_is_what_was_asked(studied: Path) -> None:

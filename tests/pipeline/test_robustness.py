@@ -13,14 +13,16 @@ from agents.random import Random
 from games.capabilities import WIN
 from games.uno import Uno
 from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
+from pipeline.log.results import Adjusted, CellResults
 from pipeline.plan.cells import Cell, Plan, Player, Task, seeded
 from pipeline.plan.identity import cell_identity
 from pipeline.play.chains import run
 from pipeline.play.match import play
 from pipeline.run import main
+from pipeline.tables import robustness
 from pipeline.tables.apart import interval, score_columns, seats_table, seeds_table
 from pipeline.tables.robustness import components_table, crossed, pooled_table, worded
+from pipeline.tables.scale import Scale
 from pipeline.tables.summary import summary_table
 from tests.pipeline.made import about, won
 
@@ -147,6 +149,40 @@ def test_cells_without_a_spread_are_pooled_too() -> None:
     table = pooled_table([always, *others]).set_index("cell")
     assert 0 < table.loc["always", "error"] < 0.1
     assert table.loc["always", "pooled"] < 1
+
+
+def test_adjusted_means_are_pooled_where_every_cell_has_one() -> None:
+    """Twelve times less noise, so they are drawn back less; a reference that all share moves all
+    alike and pulls nobody towards the others."""
+    rng = np.random.default_rng(2)
+    raw = [made(f"c{n}", rng.integers(0, 2, (400, 1, 1))) for n in range(4)]
+    deals, means = np.arange(400), (0.4, 0.45, 0.5, 0.6)
+    values = [mean + rng.normal(0, 0.14, 400) for mean in means]
+
+    def pooled(error: float) -> pd.DataFrame:
+        found = [Adjusted(deals, one, "random", 0.5, error) for one in values]
+        pairs = zip(raw, found, strict=True)
+        return pooled_table([replace(cell, adjusted=own) for cell, own in pairs])
+
+    known, shared = pooled(0.0), pooled(0.1)
+    assert known["adjusted"].tolist() == pytest.approx([one.mean() for one in values])
+    assert known["adj_error"].tolist() == pytest.approx([one.std(ddof=1) / 20 for one in values])
+    drawn = (known["adj_pooled"] - known["adj_group_mean"]) / (
+        known["adjusted"] - known["adj_group_mean"]
+    )
+    assert drawn.between(0.8, 1).all()
+    assert (known[["mean", "pooled"]] == pooled_table(raw)[["mean", "pooled"]]).all(axis=None)
+    assert shared["adj_pooled"].tolist() == pytest.approx(known["adj_pooled"].tolist(), abs=1e-3)
+    assert (shared["adj_high"] - shared["adj_low"] > 0.3).all()
+    sheets = robustness.sheets(pd.DataFrame(), known, {"win": Scale.of(WIN)}, {n: n for n in CELLS})
+    (best, *_) = next(sheets).rows
+    assert best[0] == "c3"
+    assert best[2] == f"{100 * values[3].mean():.1f}%"
+    last = Adjusted(deals, values[3], "random", 0.5, 0.0)
+    assert pooled_table([*raw[:3], replace(raw[3], adjusted=last)])["adj_pooled"].isna().all()
+
+
+CELLS = [f"c{n}" for n in range(4)]
 
 
 def test_seats_and_seeds_apart() -> None:
