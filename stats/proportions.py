@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrc, gammaln, ndtr, ndtri
+from scipy.special import bdtrc, ndtr
 
 from stats import checks
 from stats.checks import Floats, Side
@@ -52,10 +52,11 @@ def wilson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
     Raises ValueError for counts that are not whole or not 0 <= wins <= games, and for a level
     outside (0, 1).
     """
+    from statsmodels.stats.proportion import proportion_confint
+
     k, n = checks.counts(wins, games)
-    z = -ndtri((1.0 - checks.inside(level, "level")) / 2)
-    around = np.sqrt(k * (n - k) / np.maximum(n, 1) + z**2 / 4)
-    low, high = ((k + z**2 / 2 + sign * z * around) / (n + z**2) for sign in (-1, 1))
+    alpha = 1.0 - checks.inside(level, "level")
+    low, high = proportion_confint(k, np.where(n > 0, n, 1.0), alpha=alpha, method="wilson")
     low = np.where(k == 0, 0.0, low)
     high = np.where(k == n, 1.0, high)
     return Interval(_ratio(k, n), _where(n > 0, low), _where(n > 0, high))
@@ -119,26 +120,12 @@ def fisher_test(
     k, n = checks.counts(wins, games)
     k0, n0 = checks.counts(baseline_wins, baseline_games, "baseline wins")
     known = ~np.isnan(two_sample_z(k, n, k0, n0).z)
-    sides = (np.where(known, side, 1) for side in (k, n + n0, k + k0, n))
-    return _where(known, _drawn_at_least(*sides))
+    if not known.any():  # loading scipy.stats takes half a second
+        return _where(known, known)
+    from scipy.stats import hypergeom
 
-
-@np.vectorize
-def _drawn_at_least(least: float, games: float, wins: float, drawn: float) -> float:
-    """The chance of at least so many wins among games drawn without replacement: the upper tail of
-    the hypergeometric distribution. scipy.stats has it too, but takes half a second to load: here
-    nothing needs it, as whoever interrupts a run waits for its tables."""
-    each = np.arange(least, min(wins, drawn) + 1)
-    own, other = _log_choose(wins, each), _log_choose(games - wins, drawn - each)
-    return min(1.0, float(np.exp(own + other - _log_choose(games, drawn)).sum()))
-
-
-def _log_choose(whole: float, some: ArrayLike) -> Floats:
-    """log C(whole, some); -inf where there are not so many."""
-    part = np.asarray(some, float)
-    left = whole - part
-    ways = gammaln(whole + 1) - gammaln(np.maximum(part, 0) + 1) - gammaln(np.maximum(left, 0) + 1)
-    return np.where((part < 0) | (left < 0), -np.inf, ways)
+    shape = (np.where(known, side, 1) for side in (n + n0, k + k0, n))
+    return _where(known, hypergeom.sf(np.where(known, k, 1) - 1, *shape))
 
 
 def sign_test(ahead: ArrayLike, behind: ArrayLike, side: Side = "either") -> Floats:
