@@ -233,6 +233,7 @@ for file in sys.argv[1:]:
 """Runs files as `python FILE --help` does, one after the other: they share the heavy imports."""
 
 
+@pytest.mark.slow
 def test_a_benchmark_starts_as_a_file_too(tmp_path: Path) -> None:
     names = ("arena", "intervals", "luck", "reasoning", "scaling", "scoring", "stopping", "uno")
     command = [sys.executable, "-c", AS_FILES]

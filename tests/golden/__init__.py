@@ -57,12 +57,11 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
     ]
 
 
-def golden() -> dict[str, str]:
-    """The text of every golden file, by name: one for each of our own games."""
-    return {
-        "holdem": playthrough(Holdem(hands=3, stack=40), 5),
-        "rock_paper_scissors": playthrough(RockPaperScissors(rounds=4), 3),
-        "tic_tac_toe": playthrough(TicTacToe(), 4),
-        "uno": playthrough(Uno(num_seats=3), 20),
-        "uno_arena": playthrough(UnoArena(num_seats=3), 157),
-    }
+GAMES: dict[str, tuple[Game[Any], int]] = {
+    "holdem": (Holdem(hands=3, stack=40), 5),
+    "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
+    "tic_tac_toe": (TicTacToe(), 4),
+    "uno": (Uno(num_seats=3), 20),
+    "uno_arena": (UnoArena(num_seats=3), 157),
+}
+"""The game and the deal of every golden file: one for each of our own games."""

@@ -1,6 +1,6 @@
 """Writes the golden files anew."""
 
-from tests.golden import FOLDER, golden
+from tests.golden import FOLDER, GAMES, playthrough
 
-for name, text in golden().items():
-    (FOLDER / f"{name}.txt").write_text(text, encoding="utf-8")
+for name, (game, deal) in GAMES.items():
+    (FOLDER / f"{name}.txt").write_text(playthrough(game, deal), encoding="utf-8")

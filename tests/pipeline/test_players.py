@@ -161,11 +161,11 @@ def test_a_seat_changes_single_settings_too(built: Built, conf: Path) -> None:
     assert told["players"][0] == "search[playouts=30]"
 
 
-@pytest.mark.parametrize("name", nodes("player"))
-def test_every_player_of_the_box_is_built(built: Built, name: str) -> None:
-    game = GAMES.get(name, "uno")
-    (told,) = built(f"game={game}", f"seats.1.player={name}", "prompt=vanilla")
-    assert told["labels"]["agent"] == name
+@pytest.mark.parametrize("game", ["uno", *dict.fromkeys(GAMES.values())])
+def test_every_player_of_the_box_is_built(built: Built, game: str) -> None:
+    names = [name for name in nodes("player") if GAMES.get(name, "uno") == game]
+    found = built(f"game={game}", f"seats.1.player={','.join(names)}", "prompt=calibrated")
+    assert [told["labels"]["agent"] for told in found] == names
 
 
 @pytest.mark.parametrize(
