@@ -1,8 +1,10 @@
-"""Trains the pocket model: `python -m training.pocket.train`.
+"""Trains the pocket models: `python -m training.pocket.train [--lessons duel]`.
 
-First a teacher learns UNO from playouts (`teacher`), then the network learns to answer the
-project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax. The number of
-steps is fixed, so the same seed on the same machine gives the same weights.
+Lessons `uno`: first a teacher learns UNO from playouts (`teacher`), then the network learns to
+answer the project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax.
+Lessons `duel`: another network learns what a tutor writes to the methods that reason in words, in
+Tic-Tac-Toe and hold'em (`training.pocket.duel`). The number of steps is fixed, so the same seed on
+the same machine gives the same weights.
 
 Each worker is a process of one thread with a model of its own: it computes the gradient on its
 share of every batch, and all of them step along the mean.
@@ -15,8 +17,11 @@ import json
 import math
 import time
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -28,7 +33,8 @@ from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from training.pocket.data import Lesson, lessons
+from training.pocket.data import lessons
+from training.pocket.duel import course as duel
 from training.pocket.network import build, hidden_states, logprobs
 from training.pocket.teacher import Network, teach
 from training.pocket.tokenizer import train_tokenizer
@@ -43,7 +49,14 @@ from training.pocket.writing import (
     prompts_of,
 )
 
-WEIGHTS = Path(__file__).parents[2] / "models" / "pocket" / "weights"
+MODELS = Path(__file__).parents[2] / "models"
+WEIGHTS = MODELS / "pocket" / "weights"
+DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
+USUAL: dict[str, dict[str, Any]] = {
+    "uno": {"out": WEIGHTS, "steps": 13000, "rate": 4e-3, "width": 96, "hidden": 256, "positions": 2048},
+    "duel": {"out": DUEL_WEIGHTS, "steps": 5000, "rate": 4e-3, "width": 128, "hidden": 352, "positions": 8192},
+}
+"""What else is usual with which lessons."""
 VOCABULARY = 2200
 WARMUP = 1 / 80
 """The share of the steps in which the learning rate rises."""
@@ -52,21 +65,80 @@ POOL = 16
 """Batches are cut from this many batches' worth of trees, so that like lengths meet."""
 
 
+class Course(Protocol):
+    """Lessons of one kind."""
+
+    dtype: torch.dtype
+    """Of the weights as they are kept."""
+
+    def tokenizer(self) -> PreTrainedTokenizerFast: ...
+
+    def trees(
+        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+    ) -> Iterator[LessonTree]:
+        """Lessons without end."""
+        ...
+
+
+@dataclass(frozen=True)
+class UnoCourse:
+    """UNO and Tic-Tac-Toe by labels and in conversation; the arguments as of `parse`."""
+
+    network: Network
+    seed: int
+    rotations: int
+    verdicts: int
+    dtype = torch.float32
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        return tokenizer_for(self.network, self.seed)
+
+    def trees(
+        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+    ) -> Iterator[LessonTree]:
+        writer = Writer(tokenizer)
+        for lesson in lessons(self.network, rng):
+            yield writer.lesson(lesson, rng, self.rotations, self.verdicts)
+
+
+@dataclass(frozen=True)
+class DuelCourse:
+    """Methods that reason in words, in Tic-Tac-Toe and hold'em."""
+
+    seed: int
+    dtype = torch.float16
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        return duel.tokenizer_of(self.seed)
+
+    def trees(
+        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+    ) -> Iterator[LessonTree]:
+        return duel.trees(tokenizer, rng)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parse(arguments)
     started = time.time()
-    network = teach(options.seed, options.taught)
+    course = course_of(options)
     print(f"teacher ready after {time.time() - started:.0f} s", flush=True)
-    tokenizer = tokenizer_for(network, options.seed)
+    tokenizer = course.tokenizer()
     gradients = Gradients(options.workers, blank(options, tokenizer).num_parameters())
-    work = options, network, tokenizer, gradients, started
+    work = options, course, tokenizer, gradients, started
     processes.spawn(train_worker, work, options.workers)  # type: ignore[attr-defined,no-untyped-call]
+
+
+def course_of(options: argparse.Namespace) -> Course:
+    if options.lessons == "duel":
+        return DuelCourse(options.seed)
+    network = teach(options.seed, options.taught)
+    return UnoCourse(network, options.seed, options.rotations, options.verdicts)
 
 
 def train_worker(
     worker: int,
     options: argparse.Namespace,
-    network: Network,
+    course: Course,
     tokenizer: PreTrainedTokenizerFast,
     gradients: Gradients,
     started: float,
@@ -75,14 +147,14 @@ def train_worker(
     torch.set_num_threads(1)
     model = blank(options, tokenizer)
     settings = {name: value for name, value in vars(options).items() if name != "out"}
-    for losses in train(worker, model, tokenizer, network, options, gradients):
+    for losses in train(worker, model, tokenizer, course, options, gradients):
         if worker == 0:
             minutes = round((time.time() - started) / 60, 1)
             print(
                 f"{minutes} minutes, loss {losses[-1]}, part {len(losses)} of {PARTS}", flush=True
             )
             report = {"settings": settings, "losses": losses, "minutes": minutes}
-            save(model, tokenizer, options.out, report)
+            save(deepcopy(model).to(course.dtype), tokenizer, options.out, report)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -90,19 +162,22 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=(__doc__ or "").partition("\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--out", type=Path, default=WEIGHTS, help="folder for the checkpoint")
+    parser.add_argument("--lessons", choices=tuple(USUAL), default="uno")
+    parser.add_argument("--out", type=Path, help="folder for the checkpoint")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread")
     parser.add_argument("--taught", type=int, default=100_000, help="decisions a teaching round")
-    parser.add_argument("--steps", type=int, default=13000)
-    parser.add_argument("--batch", type=int, default=32, help="decisions a step")
-    parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--batch", type=int, default=32, help="decisions, or groups of questions, a step")
+    parser.add_argument("--rate", type=float, help="highest learning rate")
     parser.add_argument("--rotations", type=int, default=3, help="cloze prompts a decision")
     parser.add_argument("--verdicts", type=int, default=2, help="counterfactual prompts a decision")
-    parser.add_argument("--width", type=int, default=96)
+    parser.add_argument("--width", type=int)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=4)
-    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--hidden", type=int)
+    parser.add_argument("--positions", type=int, help="tokens that it can hold")
+    parser.set_defaults(**USUAL[parser.parse_args(arguments).lessons])
     return parser.parse_args(arguments)
 
 
@@ -117,6 +192,7 @@ def blank(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> Ll
         options.hidden,
         tokenizer.eos_token_id,
         tokenizer.pad_token_id,
+        options.positions,
     )
 
 
@@ -133,9 +209,7 @@ def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTo
     return train_tokenizer(texts, VOCABULARY)
 
 
-def batches(
-    source: Iterator[Lesson], writer: Writer, options: argparse.Namespace, rng: np.random.Generator
-) -> Iterator[list[LessonTree]]:
+def batches(source: Iterator[LessonTree], options: argparse.Namespace) -> Iterator[list[LessonTree]]:
     """A worker's share of each batch, trees of about the same length, without end.
 
     All workers take short and long ones in the same order, so none waits for another's.
@@ -143,11 +217,7 @@ def batches(
     size = options.batch // options.workers
     orders = np.random.default_rng((options.seed, 3))
     while True:
-        pool: list[LessonTree] = [
-            writer.lesson(lesson, rng, options.rotations, options.verdicts)
-            for lesson in islice(source, POOL * size)
-        ]
-        pool.sort(key=len)
+        pool = sorted(islice(source, POOL * size), key=len)
         for number in orders.permutation(POOL):
             yield pool[number * size : (number + 1) * size]
 
@@ -174,15 +244,14 @@ def train(
     worker: int,
     model: LlamaForCausalLM,
     tokenizer: PreTrainedTokenizerFast,
-    network: Network,
+    course: Course,
     options: argparse.Namespace,
     gradients: Gradients,
 ) -> Iterator[list[float]]:
     """Trains in place; yields after each of PARTS parts of the way, with this worker's mean loss
     of each so far, in nats above the targets' own entropy."""
-    writer = Writer(tokenizer)
     rng = np.random.default_rng((options.seed, 2, worker))
-    source = batches(lessons(network, rng), writer, options, rng)
+    source = batches(course.trees(tokenizer, rng), options)
     optimizers = optimizers_of(model, options.rate)
     schedules = [LambdaLR(each, lambda s: pace(s, options.steps)) for each in optimizers]
     losses: list[float] = []
