@@ -53,8 +53,8 @@ MODELS = Path(__file__).parents[2] / "models"
 WEIGHTS = MODELS / "pocket" / "weights"
 DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
 USUAL: dict[str, dict[str, Any]] = {
-    "uno": {"out": WEIGHTS, "steps": 13000, "rate": 4e-3, "width": 96, "hidden": 256, "positions": 2048},
-    "duel": {"out": DUEL_WEIGHTS, "steps": 5000, "rate": 4e-3, "width": 128, "hidden": 352, "positions": 8192},
+    "uno": {"out": WEIGHTS, "steps": 13000, "width": 96, "hidden": 256, "positions": 2048},
+    "duel": {"out": DUEL_WEIGHTS, "steps": 3500, "width": 128, "hidden": 352, "positions": 8192},
 }
 """What else is usual with which lessons."""
 VOCABULARY = 2200
@@ -168,8 +168,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread")
     parser.add_argument("--taught", type=int, default=100_000, help="decisions a teaching round")
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--batch", type=int, default=32, help="decisions, or groups of questions, a step")
-    parser.add_argument("--rate", type=float, help="highest learning rate")
+    parser.add_argument(
+        "--batch", type=int, default=32, help="decisions, or groups of questions, a step"
+    )
+    parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     parser.add_argument("--rotations", type=int, default=3, help="cloze prompts a decision")
     parser.add_argument("--verdicts", type=int, default=2, help="counterfactual prompts a decision")
     parser.add_argument("--width", type=int)
@@ -209,7 +211,9 @@ def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTo
     return train_tokenizer(texts, VOCABULARY)
 
 
-def batches(source: Iterator[LessonTree], options: argparse.Namespace) -> Iterator[list[LessonTree]]:
+def batches(
+    source: Iterator[LessonTree], options: argparse.Namespace
+) -> Iterator[list[LessonTree]]:
     """A worker's share of each batch, trees of about the same length, without end.
 
     All workers take short and long ones in the same order, so none waits for another's.

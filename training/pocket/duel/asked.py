@@ -1,8 +1,8 @@
-"""What the methods ask on a turn when the tutor answers them, and what it would have answered.
+"""What the methods ask on a turn when the tutor answers them, and what it answers.
 
-The methods themselves are driven, so that their prompts are taught as they are. Some of what is sent
-to them is not the tutor's best: then they show plans to vote on, leaves of weak moves, and questions
-asked again. What is taught is always the tutor's answer.
+The methods themselves are driven, so that their prompts are taught as they are. Some of what is
+sent to them is not the tutor's answer, so that plans differ, leaves have weak moves, and questions
+are asked again. What is taught is always the tutor's answer.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from agents.prompting.react import React
 from agents.prompting.talaga import Talaga
 from agents.prompting.tot import Tot
 from models.base import Dialogue, Generate, Generation, Prompt
+from training.pocket.duel.told import read
 from training.pocket.duel.tutor import reply
 
 METHODS: tuple[tuple[Method, float], ...] = (
@@ -74,7 +75,7 @@ def levels(method: Method, turn: Turn, rng: np.random.Generator) -> Iterator[lis
 
 
 def sent(request: Generate, rng: np.random.Generator) -> Generation:
-    """What the method gets to see: of each sample the tutor's answer, or one with any legal move."""
+    """What the method gets to see: samples of which some name any legal move, or none."""
     first, *others = (sample(request, rng) for _ in range(request.n))
     return Generation(first, 0, 0, tuple(others))
 
@@ -92,7 +93,5 @@ def sample(request: Generate, rng: np.random.Generator) -> str:
 
 def whim(prompt: Prompt, rng: np.random.Generator) -> str | None:
     """Any of the moves that the prompt lists, if it lists some."""
-    from training.pocket.duel.told import read
-
     legal = read(prompt).legal
     return legal[rng.integers(len(legal))] if legal else None

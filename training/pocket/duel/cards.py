@@ -1,5 +1,5 @@
-"""What the tutor knows of hold'em: the strength of its hand, the price of a call, and when to raise,
-as the scripted player TIGHT (`games.holdem.policies`) does."""
+"""What the tutor knows of hold'em: the strength of its hand and the price of a call. It plays as
+the scripted player TIGHT (`games.holdem.policies`)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,6 @@ class Cards:
 
     def advantage(self) -> int:
         """A fold brings nothing, a raise as much as the hand is strong, all else is between."""
-        assert self.told.next is not None
         seat, move = self.told.next
         if move == "FOLD":
             return 10

@@ -14,6 +14,8 @@ GAME = TicTacToe()
 NAMES = tuple(f"C{cell % 3 + 1}R{cell // 3 + 1}" for cell in range(9))
 PREFERRED = (4, 0, 2, 6, 8, 1, 3, 5, 7)
 """Of equal moves the middle first, then corners, then edges."""
+LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
+"""Rows, columns and diagonals as bits of their cells."""
 NONE = "nothing"
 
 
@@ -83,7 +85,6 @@ class Marks:
 
     def advantage(self) -> int:
         """What a move is worth to whoever makes it: from 0 to 100, in tens."""
-        assert self.told.next is not None
         seat, move = self.told.next
         after, sign = GAME.play(self.state, (NAMES.index(move),)), 1 - 2 * seat
         return round((sign * outcome(GAME, after) + hope(after, seat) + 2) * 2.5) * 10
@@ -100,8 +101,7 @@ def hope(state: State, seat: int) -> float:
     if movers[0] != seat:
         return sum(hope(one, seat) for one in after) / len(after)
     sign = 1 - 2 * seat
-    sure = [sign * outcome(GAME, one) for one in after]
-    return max(hope(one, seat) for one, worth in zip(after, sure, strict=True) if worth == max(sure))
+    return max((sign * outcome(GAME, one), hope(one, seat)) for one in after)[1]
 
 
 @lru_cache(maxsize=50_000)
@@ -112,13 +112,8 @@ def completing(state: State, seat: int) -> tuple[str, ...]:
     return tuple(NAMES[cell] for cell in free if lined(own | 1 << cell))
 
 
-LINES = tuple(
-    sum(1 << cell for cell in line)
-    for line in ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
-)
-
-
 def lined(marks: int) -> bool:
+    """Whether cells, as bits, hold a whole row, column or diagonal."""
     return any(marks & line == line for line in LINES)
 
 

@@ -1,8 +1,8 @@
-"""The second pocket model's tokenizer: what the prompts say again and again is one token each time.
+"""The second pocket model's tokenizer: what the prompts say again and again is one token.
 
-A text is cut into lines, and those at the words that vary: cells, cards, actions, numbers. What then
-occurs often is a token as it stands, however long, without the merges that lead to it; the rest is
-byte-level BPE. So any text encodes, and a decision takes some 50 to 120 tokens.
+A text is cut into lines, and those at the words that vary: cells, cards, actions, numbers. What
+then occurs often is a token as it stands, however long, without the merges that lead to it; the
+rest is byte-level BPE. So any text encodes, and a prompt has some 40 to 120 tokens.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The turns that the second pocket model learns from: Tic-Tac-Toe and hold'em, dealt without end."""
+"""Turns of Tic-Tac-Toe and hold'em for the second pocket model to learn from, without end."""
 
 from __future__ import annotations
 

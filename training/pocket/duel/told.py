@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agents.prompting.reading import move_in
 from agents.prompting.tot import ANSWERS, PLANS, VOTE
@@ -16,10 +17,17 @@ from models.base import Prompt
 SEAT = re.compile(r"You are player (\d)")
 GAME = re.compile(r"in a game of (.*)\.")
 FACT = re.compile(r"^([A-Z][\w' ]*): (.+)$", re.MULTILINE)
-STEP = re.compile(r"player (\d): (\w+)")
+MOVED = re.compile(r"player (\d): (\w+)")
 SUPPOSED = "Suppose that play goes on so"
 NEXT = re.compile(r"^Suppose that player (\d) makes this move next: (\w+)$", re.MULTILINE)
 LISTED = re.compile(r"^\d+\) ", re.MULTILINE)
+
+
+class Step(NamedTuple):
+    """A seat and its move."""
+
+    seat: int
+    move: str
 
 
 @dataclass(frozen=True)
@@ -32,13 +40,15 @@ class Told:
     seat: int
     facts: dict[str, str]
     legal: tuple[str, ...]
-    line: tuple[tuple[int, str], ...]
+    line: tuple[Step, ...]
 
     @property
-    def next(self) -> tuple[int, str] | None:
-        """A seat and its move, where that is what is to be valued."""
+    def next(self) -> Step:
+        """The move that is to be valued. Raises ValueError where there is none."""
         found = NEXT.search(self.prompt.changing)
-        return (int(found[1]), found[2]) if found else None
+        if found is None:
+            raise ValueError(f"a prompt that supposes no move: {self.prompt.changing!r:.80}")
+        return Step(int(found[1]), found[2])
 
     def candidates(self, form: str) -> Sequence[str | None]:
         """The moves that the listed plans or answers come to, None for one that names none."""
@@ -57,5 +67,5 @@ def read(prompt: Prompt) -> Told:
     for name, text in FACT.findall(prompt.changing):
         facts.setdefault(name, text)
     legal = tuple(name for name in facts.get("Legal moves", "").split(", ") if name)
-    line = tuple((int(who), move) for who, move in STEP.findall(facts.get(SUPPOSED, "")))
+    line = tuple(Step(int(who), move) for who, move in MOVED.findall(facts.get(SUPPOSED, "")))
     return Told(prompt, game[1], int(seat[1]), facts, legal, line)
