@@ -54,7 +54,7 @@ WEIGHTS = MODELS / "pocket" / "weights"
 DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
 USUAL: dict[str, dict[str, Any]] = {
     "uno": {"out": WEIGHTS, "steps": 13000, "width": 96, "hidden": 256, "positions": 2048},
-    "duel": {"out": DUEL_WEIGHTS, "steps": 3500, "width": 128, "hidden": 352, "positions": 8192},
+    "duel": {"out": DUEL_WEIGHTS, "steps": 3800, "width": 128, "hidden": 352, "positions": 8192},
 }
 """What else is usual with which lessons."""
 VOCABULARY = 2200

@@ -28,8 +28,11 @@ METHODS: tuple[tuple[Method, float], ...] = (
     (Cot(), 0.5),
     (React(), 0.4),
     (Tot(), 0.3),
-    (Talaga(), 0.25),
-    (Talaga(reward="move"), 0.05),
+    (Talaga(), 0.2),
+    (Talaga(reward="move"), 0.04),
+    (Talaga(llm_terminal=True), 0.03),
+    (Talaga(k=1), 0.03),
+    (Talaga(k=3), 0.02),
 )
 """What is asked of a turn, and how often."""
 LEAVES = 3

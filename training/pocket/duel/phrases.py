@@ -24,6 +24,7 @@ BEFORE_NUMBER = (
     *("beats", "pays", "rate is", "score is", "choice is", ";", "to player [01],"),
 )
 CUTS = (
+    r"(?<=They play|begin with|stacks of|wins; after) \d+",  # of the rules
     r",? <?C\dR\d>?",
     r" [2-9TJQKA][cdhs](?![a-z])",
     rf"^(?:{ACTIONS}): [a-z ]+?(?= \d)",  # a line of what an action means

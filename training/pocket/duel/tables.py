@@ -15,9 +15,14 @@ from training.pocket.data import turn_of
 IDLE = 0.3
 """How often a turn of Tic-Tac-Toe is taught at which all moves are worth the same."""
 HOLDEM = (
-    *(Holdem(mode="hands", hands=hands) for hands in (1, 2, 2, 2, 10, 50)),
-    *(Holdem(mode="match", hands=hands) for hands in (200, 200, 50)),
+    *(Holdem(mode="hands", hands=hands) for hands in (2, 2, 2, 2, 1, 3, 5, 10, 20, 50, 100)),
+    *(Holdem(mode="match", hands=hands) for hands in (200, 200, 200, 200, 100, 50, 10)),
+    *(Holdem(mode="hands", stack=stack) for stack in (50, 100)),
+    *(Holdem(mode="match", stack=stack) for stack in (50, 100)),
+    *(Holdem(mode=mode, raises="neuron", quirks=True) for mode in ("hands", "match")),
 )
+HANDS = 4
+"""Of longer matches about the turns of so many hands are taught."""
 PLAYERS = ("random", "caller", "maniac", "tight", "mixed", "mixed")
 
 
@@ -37,14 +42,14 @@ def grid_turns(rng: np.random.Generator) -> Iterator[Turn]:
 
 
 def card_turns(rng: np.random.Generator) -> Iterator[Turn]:
-    """Every turn of either seat, of matches between the game's scripted players."""
+    """Turns of either seat, of matches between the game's scripted players."""
     while True:
         game = HOLDEM[rng.integers(len(HOLDEM))]
         players = [PLAYERS[rng.integers(len(PLAYERS))] for _ in range(2)]
         state = game.deal(rng)
         while movers := game.to_move(state):
             turn = turn_of(game, state, movers[0])
-            if len(turn.options) > 1:
+            if len(turn.options) > 1 and rng.random() < HANDS / game.hands:
                 yield turn
             chances = game.probabilities(players[movers[0]], turn.observation)
             state = game.play(state, (turn.options[rng.choice(len(chances), p=chances)],))
