@@ -54,7 +54,7 @@ WEIGHTS = MODELS / "pocket" / "weights"
 DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
 USUAL: dict[str, dict[str, Any]] = {
     "uno": {"out": WEIGHTS, "steps": 13000, "width": 96, "hidden": 256, "positions": 2048},
-    "duel": {"out": DUEL_WEIGHTS, "steps": 3800, "width": 128, "hidden": 352, "positions": 8192},
+    "duel": {"out": DUEL_WEIGHTS, "steps": 2800, "width": 128, "hidden": 352, "positions": 8192},
 }
 """What else is usual with which lessons."""
 VOCABULARY = 2200
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse(arguments)
     started = time.time()
     course = course_of(options)
-    print(f"teacher ready after {time.time() - started:.0f} s", flush=True)
+    print(f"lessons ready after {time.time() - started:.0f} s", flush=True)
     tokenizer = course.tokenizer()
     gradients = Gradients(options.workers, blank(options, tokenizer).num_parameters())
     work = options, course, tokenizer, gradients, started
@@ -154,7 +154,7 @@ def train_worker(
                 f"{minutes} minutes, loss {losses[-1]}, part {len(losses)} of {PARTS}", flush=True
             )
             report = {"settings": settings, "losses": losses, "minutes": minutes}
-            save(deepcopy(model).to(course.dtype), tokenizer, options.out, report)
+            save(model, tokenizer, course.dtype, options.out, report)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -308,10 +308,12 @@ def loss_of(model: LlamaForCausalLM, trees: Sequence[LessonTree]) -> Tensor:
 def save(
     model: LlamaForCausalLM,
     tokenizer: PreTrainedTokenizerFast,
+    dtype: torch.dtype,
     out: Path,
     report: dict[str, object],
 ) -> None:
-    model.save_pretrained(out)
+    kept: Any = deepcopy(model)
+    kept.to(dtype).save_pretrained(out)
     tokenizer.save_pretrained(out)
     (out / "training.json").write_text(json.dumps(report, indent=2) + "\n")
 
