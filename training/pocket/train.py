@@ -18,10 +18,9 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,21 +32,10 @@ from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from training.pocket.data import lessons
-from training.pocket.duel import course as duel
+from training.pocket.courses import Course, DuelCourse, UnoCourse
 from training.pocket.network import build, hidden_states, logprobs
-from training.pocket.teacher import Network, teach
-from training.pocket.tokenizer import train_tokenizer
+from training.pocket.teacher import teach
 from training.pocket.trees import LessonTree, collate, wanted
-from training.pocket.writing import (
-    CLOZE,
-    COUNTERFACTUAL,
-    LABELS,
-    TALKS,
-    Writer,
-    conversation,
-    prompts_of,
-)
 
 MODELS = Path(__file__).parents[2] / "models"
 WEIGHTS = MODELS / "pocket" / "weights"
@@ -57,64 +45,11 @@ USUAL: dict[str, dict[str, Any]] = {
     "duel": {"out": DUEL_WEIGHTS, "steps": 2800, "width": 128, "hidden": 352, "positions": 8192},
 }
 """What else is usual with which lessons."""
-VOCABULARY = 2200
 WARMUP = 1 / 80
 """The share of the steps in which the learning rate rises."""
 PARTS = 20
 POOL = 16
 """Batches are cut from this many batches' worth of trees, so that like lengths meet."""
-
-
-class Course(Protocol):
-    """Lessons of one kind."""
-
-    dtype: torch.dtype
-    """Of the weights as they are kept."""
-
-    def tokenizer(self) -> PreTrainedTokenizerFast: ...
-
-    def trees(
-        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
-    ) -> Iterator[LessonTree]:
-        """Lessons without end."""
-        ...
-
-
-@dataclass(frozen=True)
-class UnoCourse:
-    """UNO and Tic-Tac-Toe by labels and in conversation; the arguments as of `parse`."""
-
-    network: Network
-    seed: int
-    rotations: int
-    verdicts: int
-    dtype = torch.float32
-
-    def tokenizer(self) -> PreTrainedTokenizerFast:
-        return tokenizer_for(self.network, self.seed)
-
-    def trees(
-        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
-    ) -> Iterator[LessonTree]:
-        writer = Writer(tokenizer)
-        for lesson in lessons(self.network, rng):
-            yield writer.lesson(lesson, rng, self.rotations, self.verdicts)
-
-
-@dataclass(frozen=True)
-class DuelCourse:
-    """Methods that reason in words, in Tic-Tac-Toe and hold'em."""
-
-    seed: int
-    dtype = torch.float16
-
-    def tokenizer(self) -> PreTrainedTokenizerFast:
-        return duel.tokenizer_of(self.seed)
-
-    def trees(
-        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
-    ) -> Iterator[LessonTree]:
-        return duel.trees(tokenizer, rng)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -196,19 +131,6 @@ def blank(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> Ll
         tokenizer.pad_token_id,
         options.positions,
     )
-
-
-def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:
-    """A tokenizer trained on the prompts of `count` decisions and the answers to them."""
-    rng = np.random.default_rng((seed, 1))
-    texts = [*(f"Answer: {label}" for label in LABELS), *LABELS]
-    texts += [json.dumps({"action": str(number)}) for number in range(100)]
-    texts *= 100  # so that each is seen often enough to become one token
-    for lesson in islice(lessons(network, rng), count):
-        for method in (CLOZE, COUNTERFACTUAL):
-            texts += [prompt.text for prompt in prompts_of(method, lesson.turn, rng)]
-        texts.append("".join(map("".join, conversation(lesson, TALKS[0], rng))))
-    return train_tokenizer(texts, VOCABULARY)
 
 
 def batches(
