@@ -41,8 +41,8 @@ MODELS = Path(__file__).parents[2] / "models"
 WEIGHTS = MODELS / "pocket" / "weights"
 DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
 USUAL: dict[str, dict[str, Any]] = {
-    "uno": {"out": WEIGHTS, "steps": 13000, "width": 96, "hidden": 256, "positions": 2048},
-    "duel": {"out": DUEL_WEIGHTS, "steps": 2800, "width": 128, "hidden": 352, "positions": 8192},
+    "uno": {"out": WEIGHTS, "steps": 13000, "batch": 32, "width": 96, "hidden": 256},
+    "duel": {"out": DUEL_WEIGHTS, "steps": 2800, "batch": 24, "width": 128, "hidden": 352},
 }
 """What else is usual with which lessons."""
 WARMUP = 1 / 80
@@ -103,9 +103,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread")
     parser.add_argument("--taught", type=int, default=100_000, help="decisions a teaching round")
     parser.add_argument("--steps", type=int)
-    parser.add_argument(
-        "--batch", type=int, default=32, help="decisions, or groups of questions, a step"
-    )
+    parser.add_argument("--batch", type=int, help="decisions, or groups of questions, a step")
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     parser.add_argument("--rotations", type=int, default=3, help="cloze prompts a decision")
     parser.add_argument("--verdicts", type=int, default=2, help="counterfactual prompts a decision")
@@ -113,7 +111,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--hidden", type=int)
-    parser.add_argument("--positions", type=int, help="tokens that it can hold")
+    parser.add_argument("--positions", type=int, default=8192, help="tokens that it can hold")
     parser.set_defaults(**USUAL[parser.parse_args(arguments).lessons])
     return parser.parse_args(arguments)
 

@@ -25,8 +25,8 @@ from training.pocket.duel.tutor import reply
 
 METHODS: tuple[tuple[Method, float], ...] = (
     (Direct(), 1.0),
-    (Cot(), 0.5),
-    (React(), 0.4),
+    (Cot(), 0.6),
+    (React(), 0.3),
     (Tot(), 0.3),
     (Talaga(), 0.2),
     (Talaga(reward="move"), 0.04),

@@ -19,17 +19,19 @@ from training.pocket.tokenizer import END, PAD
 
 ACTIONS = "|".join(words.NAMES)
 BEFORE_NUMBER = (
-    *("Hand:", "hand", "Pot:", "player [01]", r"\(you\)", "CALL", "raise to", "adding", "bet with"),
-    *("RAISE_3BB to", "RAISE_HALF_POT to", "RAISE_POT to", "RAISE_2POT to", "ALL_IN to", "wins"),
-    *("beats", "pays", "rate is", "score is", "choice is", ";", "to player [01],"),
+    *("Hand: ", "hand ", "Pot: ", "player [01] ", r"\(you\) ", "raise to ", "adding ", "bet with "),
+    *("wins ", "beats ", "pays ", "rate is ", "score is ", "choice is ", "; ", "to player [01], "),
+    *("They play ", "begin with ", "stacks of ", "wins; after "),
+    *(f"{name} to " for name in words.NAMES),
+    "CALL ",
 )
 CUTS = (
-    r"(?<=They play|begin with|stacks of|wins; after) \d+",  # of the rules
     r",? <?C\dR\d>?",
-    r" [2-9TJQKA][cdhs](?![a-z])",
-    rf"^(?:{ACTIONS}): [a-z ]+?(?= \d)",  # a line of what an action means
-    rf",? <?(?:{ACTIONS})>?(?! raises?| and|: )",
-    rf"(?<={'|'.join(BEFORE_NUMBER)}) \d+",
+    r" [2-9TJQKA](?=[cdhs](?![a-z]))",  # ranks and suits apart: what a hand makes is in them
+    r"(?<= [2-9TJQKA])[cdhs](?![a-z])",
+    rf"^(?:{ACTIONS}): [a-z ]+ (?=\d)",  # a line of what an action means
+    rf",? <?(?:{ACTIONS})>?(?: to (?=\d)| (?=\d)|(?! raises?| and|: ))",
+    rf"(?<={'|'.join(BEFORE_NUMBER)})\d+",
     rf"(?<=\(| is )(?:{'|'.join(words.CATEGORIES)})",
     r"^\d+\)",
 )

@@ -13,7 +13,7 @@ from games.tic_tac_toe import TicTacToe
 from training.pocket.data import turn_of
 
 IDLE = 0.3
-"""How often a turn of Tic-Tac-Toe is taught at which all moves are worth the same."""
+"""How often a turn is taught at which no move is better, or the tutor checks or folds."""
 HOLDEM = (
     *(Holdem(mode="hands", hands=hands) for hands in (2, 2, 2, 2, 1, 3, 5, 10, 20, 50, 100)),
     *(Holdem(mode="match", hands=hands) for hands in (200, 200, 200, 200, 100, 50, 10)),
@@ -50,6 +50,8 @@ def card_turns(rng: np.random.Generator) -> Iterator[Turn]:
         while movers := game.to_move(state):
             turn = turn_of(game, state, movers[0])
             if len(turn.options) > 1 and rng.random() < HANDS / game.hands:
-                yield turn
+                passive = game.probabilities("tight", turn.observation)[0] == 1
+                if not passive or rng.random() < IDLE:
+                    yield turn
             chances = game.probabilities(players[movers[0]], turn.observation)
             state = game.play(state, (turn.options[rng.choice(len(chances), p=chances)],))
