@@ -41,8 +41,14 @@ MODELS = Path(__file__).parents[2] / "models"
 WEIGHTS = MODELS / "pocket" / "weights"
 DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
 USUAL: dict[str, dict[str, Any]] = {
-    "uno": {"out": WEIGHTS, "steps": 13000, "batch": 32, "width": 96, "hidden": 256},
-    "duel": {"out": DUEL_WEIGHTS, "steps": 2800, "batch": 24, "width": 128, "hidden": 352},
+    "uno": {
+        **{"out": WEIGHTS, "steps": 13000, "batch": 32},
+        **{"width": 96, "hidden": 256, "positions": 2048},
+    },
+    "duel": {
+        **{"out": DUEL_WEIGHTS, "steps": 2800, "batch": 24},
+        **{"width": 128, "hidden": 352, "positions": 8192},
+    },
 }
 """What else is usual with which lessons."""
 WARMUP = 1 / 80
@@ -111,7 +117,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--hidden", type=int)
-    parser.add_argument("--positions", type=int, default=8192, help="tokens that it can hold")
+    parser.add_argument("--positions", type=int, help="tokens that it can hold")
     parser.set_defaults(**USUAL[parser.parse_args(arguments).lessons])
     return parser.parse_args(arguments)
 
