@@ -42,12 +42,20 @@ WEIGHTS = MODELS / "pocket" / "weights"
 DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
 USUAL: dict[str, dict[str, Any]] = {
     "uno": {
-        **{"out": WEIGHTS, "steps": 13000, "batch": 32},
-        **{"width": 96, "hidden": 256, "positions": 2048},
+        "out": WEIGHTS,
+        "steps": 13000,
+        "batch": 32,
+        "width": 96,
+        "hidden": 256,
+        "positions": 2048,
     },
     "duel": {
-        **{"out": DUEL_WEIGHTS, "steps": 2800, "batch": 24},
-        **{"width": 128, "hidden": 352, "positions": 8192},
+        "out": DUEL_WEIGHTS,
+        "steps": 2400,
+        "batch": 24,
+        "width": 128,
+        "hidden": 352,
+        "positions": 8192,
     },
 }
 """What else is usual with which lessons."""

@@ -25,7 +25,7 @@ from training.pocket.duel.tutor import reply
 
 METHODS: tuple[tuple[Method, float], ...] = (
     (Direct(), 1.0),
-    (Cot(), 0.6),
+    (Cot(), 0.7),
     (React(), 0.3),
     (Tot(), 0.3),
     (Talaga(), 0.2),

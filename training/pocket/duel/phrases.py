@@ -27,7 +27,12 @@ BEFORE_NUMBER = (
 )
 CUTS = (
     r",? <?C\dR\d>?",
-    r" [2-9TJQKA](?=[cdhs](?![a-z]))",  # ranks and suits apart: what a hand makes is in them
+    # A player's own cards are other tokens than those on the board, so that both are found at once;
+    # ranks and suits are apart, since what a hand makes is in either.
+    r"Your cards: [2-9TJQKA]",
+    r"(?<=Your cards: [2-9TJQKA])[cdhs] [2-9TJQKA]",
+    r"(?<=Your cards: [2-9TJQKA][cdhs] [2-9TJQKA])[cdhs]\n",
+    r" [2-9TJQKA](?=[cdhs](?![a-z]))",
     r"(?<= [2-9TJQKA])[cdhs](?![a-z])",
     rf"^(?:{ACTIONS}): [a-z ]+ (?=\d)",  # a line of what an action means
     rf",? <?(?:{ACTIONS})>?(?: to (?=\d)| (?=\d)|(?! raises?| and|: ))",
