@@ -30,7 +30,7 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from training.pocket.courses import Course, DuelCourse, UnoCourse
 from training.pocket.network import build, hidden_states, logprobs
@@ -59,6 +59,7 @@ USUAL: dict[str, dict[str, Any]] = {
     },
 }
 """What else is usual with which lessons."""
+PLACES = ("out", "start")
 WARMUP = 1 / 80
 """The share of the steps in which the learning rate rises."""
 PARTS = 20
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     started = time.time()
     course = course_of(options)
     print(f"lessons ready after {time.time() - started:.0f} s", flush=True)
-    tokenizer = course.tokenizer()
+    tokenizer = course.tokenizer() if options.start is None else tokenizer_of(options.start)
     gradients = Gradients(options.workers, blank(options, tokenizer).num_parameters())
     work = options, course, tokenizer, gradients, started
     processes.spawn(train_worker, work, options.workers)  # type: ignore[attr-defined,no-untyped-call]
@@ -95,7 +96,7 @@ def train_worker(
     """One of the workers; the first one reports and saves."""
     torch.set_num_threads(1)
     model = blank(options, tokenizer)
-    settings = {name: value for name, value in vars(options).items() if name != "out"}
+    settings = {name: value for name, value in vars(options).items() if name not in PLACES}
     for losses in train(worker, model, tokenizer, course, options, gradients):
         if worker == 0:
             minutes = round((time.time() - started) / 60, 1)
@@ -103,6 +104,8 @@ def train_worker(
                 f"{minutes} minutes, loss {losses[-1]}, part {len(losses)} of {PARTS}", flush=True
             )
             report = {"settings": settings, "losses": losses, "minutes": minutes}
+            if options.start is not None:
+                report["before"] = json.loads((options.start / "training.json").read_text())
             save(model, tokenizer, course.dtype, options.out, report)
 
 
@@ -113,6 +116,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--lessons", choices=tuple(USUAL), default="uno")
     parser.add_argument("--out", type=Path, help="folder for the checkpoint")
+    parser.add_argument("--start", type=Path, help="checkpoint to go on from, in place of none")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread")
     parser.add_argument("--taught", type=int, default=100_000, help="decisions a teaching round")
@@ -130,8 +134,18 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:
+    load: Any = AutoTokenizer.from_pretrained
+    tokenizer: PreTrainedTokenizerFast = load(folder)
+    return tokenizer
+
+
 def blank(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     """The network before training: the same in every worker."""
+    if options.start is not None:
+        load: Any = LlamaForCausalLM.from_pretrained
+        begun: LlamaForCausalLM = load(options.start, dtype=torch.float32)
+        return begun
     torch.manual_seed(options.seed)
     return build(
         len(tokenizer),

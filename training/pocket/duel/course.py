@@ -15,7 +15,7 @@ from training.pocket.duel.phrases import phrase_tokenizer
 from training.pocket.duel.tables import card_turns, grid_turns
 from training.pocket.trees import LessonTree, Target
 
-GRID = 0.35
+GRID = 0.45
 """The share of turns that are Tic-Tac-Toe's."""
 TURNS, MERGED = 2500, 700
 """How many turns' texts the tokenizer learns from, and its tokens of BPE."""
