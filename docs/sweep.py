@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def told(folder: Path, name: str) -> str:
     """The folder's table of this name in Markdown."""
-    file = folder / f"{name}.csv"
+    file = folder / f"{SOURCES.get(name, name)}.csv"
     return markdown([*TABLES[name](pd.read_csv(file, keep_default_na=False, na_values=[""]))])
 
 
@@ -65,6 +65,25 @@ def summary(table: pd.DataFrame) -> Rows:
             _known(scale.mean(row["adjusted"])),
             _span(scale, row["adj_low"], row["adj_high"]),
             _known(scale.mean(row["baseline_mean"])),
+        )
+
+
+def replies(table: pd.DataFrame) -> Rows:
+    """What each cell got, how many of its replies could not be read, and what a decision asked."""
+    scales = scales_of(table)
+    yield (
+        *("cell", "matches", heading(scales), "95% interval"),
+        *("malformed", "illegal", "calls a decision"),
+    )
+    for name, scale, (_, row) in zip(short_names(table), scales, table.iterrows(), strict=True):
+        yield (
+            name,
+            f"{row['matches']:,}",
+            scale.mean(row["mean"]),
+            _span(scale, row["mean_low"], row["mean_high"]),
+            _known(percent(row["malformed_rate"])),
+            _known(percent(row["illegal_rate"])),
+            number(row["calls"] / row["decisions"], ".1f"),
         )
 
 
@@ -125,7 +144,10 @@ TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
     "labels": labels,
     "components": components,
     "standings": standings,
+    "replies": replies,
 }
+SOURCES = {"replies": "summary"}
+"""What a table is made from, where that has another name."""
 
 
 def _known(told: str) -> str:

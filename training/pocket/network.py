@@ -14,11 +14,16 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
-POSITIONS = 2048
-
 
 def build(
-    vocabulary: int, width: int, layers: int, heads: int, hidden: int, end: int, pad: int
+    vocabulary: int,
+    width: int,
+    layers: int,
+    heads: int,
+    hidden: int,
+    end: int,
+    pad: int,
+    positions: int,
 ) -> LlamaForCausalLM:
     """A Llama with random weights.
 
@@ -33,7 +38,7 @@ def build(
             num_hidden_layers=layers,
             num_attention_heads=heads,
             num_key_value_heads=heads,
-            max_position_embeddings=POSITIONS,
+            max_position_embeddings=positions,
             initializer_range=0.1,
             tie_word_embeddings=True,
             bos_token_id=None,

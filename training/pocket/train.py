@@ -1,8 +1,10 @@
-"""Trains the pocket model: `python -m training.pocket.train`.
+"""Trains the pocket models: `python -m training.pocket.train [--lessons duel]`.
 
-First a teacher learns UNO from playouts (`teacher`), then the network learns to answer the
-project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax. The number of
-steps is fixed, so the same seed on the same machine gives the same weights.
+Lessons `uno`: first a teacher learns UNO from playouts (`teacher`), then the network learns to
+answer the project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax.
+Lessons `duel`: another network learns what a tutor writes to the methods that reason in words, in
+Tic-Tac-Toe and hold'em (`training.pocket.duel`). The number of steps is fixed, so the same seed on
+the same machine gives the same weights.
 
 Each worker is a process of one thread with a model of its own: it computes the gradient on its
 share of every batch, and all of them step along the mean.
@@ -15,8 +17,10 @@ import json
 import math
 import time
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,25 +30,36 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from training.pocket.data import Lesson, lessons
+from training.pocket.courses import Course, DuelCourse, UnoCourse
 from training.pocket.network import build, hidden_states, logprobs
-from training.pocket.teacher import Network, teach
-from training.pocket.tokenizer import train_tokenizer
+from training.pocket.teacher import teach
 from training.pocket.trees import LessonTree, collate, wanted
-from training.pocket.writing import (
-    CLOZE,
-    COUNTERFACTUAL,
-    LABELS,
-    TALKS,
-    Writer,
-    conversation,
-    prompts_of,
-)
 
-WEIGHTS = Path(__file__).parents[2] / "models" / "pocket" / "weights"
-VOCABULARY = 2200
+MODELS = Path(__file__).parents[2] / "models"
+WEIGHTS = MODELS / "pocket" / "weights"
+DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
+USUAL: dict[str, dict[str, Any]] = {
+    "uno": {
+        "out": WEIGHTS,
+        "steps": 13000,
+        "batch": 32,
+        "width": 96,
+        "hidden": 256,
+        "positions": 2048,
+    },
+    "duel": {
+        "out": DUEL_WEIGHTS,
+        "steps": 2400,
+        "batch": 24,
+        "width": 128,
+        "hidden": 352,
+        "positions": 8192,
+    },
+}
+"""What else is usual with which lessons."""
+PLACES = ("out", "start")
 WARMUP = 1 / 80
 """The share of the steps in which the learning rate rises."""
 PARTS = 20
@@ -55,18 +70,25 @@ POOL = 16
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parse(arguments)
     started = time.time()
-    network = teach(options.seed, options.taught)
-    print(f"teacher ready after {time.time() - started:.0f} s", flush=True)
-    tokenizer = tokenizer_for(network, options.seed)
+    course = course_of(options)
+    print(f"lessons ready after {time.time() - started:.0f} s", flush=True)
+    tokenizer = course.tokenizer() if options.start is None else tokenizer_of(options.start)
     gradients = Gradients(options.workers, blank(options, tokenizer).num_parameters())
-    work = options, network, tokenizer, gradients, started
+    work = options, course, tokenizer, gradients, started
     processes.spawn(train_worker, work, options.workers)  # type: ignore[attr-defined,no-untyped-call]
+
+
+def course_of(options: argparse.Namespace) -> Course:
+    if options.lessons == "duel":
+        return DuelCourse(options.seed)
+    network = teach(options.seed, options.taught)
+    return UnoCourse(network, options.seed, options.rotations, options.verdicts)
 
 
 def train_worker(
     worker: int,
     options: argparse.Namespace,
-    network: Network,
+    course: Course,
     tokenizer: PreTrainedTokenizerFast,
     gradients: Gradients,
     started: float,
@@ -74,15 +96,17 @@ def train_worker(
     """One of the workers; the first one reports and saves."""
     torch.set_num_threads(1)
     model = blank(options, tokenizer)
-    settings = {name: value for name, value in vars(options).items() if name != "out"}
-    for losses in train(worker, model, tokenizer, network, options, gradients):
+    settings = {name: value for name, value in vars(options).items() if name not in PLACES}
+    for losses in train(worker, model, tokenizer, course, options, gradients):
         if worker == 0:
             minutes = round((time.time() - started) / 60, 1)
             print(
                 f"{minutes} minutes, loss {losses[-1]}, part {len(losses)} of {PARTS}", flush=True
             )
             report = {"settings": settings, "losses": losses, "minutes": minutes}
-            save(model, tokenizer, options.out, report)
+            if options.start is not None:
+                report["before"] = json.loads((options.start / "training.json").read_text())
+            save(model, tokenizer, course.dtype, options.out, report)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -90,24 +114,38 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=(__doc__ or "").partition("\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--out", type=Path, default=WEIGHTS, help="folder for the checkpoint")
+    parser.add_argument("--lessons", choices=tuple(USUAL), default="uno")
+    parser.add_argument("--out", type=Path, help="folder for the checkpoint")
+    parser.add_argument("--start", type=Path, help="checkpoint to go on from, in place of none")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread")
     parser.add_argument("--taught", type=int, default=100_000, help="decisions a teaching round")
-    parser.add_argument("--steps", type=int, default=13000)
-    parser.add_argument("--batch", type=int, default=32, help="decisions a step")
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--batch", type=int, help="decisions, or groups of questions, a step")
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     parser.add_argument("--rotations", type=int, default=3, help="cloze prompts a decision")
     parser.add_argument("--verdicts", type=int, default=2, help="counterfactual prompts a decision")
-    parser.add_argument("--width", type=int, default=96)
+    parser.add_argument("--width", type=int)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=4)
-    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--hidden", type=int)
+    parser.add_argument("--positions", type=int, help="tokens that it can hold")
+    parser.set_defaults(**USUAL[parser.parse_args(arguments).lessons])
     return parser.parse_args(arguments)
+
+
+def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:
+    load: Any = AutoTokenizer.from_pretrained
+    tokenizer: PreTrainedTokenizerFast = load(folder)
+    return tokenizer
 
 
 def blank(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     """The network before training: the same in every worker."""
+    if options.start is not None:
+        load: Any = LlamaForCausalLM.from_pretrained
+        begun: LlamaForCausalLM = load(options.start, dtype=torch.float32)
+        return begun
     torch.manual_seed(options.seed)
     return build(
         len(tokenizer),
@@ -117,24 +155,12 @@ def blank(options: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> Ll
         options.hidden,
         tokenizer.eos_token_id,
         tokenizer.pad_token_id,
+        options.positions,
     )
 
 
-def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:
-    """A tokenizer trained on the prompts of `count` decisions and the answers to them."""
-    rng = np.random.default_rng((seed, 1))
-    texts = [*(f"Answer: {label}" for label in LABELS), *LABELS]
-    texts += [json.dumps({"action": str(number)}) for number in range(100)]
-    texts *= 100  # so that each is seen often enough to become one token
-    for lesson in islice(lessons(network, rng), count):
-        for method in (CLOZE, COUNTERFACTUAL):
-            texts += [prompt.text for prompt in prompts_of(method, lesson.turn, rng)]
-        texts.append("".join(map("".join, conversation(lesson, TALKS[0], rng))))
-    return train_tokenizer(texts, VOCABULARY)
-
-
 def batches(
-    source: Iterator[Lesson], writer: Writer, options: argparse.Namespace, rng: np.random.Generator
+    source: Iterator[LessonTree], options: argparse.Namespace
 ) -> Iterator[list[LessonTree]]:
     """A worker's share of each batch, trees of about the same length, without end.
 
@@ -143,11 +169,7 @@ def batches(
     size = options.batch // options.workers
     orders = np.random.default_rng((options.seed, 3))
     while True:
-        pool: list[LessonTree] = [
-            writer.lesson(lesson, rng, options.rotations, options.verdicts)
-            for lesson in islice(source, POOL * size)
-        ]
-        pool.sort(key=len)
+        pool = sorted(islice(source, POOL * size), key=len)
         for number in orders.permutation(POOL):
             yield pool[number * size : (number + 1) * size]
 
@@ -174,15 +196,14 @@ def train(
     worker: int,
     model: LlamaForCausalLM,
     tokenizer: PreTrainedTokenizerFast,
-    network: Network,
+    course: Course,
     options: argparse.Namespace,
     gradients: Gradients,
 ) -> Iterator[list[float]]:
     """Trains in place; yields after each of PARTS parts of the way, with this worker's mean loss
     of each so far, in nats above the targets' own entropy."""
-    writer = Writer(tokenizer)
     rng = np.random.default_rng((options.seed, 2, worker))
-    source = batches(lessons(network, rng), writer, options, rng)
+    source = batches(course.trees(tokenizer, rng), options)
     optimizers = optimizers_of(model, options.rate)
     schedules = [LambdaLR(each, lambda s: pace(s, options.steps)) for each in optimizers]
     losses: list[float] = []
@@ -235,10 +256,12 @@ def loss_of(model: LlamaForCausalLM, trees: Sequence[LessonTree]) -> Tensor:
 def save(
     model: LlamaForCausalLM,
     tokenizer: PreTrainedTokenizerFast,
+    dtype: torch.dtype,
     out: Path,
     report: dict[str, object],
 ) -> None:
-    model.save_pretrained(out)
+    kept: Any = deepcopy(model)
+    kept.to(dtype).save_pretrained(out)
     tokenizer.save_pretrained(out)
     (out / "training.json").write_text(json.dumps(report, indent=2) + "\n")
 

@@ -1,0 +1,280 @@
+"""The second pocket model: what its tutor says, how lessons are packed, and what is shipped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from agents.base import Turn
+from agents.llm import LLM
+from agents.minimax import Minimax
+from agents.prompting.direct import Direct
+from agents.prompting.reading import share_in, vote_in
+from agents.prompting.talaga import Talaga
+from agents.random import Random
+from agents.rule import Rule
+from games.holdem import Holdem
+from games.tic_tac_toe import TicTacToe
+from models.base import Dialogue, Generate, Generation, Reply, Request
+from models.checkpoint import Checkpoint
+from models.engine.local import Local
+from tests.agents.play import drive
+from training.pocket import train
+from training.pocket.duel import course, evaluate
+from training.pocket.duel.asked import exchanges
+from training.pocket.duel.cards import Cards
+from training.pocket.duel.course import Encoder, common, tree
+from training.pocket.duel.evaluate import METHODS, play
+from training.pocket.duel.marks import NAMES, Marks, completing, lined
+from training.pocket.duel.phrases import phrase_tokenizer
+from training.pocket.duel.tables import card_turns, grid_turns
+from training.pocket.duel.told import read
+from training.pocket.duel.tutor import knowing, reply
+
+SHORT = 60
+"""More tokens than any reply has that the tutor writes."""
+TURNS = {"grid": grid_turns, "cards": card_turns}
+BOTH = pytest.mark.parametrize("turns", TURNS.values(), ids=TURNS)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    found: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(train.DUEL_WEIGHTS)
+    return found
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Local]:
+    local = Checkpoint("pkg:models/pocket_duel/weights").load()
+    yield local
+    local.close()
+
+
+def some(turns: Any, count: int, seed: int) -> list[Turn]:
+    """Turns that lie apart."""
+    return list(islice(turns(np.random.default_rng(seed)), 0, 5 * count, 5))
+
+
+def asked(turn: Turn, method: Any = None) -> Any:
+    """The first prompt about a turn."""
+    request = next((method or Direct()).ask(turn, np.random.default_rng(0)))
+    assert isinstance(request, Generate)
+    return request.prompt
+
+
+def tutored(request: Request) -> Reply:
+    """The tutor as a model."""
+    assert isinstance(request, Generate)
+    text = reply(request.prompt)
+    for stop in request.stop:
+        text = text.partition(stop)[0]
+    return Generation(text, 0, 0, (text,) * (request.n - 1))
+
+
+# What the tutor knows.
+
+
+def test_a_position_is_read_back_as_it_is() -> None:
+    for turn in some(grid_turns, 40, 1):
+        state = turn.observation.view
+        found = Marks(read(asked(turn))).state
+        assert (found, len(found.moves)) == (state, len(state.moves))
+
+
+def test_supposed_moves_are_played() -> None:
+    game = TicTacToe()
+    state = game.play(game.play(game.deal(np.random.default_rng(0)), (4,)), (0,))
+    turn = evaluate.turn_of(game, state, 0)
+    judged: list[Any] = []
+
+    def answer(request: Request) -> Reply:
+        assert isinstance(request, Generate)
+        if "The winning rate is N" in request.prompt.changing:
+            judged.append(knowing(request.prompt))
+        return tutored(request)
+
+    drive(LLM(Talaga(k=1)), turn, answer)
+    assert {tuple(known.state.moves[:2]) for known in judged} == {(4, 0)}
+    assert {len(known.state.moves) for known in judged} == {3}
+
+
+def test_a_prompt_of_no_game_is_refused() -> None:
+    (turn,) = some(grid_turns, 1, 1)
+    prompt = asked(turn)
+    with pytest.raises(ValueError, match="without a player and a game"):
+        read(type(prompt)("Rules: none\n", prompt.changing))
+
+
+def test_the_tutor_moves_perfectly() -> None:
+    for turn in some(grid_turns, 60, 2):
+        (move,) = {turn.observation.options.index(Marks(read(asked(turn))).best())}
+        scores = drive(Minimax(), turn, tutored)[0].scores
+        assert scores[move] == max(scores)
+
+
+def test_the_tutor_plays_hold_em_as_the_tight_player() -> None:
+    for turn in some(card_turns, 80, 3):
+        told = Cards(read(asked(turn))).best()
+        chances = turn.game.probabilities("tight", turn.observation)  # type: ignore[attr-defined]
+        assert turn.observation.options[int(np.argmax(chances))] == told
+
+
+def test_cells_that_complete_a_line_are_found() -> None:
+    assert lined(0b111)
+    assert lined(0b100010001)
+    assert not lined(0b100011)
+    game = TicTacToe()
+    state = game.deal(np.random.default_rng(0))
+    for cell in (0, 3, 1, 4):
+        state = game.play(state, (cell,))
+    assert completing(state, 0) == (NAMES[2],)
+    assert completing(state, 1) == (NAMES[5],)
+
+
+@BOTH
+@pytest.mark.parametrize("name", METHODS)
+def test_every_reply_of_the_tutor_can_be_read(name: str, turns: Any) -> None:
+    for turn in some(turns, 4, 4):
+        decision, _ = drive(LLM(METHODS[name]), turn, tutored)
+        assert decision.status == "ok"
+        assert not {"malformed", "illegal"} & set(decision.notes["answers"])
+
+
+@BOTH
+def test_values_and_votes_are_said_in_their_form(turns: Any) -> None:
+    kinds: Counter[str] = Counter()
+    rng = np.random.default_rng(5)
+    for turn in some(turns, 12, 5):
+        for exchange in (one for group in exchanges(turn, rng) for one in group):
+            closing = exchange.prompt.changing.rpartition("end with the line\n")[2]
+            if closing.startswith("The best choice"):
+                assert vote_in(exchange.reply, 3) is not None
+                kinds["vote"] += 1
+            elif closing.startswith("The"):
+                assert share_in(exchange.reply) is not None
+                kinds["value"] += 1
+            kinds["again"] += isinstance(exchange.prompt, Dialogue)
+    assert min(kinds["vote"], kinds["value"]) > 3
+
+
+# How lessons are packed.
+
+
+@BOTH
+def test_a_tree_teaches_every_token_of_the_replies(
+    turns: Any, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    encode, rng = Encoder(tokenizer), np.random.default_rng(6)
+    for turn in some(turns, 4, 6):
+        for group in exchanges(turn, rng):
+            found = tree(encode, group)
+            rows = [[*found.stem, *branch] for branch in found.branches]
+            assert rows == [encode(one.prompt.text) + encode(one.reply) for one in group]
+            ends = iter(zip(found.places, found.targets, strict=True))
+            laid = [*found.stem, *(token for branch in found.branches for token in branch)]
+            for exchange in group:
+                wanted = [*encode(exchange.reply), encode.end]
+                taught = [next(ends) for _ in wanted]
+                assert [int(target.ids[0]) for _, target in taught] == wanted
+                assert [laid[place + 1] for place, _ in taught[:-1]] == wanted[:-1]
+
+
+def test_what_all_begin_with_is_held_once() -> None:
+    assert common([[1, 2, 3], [1, 2, 4], [1, 2]]) == 2
+    assert common([[1], [2]]) == 0
+
+
+@BOTH
+def test_text_is_encoded_line_by_line_as_whole(
+    turns: Any, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    encode = Encoder(tokenizer)
+    for turn in some(turns, 5, 7):
+        text = asked(turn, METHODS["react"]).text
+        assert encode(text) == tokenizer.backend_tokenizer.encode(text).ids
+        assert len(encode(text)) < 180
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text())
+def test_any_text_encodes_and_decodes(text: str, tokenizer: PreTrainedTokenizerFast) -> None:
+    assume(not any(special in text for special in tokenizer.all_special_tokens))
+    backend = tokenizer.backend_tokenizer
+    assert backend.decode(backend.encode(text).ids) == text
+
+
+def test_phrases_that_occur_often_are_tokens_without_the_ways_to_them() -> None:
+    said = "A line that is said again and again, and is longer than any merge.\n"
+    tokenizer = phrase_tokenizer([said, "Move: <C2R2>"] * 30, 262)
+    pieces = [tokenizer.decode([one]) for one in tokenizer.backend_tokenizer.encode(said).ids]
+    assert pieces == [said]
+    assert len(tokenizer) < 280
+
+
+# What is shipped.
+
+
+def test_shipped_files_take_less_than_4_mb() -> None:
+    assert sum(file.stat().st_size for file in train.DUEL_WEIGHTS.iterdir()) < 4e6
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_it_answers_every_method_in_its_form(name: str, model: Local) -> None:
+    method: Any = replace(METHODS[name], max_tokens=SHORT)
+    if isinstance(method, Talaga):
+        method = replace(method, n1=2, n2=1)
+    for game, other in (evaluate.TABLES["grid_random"], evaluate.TABLES["cards_caller"]):
+        _, answers = play(model, game, method, other, 1)
+        assert answers["malformed"] == 0
+        assert answers["illegal"] <= 0.05 * answers["read"]
+
+
+def test_it_beats_a_random_player_at_tic_tac_toe(model: Local) -> None:
+    # A random player wins 43.6% over both seats; three standard errors of 80 matches are 14 points.
+    found, _ = play(model, TicTacToe(), Direct(max_tokens=SHORT), Random(), 40)
+    assert found.mean() > 0.75
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METHODS)
+def test_replies_that_cannot_be_read_are_rare(name: str, model: Local) -> None:
+    for game, other in evaluate.TABLES.values():
+        _, answers = play(model, game, METHODS[name], other, 8 if name == "talaga" else 40)
+        replies = answers["read"] + answers["malformed"] + answers["illegal"]
+        assert answers["malformed"] < 0.01 * replies
+        assert answers["illegal"] < 0.02 * replies
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("other", "deals"), [(Random(), 1500), (Rule("caller"), 600)])
+def test_it_wins_money(other: Any, deals: int, model: Local) -> None:
+    found, _ = play(model, Holdem(mode="hands", hands=2), Direct(), other, deals)
+    by_deal = found.mean(1)
+    assert by_deal.mean() > 2 * by_deal.std(ddof=1) / deals**0.5
+
+
+@pytest.mark.slow
+def test_training_lowers_the_loss_and_leaves_a_checkpoint(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(course, "TURNS", 100)
+    small = "--lessons duel --steps 40 --batch 8 --width 32 --heads 2 --hidden 64 --workers 1"
+    train.main([*small.split(), "--rate", "0.01", "--out", str(tmp_path)])
+    losses = train.json.loads((tmp_path / "training.json").read_text())["losses"]
+    assert losses[-1] < losses[0] / 2
+    assert Checkpoint(str(tmp_path)).load().answer([]) == []

@@ -1,0 +1,95 @@
+"""The courses that the pocket models take: lessons of one kind, and the tokenizer for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from training.pocket.data import lessons
+from training.pocket.duel import course as duel
+from training.pocket.teacher import Network
+from training.pocket.tokenizer import train_tokenizer
+from training.pocket.trees import LessonTree
+from training.pocket.writing import (
+    CLOZE,
+    COUNTERFACTUAL,
+    LABELS,
+    TALKS,
+    Writer,
+    conversation,
+    prompts_of,
+)
+
+VOCABULARY = 2200
+
+
+class Course(Protocol):
+    """Lessons of one kind."""
+
+    dtype: torch.dtype
+    """Of the weights as they are kept."""
+
+    def tokenizer(self) -> PreTrainedTokenizerFast: ...
+
+    def trees(
+        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+    ) -> Iterator[LessonTree]:
+        """Lessons without end."""
+        ...
+
+
+@dataclass(frozen=True)
+class UnoCourse:
+    """UNO and Tic-Tac-Toe by labels and in conversation; the arguments as of `parse`."""
+
+    network: Network
+    seed: int
+    rotations: int
+    verdicts: int
+    dtype = torch.float32
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        return tokenizer_for(self.network, self.seed)
+
+    def trees(
+        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+    ) -> Iterator[LessonTree]:
+        writer = Writer(tokenizer)
+        for lesson in lessons(self.network, rng):
+            yield writer.lesson(lesson, rng, self.rotations, self.verdicts)
+
+
+@dataclass(frozen=True)
+class DuelCourse:
+    """Methods that reason in words, in Tic-Tac-Toe and hold'em."""
+
+    seed: int
+    dtype = torch.float16
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        return duel.tokenizer_of(self.seed)
+
+    def trees(
+        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+    ) -> Iterator[LessonTree]:
+        return duel.trees(tokenizer, rng)
+
+
+def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:
+    """A tokenizer trained on the prompts of `count` decisions and the answers to them."""
+    rng = np.random.default_rng((seed, 1))
+    texts = [*(f"Answer: {label}" for label in LABELS), *LABELS]
+    texts += [json.dumps({"action": str(number)}) for number in range(100)]
+    texts *= 100  # so that each is seen often enough to become one token
+    for lesson in islice(lessons(network, rng), count):
+        for method in (CLOZE, COUNTERFACTUAL):
+            texts += [prompt.text for prompt in prompts_of(method, lesson.turn, rng)]
+        texts.append("".join(map("".join, conversation(lesson, TALKS[0], rng))))
+    return train_tokenizer(texts, VOCABULARY)

@@ -1,0 +1,100 @@
+"""What the methods ask on a turn when the tutor answers them, and what it answers.
+
+The methods themselves are driven, so that their prompts are taught as they are. Some of what is
+sent to them is not the tutor's answer, so that plans differ, leaves have weak moves, and questions
+are asked again. What is taught is always the tutor's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.base import Turn
+from agents.prompting.base import Method
+from agents.prompting.cot import Cot
+from agents.prompting.direct import Direct
+from agents.prompting.react import React
+from agents.prompting.talaga import Talaga
+from agents.prompting.tot import Tot
+from models.base import Dialogue, Generate, Generation, Prompt
+from training.pocket.duel.told import read
+from training.pocket.duel.tutor import reply
+
+METHODS: tuple[tuple[Method, float], ...] = (
+    (Direct(), 1.0),
+    (Cot(), 0.7),
+    (React(), 0.3),
+    (Tot(), 0.3),
+    (Talaga(), 0.2),
+    (Talaga(reward="move"), 0.04),
+    (Talaga(llm_terminal=True), 0.03),
+    (Talaga(k=1), 0.03),
+    (Talaga(k=3), 0.02),
+)
+"""What is asked of a turn, and how often."""
+LEAVES = 3
+"""Most of the questions asked side by side that are taught."""
+WHIM = 0.4
+"""How often a sample that a method is sent names any legal move."""
+DUMB = 0.1
+"""How often the one reply that it is sent names no legal move."""
+NOTHING = " I do not know."
+
+
+class Exchange(NamedTuple):
+    prompt: Prompt
+    reply: str
+
+
+def exchanges(turn: Turn, rng: np.random.Generator) -> Iterator[list[Exchange]]:
+    """What is taught of a turn, in groups whose prompts begin alike."""
+    own: list[Exchange] = []
+    for method, often in METHODS:
+        if rng.random() < often:
+            for level in levels(method, turn, rng):
+                if len(level) == 1 and isinstance(method, Direct | Cot | React | Tot):
+                    own += level
+                else:
+                    yield [level[at] for at in rng.permutation(len(level))[:LEAVES]]
+    yield list(dict.fromkeys(own))
+
+
+def levels(method: Method, turn: Turn, rng: np.random.Generator) -> Iterator[list[Exchange]]:
+    """The exchanges of one method on one turn; those that are asked side by side in one list."""
+    asking = method.ask(turn, rng)
+    question = next(asking)
+    while True:
+        requests = question if isinstance(question, tuple) else (question,)
+        asked = [one for one in requests if isinstance(one, Generate)]
+        yield [Exchange(one.prompt, reply(one.prompt)) for one in asked]
+        replies = tuple(sent(one, rng) for one in asked)
+        try:
+            question = asking.send(replies if isinstance(question, tuple) else replies[0])
+        except StopIteration:
+            return
+
+
+def sent(request: Generate, rng: np.random.Generator) -> Generation:
+    """What the method gets to see: samples of which some name any legal move, or none."""
+    first, *others = (sample(request, rng) for _ in range(request.n))
+    return Generation(first, 0, 0, tuple(others))
+
+
+def sample(request: Generate, rng: np.random.Generator) -> str:
+    prompt = request.prompt
+    dumb = request.n == 1 and prompt.cue != "Answer:" and not isinstance(prompt, Dialogue)
+    if dumb and rng.random() < DUMB:
+        return NOTHING
+    text = reply(prompt, whim(prompt, rng) if rng.random() < WHIM else None)
+    for stop in request.stop:
+        text = text.partition(stop)[0]
+    return text
+
+
+def whim(prompt: Prompt, rng: np.random.Generator) -> str | None:
+    """Any of the moves that the prompt lists, if it lists some."""
+    legal = read(prompt).legal
+    return legal[rng.integers(len(legal))] if legal else None

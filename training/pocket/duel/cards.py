@@ -1,0 +1,119 @@
+"""What the tutor knows of hold'em: the strength of its hand and the price of a call. It plays as
+the scripted player TIGHT (`games.holdem.policies`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from games.holdem import words
+from games.holdem.policies import FAIR, GOOD, MARGIN, STRONG, beaten, kind, preflop
+from games.holdem.ranks import CATEGORY, bit, worth
+from training.pocket.duel.told import Told
+
+SEATS = re.compile(r"player \d(?: \(you\))? (\d+)")
+UNSEEN = 0.57
+"""The strength that a hand is given whose cards the prompt does not tell."""
+FOLDED = {True: 10, False: 90}
+"""What a hand is worth that was folded, by whether by oneself."""
+
+
+@dataclass(frozen=True)
+class Cards:
+    """A hand as a prompt tells it."""
+
+    told: Told
+
+    @cached_property
+    def own(self) -> list[int]:
+        return numbers(self.told.facts.get("Your cards", ""))
+
+    @cached_property
+    def board(self) -> list[int]:
+        return numbers(self.told.facts["Board"].replace("none yet", ""))
+
+    @cached_property
+    def strength(self) -> float:
+        """The share of other hands that it beats, before the flop of showdowns that it wins."""
+        if not self.own:
+            return UNSEEN
+        if not self.board:
+            return float(preflop()[kind(*self.own)])
+        table = sum(map(bit, self.board))
+        return float(beaten(sum(map(bit, self.own)), table, 2 + len(self.board)))
+
+    @cached_property
+    def lacking(self) -> int:
+        """Chips that a call costs."""
+        own, other = self._by_seat("Bets this round")
+        return min(max(other - own, 0), self._by_seat("Stacks")[0])
+
+    @property
+    def price(self) -> float:
+        """The share of the pot after a call that the call is."""
+        pot = int(self.told.facts["Pot"].split()[0])
+        return self.lacking / (pot + self.lacking)
+
+    @property
+    def form(self) -> str:
+        return words.FORMAT
+
+    def best(self) -> str:
+        late, strong, legal = bool(self.board), self.strength, self.told.legal
+        if strong >= STRONG[late] and "RAISE_POT" in legal:
+            return "RAISE_POT"
+        if "CHECK" in legal:
+            bets = strong >= GOOD[late] and "RAISE_HALF_POT" in legal
+            return "RAISE_HALF_POT" if bets else "CHECK"
+        return "CALL" if strong >= max(FAIR[late], self.price + MARGIN) else "FOLD"
+
+    def worth(self, move: str) -> tuple[bool, int]:
+        """The best move before all others, then those that cost least."""
+        return move == self.best(), -words.NAMES.index(move)
+
+    def thought(self, move: str) -> str:
+        """The hand, the price, and the move."""
+        call = f"A call pays {rounded(self.price)} of 100." if self.lacking else "A check is free."
+        return f"{self.analysis()} {call} I choose {move}.\n"
+
+    def intent(self, move: str) -> str:
+        return move
+
+    def analysis(self) -> str:
+        return f" My hand is {self._name()} and beats {rounded(self.strength)} of 100."
+
+    def rate(self) -> int:
+        folded = [FOLDED[seat == self.told.seat] for seat, move in self.told.line if move == "FOLD"]
+        return (*folded, rounded(self.strength))[0]
+
+    def advantage(self) -> int:
+        """A fold brings nothing, a raise as much as the hand is strong, all else is between."""
+        seat, move = self.told.next
+        if move == "FOLD":
+            return 10
+        strong = rounded(self.strength if seat == self.told.seat else UNSEEN)
+        return 50 if move in ("CHECK", "CALL") else strong
+
+    def _name(self) -> str:
+        """What the hand makes: before the flop a pair or a high card."""
+        if not self.board:
+            pair = len({card >> 2 for card in self.own}) == 1
+            return words.CATEGORIES[pair]
+        hand = sum(map(bit, self.own + self.board))
+        return words.CATEGORIES[worth(hand, len(self.own) + len(self.board)) >> CATEGORY]
+
+    def _by_seat(self, fact: str) -> tuple[int, int]:
+        """The player's own chips and the other's."""
+        found = [int(chips) for chips in SEATS.findall(self.told.facts[fact])]
+        return found[self.told.seat], found[1 - self.told.seat]
+
+
+def numbers(names: str) -> list[int]:
+    """Cards as numbers."""
+    return [4 * words.RANKS.index(name[0]) + words.SUITS.index(name[1]) for name in names.split()]
+
+
+def rounded(share: float) -> int:
+    """A share of 1 as one of 100, in fives."""
+    return round(share * 20) * 5

@@ -1,0 +1,89 @@
+"""The lessons of the second pocket model as trees of tokens, and its tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from agents.base import Turn
+from training.pocket.duel.asked import Exchange, exchanges
+from training.pocket.duel.phrases import phrase_tokenizer
+from training.pocket.duel.tables import card_turns, grid_turns
+from training.pocket.trees import LessonTree, Target
+
+GRID = 0.45
+"""The share of turns that are Tic-Tac-Toe's."""
+TURNS, MERGED = 2500, 700
+"""How many turns' texts the tokenizer learns from, and its tokens of BPE."""
+
+
+def turns(rng: np.random.Generator) -> Iterator[Turn]:
+    """Turns of both games, without end."""
+    grid, cards = grid_turns(rng), card_turns(rng)
+    while True:
+        yield next(grid if rng.random() < GRID else cards)
+
+
+def tokenizer_of(seed: int) -> PreTrainedTokenizerFast:
+    """Trained on the prompts and replies of TURNS turns."""
+    rng = np.random.default_rng((seed, 1))
+    texts = [
+        text
+        for turn in islice(turns(rng), TURNS)
+        for group in exchanges(turn, rng)
+        for exchange in group
+        for text in (exchange.prompt.text, exchange.reply)
+    ]
+    return phrase_tokenizer(texts, MERGED)
+
+
+def trees(tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator) -> Iterator[LessonTree]:
+    """Every group of exchanges as a tree, without end."""
+    encode = Encoder(tokenizer)
+    for turn in turns(rng):
+        for group in exchanges(turn, rng):
+            if group:
+                yield tree(encode, group)
+
+
+class Encoder:
+    """Encodes line by line, as the tokenizer does, and remembers what it has seen."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.end: int = tokenizer.eos_token_id
+        self._line = lru_cache(100_000)(
+            lambda line: tuple(tokenizer.backend_tokenizer.encode(line).ids)
+        )
+
+    def __call__(self, text: str) -> list[int]:
+        return [token for line in text.splitlines(keepends=True) for token in self._line(line)]
+
+
+def tree(encode: Encoder, group: Sequence[Exchange]) -> LessonTree:
+    """One tree of prompts with their replies, which are taught token by token and that they end."""
+    asked = [encode(exchange.prompt.text) for exchange in group]
+    shared = common([prompt[:-1] for prompt in asked])
+    places: list[int] = []
+    targets: list[Target] = []
+    branches: list[list[int]] = []
+    at = shared
+    for prompt, exchange in zip(asked, group, strict=True):
+        reply, first = encode(exchange.reply), at + len(prompt) - shared - 1
+        places += range(first, first + len(reply) + 1)
+        targets += [Target(np.array([token]), np.ones(1)) for token in (*reply, encode.end)]
+        branches.append([*prompt[shared:], *reply])
+        at += len(branches[-1])
+    return LessonTree(asked[0][:shared], branches, places, targets)
+
+
+def common(rows: Sequence[Sequence[int]]) -> int:
+    """How many tokens all rows begin with."""
+    shortest = min(map(len, rows))
+    for place in range(shortest):
+        if len({row[place] for row in rows}) > 1:
+            return place
+    return shortest

@@ -1,0 +1,128 @@
+"""How the second pocket model plays, and in how many replies it says nothing that can be read:
+`python -m training.pocket.duel.evaluate [--weights DIR] [--deals N]`.
+
+A plain loop of its own, without the pipeline, whose figures are the ones to quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agents.base import Agent, Answer, Question, Turn
+from agents.llm import LLM
+from agents.prompting.base import Method
+from agents.prompting.cot import Cot
+from agents.prompting.direct import Direct
+from agents.prompting.react import React
+from agents.prompting.talaga import Talaga
+from agents.prompting.tot import Tot
+from agents.random import Random
+from agents.rule import Rule
+from agents.together import together
+from games.base import Game
+from games.capabilities import measured, measures_of
+from games.holdem import Holdem
+from games.tic_tac_toe import TicTacToe
+from models.base import Model
+from models.checkpoint import Checkpoint
+from training.pocket.data import turn_of
+from training.pocket.train import DUEL_WEIGHTS
+
+METHODS: dict[str, Method] = {
+    "direct": Direct(),
+    "cot": Cot(),
+    "cot_sc": Cot(samples=3),
+    "tot": Tot(),
+    "react": React(),
+    "talaga": Talaga(),
+}
+TABLES: dict[str, tuple[Game[Any], Agent]] = {
+    "grid_random": (TicTacToe(), Random()),
+    "cards_random": (Holdem(mode="hands", hands=2), Random()),
+    "cards_caller": (Holdem(mode="hands", hands=2), Rule("caller")),
+}
+NOTED = ("malformed", "illegal")
+
+
+class Played(NamedTuple):
+    """What came of a match: what the measured seat got, and how often a reply was what."""
+
+    result: float
+    answers: Counter[str]
+
+
+def match(
+    game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
+) -> Generator[Question, Answer, Played]:
+    """One match of `agent` in `seat`; asks what it asks."""
+    rng = np.random.default_rng((deal, 1 + seat))
+    state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
+    while movers := game.to_move(state):
+        turn: Turn = turn_of(game, state, movers[0])
+        option = 0
+        if len(turn.options) > 1:
+            own = movers[0] == seat
+            decision = yield from (agent if own else other).decide(turn, rng)
+            option = decision.option
+            noted = decision.notes.get("answers", ())
+            answers.update(one if one in NOTED else "read" for one in noted)
+            answers["decisions"] += own
+        state = game.play(state, (turn.options[option],))
+    name = measures_of(game)[0].name
+    return Played(float(measured(game, state)[name][seat]), answers)
+
+
+def play(
+    model: Model, game: Game[Any], method: Method, other: Agent, deals: int
+) -> tuple[np.ndarray, Counter[str]]:
+    """What the model gets, (deals, seats), and what its replies were."""
+    agent = LLM(method)
+    matches = [
+        match(game, agent, other, seat, deal)
+        for deal in range(deals)
+        for seat in range(game.num_seats)
+    ]
+    thinking = together(matches)
+    try:
+        question = next(thinking)
+        while True:
+            assert isinstance(question, tuple)
+            question = thinking.send(tuple(model.answer(question)))
+    except StopIteration as stop:
+        played: Sequence[Played] = stop.value
+    answers: Counter[str] = sum((one.answers for one in played), Counter())
+    return np.array([one.result for one in played]).reshape(deals, -1), answers
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--weights", type=Path, default=DUEL_WEIGHTS)
+    parser.add_argument("--deals", type=int, default=100, help="each played from both seats")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    options = parser.parse_args(arguments)
+    model = Checkpoint(str(options.weights)).load()
+    print("table        method  matches   mean  error  malformed  illegal  replies a decision")
+    for table in options.tables:
+        game, other = TABLES[table]
+        for name in options.methods:
+            found, answers = play(model, game, METHODS[name], other, options.deals)
+            by_deal, replies = found.mean(1), sum(answers[one] for one in (*NOTED, "read"))
+            wrong = [f"{answers[one] / replies:9.2%}" for one in NOTED]
+            print(
+                f"{table:12} {name:7} {found.size:7} {by_deal.mean():6.3f} "
+                f"{by_deal.std(ddof=1) / len(by_deal) ** 0.5:6.3f} {' '.join(wrong)} "
+                f"{replies / answers['decisions']:8.1f}",
+                flush=True,
+            )
+    model.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What the tutor knows of Tic-Tac-Toe on 3 x 3: minimax, and of its best moves the one after which
+a random player loses most often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from agents.minimax import outcome
+from games.tic_tac_toe import State, TicTacToe
+from training.pocket.duel.told import Told
+
+GAME = TicTacToe()
+NAMES = tuple(f"C{cell % 3 + 1}R{cell // 3 + 1}" for cell in range(9))
+PREFERRED = (4, 0, 2, 6, 8, 1, 3, 5, 7)
+"""Of equal moves the middle first, then corners, then edges."""
+LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
+"""Rows, columns and diagonals as bits of their cells."""
+NONE = "nothing"
+
+
+@dataclass(frozen=True)
+class Marks:
+    """A position as a prompt tells it."""
+
+    told: Told
+
+    @cached_property
+    def state(self) -> State:
+        seat, facts = self.told.seat, self.told.facts
+        own, other = cells(facts["Your marks"]), cells(facts["Opponent's marks"])
+        first, second = (own, other) if seat == 0 else (other, own)
+        order = [cell for pair in zip(first, second, strict=False) for cell in pair]
+        state = State((mask(first), mask(second)), (*order, *first[len(second) :]))
+        for _, move in self.told.line:
+            state = GAME.play(state, (NAMES.index(move),))
+        return state
+
+    @property
+    def form(self) -> str:
+        return GAME.move_format
+
+    def best(self) -> str:
+        return max(self.told.legal, key=self.worth)
+
+    def worth(self, move: str) -> tuple[float, float, int]:
+        cell = NAMES.index(move)
+        after, sign = GAME.play(self.state, (cell,)), 1 - 2 * self.told.seat
+        return sign * outcome(GAME, after), hope(after, self.told.seat), -PREFERRED.index(cell)
+
+    def thought(self, move: str) -> str:
+        """The line to win, the line to block, and the move."""
+        seat = self.told.seat
+        wins, threats = completing(self.state, seat), completing(self.state, 1 - seat)
+        told = f" I win with {(*wins, NONE)[0]} now."
+        if not wins:
+            told += f" The other player threatens {(*threats, NONE)[0]}."
+        return f"{told} I take {move}.\n"
+
+    def intent(self, move: str) -> str:
+        seat = self.told.seat
+        if move in completing(self.state, seat):
+            return "win"
+        if move in completing(self.state, 1 - seat):
+            return "block"
+        after = GAME.play(self.state, (NAMES.index(move),))
+        forks = len(completing(after, seat)) > 1
+        return "centre" if move == "C2R2" and not forks else "fork"
+
+    def rate(self) -> int:
+        """What the position is worth, halfway between perfect play and play against a random
+        player: from 0 to 100, in tens."""
+        seat = self.told.seat
+        sure = (1 - 2 * seat) * outcome(GAME, self.state)
+        return round((sure + hope(self.state, seat) + 2) * 2.5) * 10
+
+    def analysis(self) -> str:
+        if not GAME.to_move(self.state):
+            return " The game is over."
+        mover = len(self.state.moves) % 2
+        who = "I win" if mover == self.told.seat else "The other player wins"
+        wins, threats = completing(self.state, mover), completing(self.state, 1 - mover)
+        told = f" {who} with {(*wins, NONE)[0]} now."
+        return told if wins else f"{told} After that {(*threats, NONE)[0]} is a threat."
+
+    def advantage(self) -> int:
+        """What a move is worth to whoever makes it: from 0 to 100, in tens."""
+        seat, move = self.told.next
+        after, sign = GAME.play(self.state, (NAMES.index(move),)), 1 - 2 * seat
+        return round((sign * outcome(GAME, after) + hope(after, seat) + 2) * 2.5) * 10
+
+
+@lru_cache(maxsize=50_000)
+def hope(state: State, seat: int) -> float:
+    """What `seat` gets in the mean, from -1 to 1, that plays on perfectly against a random player
+    and takes of the best moves the one that brings most so."""
+    movers = GAME.to_move(state)
+    if not movers:
+        return GAME.returns(state)[seat]
+    after = [GAME.play(state, (cell,)) for cell in GAME.legal(state, movers[0])]
+    if movers[0] != seat:
+        return sum(hope(one, seat) for one in after) / len(after)
+    sign = 1 - 2 * seat
+    return max((sign * outcome(GAME, one), hope(one, seat)) for one in after)[1]
+
+
+@lru_cache(maxsize=50_000)
+def completing(state: State, seat: int) -> tuple[str, ...]:
+    """The empty cells that complete a line of `seat`."""
+    taken, own = state.marks[0] | state.marks[1], state.marks[seat]
+    free = (cell for cell in range(9) if not taken >> cell & 1)
+    return tuple(NAMES[cell] for cell in free if lined(own | 1 << cell))
+
+
+def lined(marks: int) -> bool:
+    """Whether cells, as bits, hold a whole row, column or diagonal."""
+    return any(marks & line == line for line in LINES)
+
+
+def cells(names: str) -> list[int]:
+    return [] if names == "none" else [NAMES.index(name) for name in names.split(", ")]
+
+
+def mask(cells: list[int]) -> int:
+    return sum(1 << cell for cell in cells)

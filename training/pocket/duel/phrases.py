@@ -1,0 +1,82 @@
+"""The second pocket model's tokenizer: what the prompts say again and again is one token.
+
+A text is cut into lines, and those at the words that vary: cells, cards, actions, numbers. What
+then occurs often is a token as it stands, however long, without the merges that lead to it; the
+rest is byte-level BPE. So any text encodes, and a prompt has some 40 to 120 tokens.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+from games.holdem import words
+from training.pocket.tokenizer import END, PAD
+
+ACTIONS = "|".join(words.NAMES)
+BEFORE_NUMBER = (
+    *("Hand: ", "hand ", "Pot: ", "player [01] ", r"\(you\) ", "raise to ", "adding ", "bet with "),
+    *("wins ", "beats ", "pays ", "rate is ", "score is ", "choice is ", "; ", "to player [01], "),
+    *("They play ", "begin with ", "stacks of ", "wins; after "),
+    *(f"{name} to " for name in words.NAMES),
+    "CALL ",
+)
+CUTS = (
+    r",? <?C\dR\d>?",
+    # A player's own cards are other tokens than those on the board, so that both are found at once;
+    # ranks and suits are apart, since what a hand makes is in either.
+    r"Your cards: [2-9TJQKA]",
+    r"(?<=Your cards: [2-9TJQKA])[cdhs] [2-9TJQKA]",
+    r"(?<=Your cards: [2-9TJQKA][cdhs] [2-9TJQKA])[cdhs]\n",
+    r" [2-9TJQKA](?=[cdhs](?![a-z]))",
+    r"(?<= [2-9TJQKA])[cdhs](?![a-z])",
+    rf"^(?:{ACTIONS}): [a-z ]+ (?=\d)",  # a line of what an action means
+    rf",? <?(?:{ACTIONS})>?(?: to (?=\d)| (?=\d)|(?! raises?| and|: ))",
+    rf"(?<={'|'.join(BEFORE_NUMBER)})\d+",
+    rf"(?<=\(| is )(?:{'|'.join(words.CATEGORIES)})",
+    r"^\d+\)",
+)
+OFTEN = 25
+"""How often a piece is to be met to be a token."""
+
+
+def phrase_tokenizer(texts: Iterable[str], merged: int) -> PreTrainedTokenizerFast:
+    """A tokenizer of the pieces that `texts` have OFTEN, and of at most `merged` tokens of BPE."""
+    cutting = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\n"), "merged_with_previous"),
+            pre_tokenizers.Split(Regex("|".join(CUTS)), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    lines = Counter(line for text in texts for line in text.splitlines(keepends=True))
+    pieces: Counter[str] = Counter()
+    for line, count in lines.items():
+        for piece, _ in cutting.pre_tokenize_str(line):
+            pieces[piece] += count
+    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.pre_tokenizer, tokenizer.decoder = cutting, decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=merged,
+        special_tokens=[END, PAD],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    whole = json.loads(tokenizer.to_str())
+    known = whole["model"]["vocab"]
+    for piece, count in sorted(pieces.items()):
+        if count >= OFTEN and piece not in known:
+            known[piece] = len(known)
+    wrapped: Callable[..., PreTrainedTokenizerFast] = PreTrainedTokenizerFast
+    return wrapped(
+        tokenizer_object=Tokenizer.from_str(json.dumps(whole)),
+        eos_token=END,
+        pad_token=PAD,
+        model_max_length=8192,
+        clean_up_tokenization_spaces=False,
+    )

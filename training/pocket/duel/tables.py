@@ -1,0 +1,57 @@
+"""Turns of Tic-Tac-Toe and hold'em for the second pocket model to learn from, without end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from agents.base import Turn
+from agents.minimax import outcome
+from games.holdem import Holdem
+from games.tic_tac_toe import TicTacToe
+from training.pocket.data import turn_of
+
+IDLE = 0.3
+"""How often a turn is taught at which no move is better, or the tutor checks or folds."""
+HOLDEM = (
+    *(Holdem(mode="hands", hands=hands) for hands in (2, 2, 2, 2, 1, 3, 5, 10, 20, 50, 100)),
+    *(Holdem(mode="match", hands=hands) for hands in (200, 200, 200, 200, 100, 50, 10)),
+    *(Holdem(mode="hands", stack=stack) for stack in (50, 100)),
+    *(Holdem(mode="match", stack=stack) for stack in (50, 100)),
+    *(Holdem(mode=mode, raises="neuron", quirks=True) for mode in ("hands", "match")),
+)
+HANDS = 4
+"""Of longer matches about the turns of so many hands are taught."""
+PLAYERS = ("random", "caller", "maniac", "tight", "mixed", "mixed")
+
+
+def grid_turns(rng: np.random.Generator) -> Iterator[Turn]:
+    """Turns with a choice, of games whose seats move perfectly or at random."""
+    game = TicTacToe()
+    while True:
+        state = game.deal(rng)
+        while movers := game.to_move(state):
+            options, sign = game.legal(state, movers[0]), 1 - 2 * movers[0]
+            after = [game.play(state, (action,)) for action in options]
+            worth = np.array([sign * outcome(game, position) for position in after])
+            if len(options) > 1 and (worth.min() < worth.max() or rng.random() < IDLE):
+                yield turn_of(game, state, movers[0])
+            likely = worth == worth.max() if rng.random() < 0.5 else worth > -2
+            state = after[rng.choice(np.flatnonzero(likely))]
+
+
+def card_turns(rng: np.random.Generator) -> Iterator[Turn]:
+    """Turns of either seat, of matches between the game's scripted players."""
+    while True:
+        game = HOLDEM[rng.integers(len(HOLDEM))]
+        players = [PLAYERS[rng.integers(len(PLAYERS))] for _ in range(2)]
+        state = game.deal(rng)
+        while movers := game.to_move(state):
+            turn = turn_of(game, state, movers[0])
+            if len(turn.options) > 1 and rng.random() < HANDS / game.hands:
+                passive = game.probabilities("tight", turn.observation)[0] == 1
+                if not passive or rng.random() < IDLE:
+                    yield turn
+            chances = game.probabilities(players[movers[0]], turn.observation)
+            state = game.play(state, (turn.options[rng.choice(len(chances), p=chances)],))

@@ -1,0 +1,71 @@
+"""What a prompt of the reasoning methods tells, read back from its words.
+
+A tutor that answers by the prompt alone knows no more than the model that learns from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agents.prompting.reading import move_in
+from agents.prompting.tot import ANSWERS, PLANS, VOTE
+from models.base import Prompt
+
+SEAT = re.compile(r"You are player (\d)")
+GAME = re.compile(r"in a game of (.*)\.")
+FACT = re.compile(r"^([A-Z][\w' ]*): (.+)$", re.MULTILINE)
+MOVED = re.compile(r"player (\d): (\w+)")
+SUPPOSED = "Suppose that play goes on so"
+NEXT = re.compile(r"^Suppose that player (\d) makes this move next: (\w+)$", re.MULTILINE)
+LISTED = re.compile(r"^\d+\) ", re.MULTILINE)
+
+
+class Step(NamedTuple):
+    """A seat and its move."""
+
+    seat: int
+    move: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """seat: whose prompt it is. facts: by name, the first of a name. legal: the moves that are
+    listed, none where the prompt asks for a value. line: the moves that are supposed since."""
+
+    prompt: Prompt
+    game: str
+    seat: int
+    facts: dict[str, str]
+    legal: tuple[str, ...]
+    line: tuple[Step, ...]
+
+    @property
+    def next(self) -> Step:
+        """The move that is to be valued. Raises ValueError where there is none."""
+        found = NEXT.search(self.prompt.changing)
+        if found is None:
+            raise ValueError(f"a prompt that supposes no move: {self.prompt.changing!r:.80}")
+        return Step(int(found[1]), found[2])
+
+    def candidates(self, form: str) -> Sequence[str | None]:
+        """The moves that the listed plans or answers come to, None for one that names none."""
+        above = PLANS if PLANS in self.prompt.changing else ANSWERS
+        listed = self.prompt.changing.partition(above)[2].partition(VOTE)[0]
+        found = [move_in(text, self.legal, form) for text in LISTED.split(listed)[1:]]
+        return [self.legal[one] if isinstance(one, int) else None for one in found]
+
+
+def read(prompt: Prompt) -> Told:
+    """Raises ValueError for a prompt that names no seat and no game."""
+    seat, game = SEAT.search(prompt.static), GAME.search(prompt.static)
+    if seat is None or game is None:
+        raise ValueError(f"a prompt without a player and a game: {prompt.static!r:.80}")
+    facts: dict[str, str] = {}
+    for name, text in FACT.findall(prompt.changing):
+        facts.setdefault(name, text)
+    legal = tuple(name for name in facts.get("Legal moves", "").split(", ") if name)
+    line = tuple(Step(int(who), move) for who, move in MOVED.findall(facts.get(SUPPOSED, "")))
+    return Told(prompt, game[1], int(seat[1]), facts, legal, line)
