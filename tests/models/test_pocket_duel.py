@@ -269,12 +269,17 @@ def test_it_wins_money(other: Any, deals: int, model: Local) -> None:
 
 
 @pytest.mark.slow
-def test_training_lowers_the_loss_and_leaves_a_checkpoint(
+def test_training_lowers_the_loss_and_can_go_on_from_its_checkpoint(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(course, "TURNS", 100)
+    first, second = tmp_path / "first", tmp_path / "second"
     small = "--lessons duel --steps 40 --batch 8 --width 32 --heads 2 --hidden 64 --workers 1"
-    train.main([*small.split(), "--rate", "0.01", "--out", str(tmp_path)])
-    losses = train.json.loads((tmp_path / "training.json").read_text())["losses"]
-    assert losses[-1] < losses[0] / 2
-    assert Checkpoint(str(tmp_path)).load().answer([]) == []
+    train.main([*small.split(), "--rate", "0.01", "--out", str(first)])
+    begun = train.json.loads((first / "training.json").read_text())
+    assert begun["losses"][-1] < begun["losses"][0] / 1.5
+    train.main([*small.split(), "--start", str(first), "--out", str(second)])
+    going_on = train.json.loads((second / "training.json").read_text())
+    assert going_on["before"] == begun
+    assert going_on["losses"][0] < begun["losses"][0] / 1.5
+    assert Checkpoint(str(second)).load().answer([]) == []

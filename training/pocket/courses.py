@@ -68,18 +68,19 @@ class UnoCourse:
 
 @dataclass(frozen=True)
 class DuelCourse:
-    """Methods that reason in words, in Tic-Tac-Toe and hold'em."""
+    """Methods that reason in words, in Tic-Tac-Toe (a `grid` share of the turns) and hold'em."""
 
     seed: int
+    grid: float
     dtype = torch.float16
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
-        return duel.tokenizer_of(self.seed)
+        return duel.tokenizer_of(self.seed, self.grid)
 
     def trees(
         self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
     ) -> Iterator[LessonTree]:
-        return duel.trees(tokenizer, rng)
+        return duel.trees(tokenizer, rng, self.grid)
 
 
 def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:

@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def course_of(options: argparse.Namespace) -> Course:
     if options.lessons == "duel":
-        return DuelCourse(options.seed)
+        return DuelCourse(options.seed, options.grid)
     network = teach(options.seed, options.taught)
     return UnoCourse(network, options.seed, options.rotations, options.verdicts)
 
@@ -125,6 +125,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
     parser.add_argument("--rotations", type=int, default=3, help="cloze prompts a decision")
     parser.add_argument("--verdicts", type=int, default=2, help="counterfactual prompts a decision")
+    parser.add_argument("--grid", type=float, default=0.35, help="of duel: Tic-Tac-Toe's share")
     parser.add_argument("--width", type=int)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=4)

@@ -15,25 +15,23 @@ from training.pocket.duel.phrases import phrase_tokenizer
 from training.pocket.duel.tables import card_turns, grid_turns
 from training.pocket.trees import LessonTree, Target
 
-GRID = 0.45
-"""The share of turns that are Tic-Tac-Toe's."""
 TURNS, MERGED = 2500, 700
 """How many turns' texts the tokenizer learns from, and its tokens of BPE."""
 
 
-def turns(rng: np.random.Generator) -> Iterator[Turn]:
-    """Turns of both games, without end."""
+def turns(rng: np.random.Generator, share: float) -> Iterator[Turn]:
+    """Turns of both games, without end; share: how many are Tic-Tac-Toe's."""
     grid, cards = grid_turns(rng), card_turns(rng)
     while True:
-        yield next(grid if rng.random() < GRID else cards)
+        yield next(grid if rng.random() < share else cards)
 
 
-def tokenizer_of(seed: int) -> PreTrainedTokenizerFast:
+def tokenizer_of(seed: int, share: float) -> PreTrainedTokenizerFast:
     """Trained on the prompts and replies of TURNS turns."""
     rng = np.random.default_rng((seed, 1))
     texts = [
         text
-        for turn in islice(turns(rng), TURNS)
+        for turn in islice(turns(rng, share), TURNS)
         for group in exchanges(turn, rng)
         for exchange in group
         for text in (exchange.prompt.text, exchange.reply)
@@ -41,10 +39,12 @@ def tokenizer_of(seed: int) -> PreTrainedTokenizerFast:
     return phrase_tokenizer(texts, MERGED)
 
 
-def trees(tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator) -> Iterator[LessonTree]:
+def trees(
+    tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator, share: float
+) -> Iterator[LessonTree]:
     """Every group of exchanges as a tree, without end."""
     encode = Encoder(tokenizer)
-    for turn in turns(rng):
+    for turn in turns(rng, share):
         for group in exchanges(turn, rng):
             if group:
                 yield tree(encode, group)
