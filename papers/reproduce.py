@@ -66,7 +66,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("paper", choices=PAPERS, help="what to reproduce")
-    add("--models", default="", help="names from conf/model, with commas (default pocket)")
+    add(
+        "--models",
+        default="",
+        help="names from conf/model, with commas (default pocket, of talaga pocket_duel)",
+    )
     add("--deals", type=int,
         help="deals a cell (LLM-UNO: 10,000), elsewhere at most the paper's")  # fmt: skip
     add("--playouts", type=int, default=PLAYOUTS,
