@@ -27,7 +27,7 @@ NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """Connections that failed before the request left."""
 SLACK_SECONDS = 1.0
 """Added to the limit of a whole request: one that cannot connect is told by a limit of its own."""
-LAST_SECONDS = 0.5
+LAST_SECONDS = 0.7
 """How long replies under way may still come in once the run ends."""
 
 T = TypeVar("T")
