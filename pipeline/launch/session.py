@@ -114,6 +114,17 @@ def _start(workers: int | None, token: Path) -> None:
                 f"Ray could not start on this machine: {why[:200]} (memory, /tmp and the limits of "
                 "`ulimit -a` are its needs); launch=inline plays in this process, without it"
             ) from error
+    _end_autoscaler()
+
+
+def _end_autoscaler() -> None:
+    """Ends the process that would add nodes to a cluster: a Ray of one machine adds none, and would
+    wait a second for it in the end."""
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            script = next((word for word in process.cmdline() if word.endswith("monitor.py")), "")
+            if "autoscaler" in script:
+                process.kill()
 
 
 def room(workers: int) -> None:

@@ -116,7 +116,7 @@ def test_so_does_the_command_also_beside_a_model_of_workers(
     figure(f"{number.name}, {kind}, {launch}: {seconds:.1f} s to the end")
     assert run.returncode == 130, said
     assert kept(tmp_path) == WELL
-    assert seconds < (3 if launch == "inline" else 6) * slower()
+    assert seconds < 3 * slower()
 
 
 def test_what_a_server_says_harms_neither_terminal_nor_log(
