@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 
@@ -53,15 +54,10 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 def summary(table: pd.DataFrame) -> Rows:
     """What each cell got, with luck taken out too where that was done, and the baseline."""
-    scales = scales_of(table)
-    interval = "95% interval"
-    yield ("cell", "matches", heading(scales), interval, "luck-adjusted", interval, "baseline")
-    for name, scale, (_, row) in zip(short_names(table), scales, table.iterrows(), strict=True):
+    yield (*_heads(table), "luck-adjusted", "95% interval", "baseline")
+    for own, scale, row in _cells(table):
         yield (
-            name,
-            f"{row['matches']:,}",
-            scale.mean(row["mean"]),
-            _span(scale, row["mean_low"], row["mean_high"]),
+            *own,
             _known(scale.mean(row["adjusted"])),
             _span(scale, row["adj_low"], row["adj_high"]),
             _known(scale.mean(row["baseline_mean"])),
@@ -70,21 +66,26 @@ def summary(table: pd.DataFrame) -> Rows:
 
 def replies(table: pd.DataFrame) -> Rows:
     """What each cell got, how many of its replies could not be read, and what a decision asked."""
-    scales = scales_of(table)
-    yield (
-        *("cell", "matches", heading(scales), "95% interval"),
-        *("malformed", "illegal", "calls a decision"),
-    )
-    for name, scale, (_, row) in zip(short_names(table), scales, table.iterrows(), strict=True):
+    yield (*_heads(table), "malformed", "illegal", "calls a decision")
+    for own, _, row in _cells(table):
         yield (
-            name,
-            f"{row['matches']:,}",
-            scale.mean(row["mean"]),
-            _span(scale, row["mean_low"], row["mean_high"]),
+            *own,
             _known(percent(row["malformed_rate"])),
             _known(percent(row["illegal_rate"])),
             number(row["calls"] / row["decisions"], ".1f"),
         )
+
+
+def _heads(table: pd.DataFrame) -> Sequence[str]:
+    return ("cell", "matches", heading(scales_of(table)), "95% interval")
+
+
+def _cells(table: pd.DataFrame) -> Iterator[tuple[Sequence[str], Scale, pd.Series[Any]]]:
+    """What a row tells first, under _heads; its scale and the row itself."""
+    named = zip(short_names(table), scales_of(table), table.iterrows(), strict=True)
+    for name, scale, (_, row) in named:
+        span = _span(scale, row["mean_low"], row["mean_high"])
+        yield (name, f"{row['matches']:,}", scale.mean(row["mean"]), span), scale, row
 
 
 def debiasing(table: pd.DataFrame) -> Rows:

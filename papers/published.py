@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import cache
+from math import nan
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,6 +45,15 @@ class Row:
     ci_high: float
     n: int
     verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95% interval; nan what is not known."""
+
+    value: float
+    low: float = nan
+    high: float = nan
 
 
 def paper(name: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import pandas as pd
 from games.capabilities import seatings_of
 from games.holdem import rules, words
 from games.holdem.game import Holdem
-from papers.talaga.ends import PERCENT, Share, called
+from papers.published import Estimate
+from papers.talaga.ends import PERCENT, called
 from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import recorded_game
@@ -41,7 +42,7 @@ def curves(folder: Path) -> pd.DataFrame:
 def _rows(folder: Path) -> Iterator[tuple[Any, ...]]:
     place = Folder(folder)
     for about in place.abouts():
-        game = recorded_game(place.cell(about.key)["identity"]["game"])
+        game = recorded_game(place.description(about)["identity"]["game"])
         assert isinstance(game, Holdem)
         players = [called(name) for name in about.players]
         for record in place.matches(about.stem):
@@ -87,7 +88,7 @@ def spread(table: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index()
 
 
-def finals(table: pd.DataFrame) -> dict[tuple[str, str], tuple[Share, int]]:
+def finals(table: pd.DataFrame) -> dict[tuple[str, str], tuple[Estimate, int]]:
     """By a player and its opponent: the chips that it ended with in the mean, from 0 to two stacks,
     with their 95% interval by deals; and of how many matches."""
     last = table[table["hand"] == table["hand"].max()]
@@ -95,11 +96,11 @@ def finals(table: pd.DataFrame) -> dict[tuple[str, str], tuple[Share, int]]:
     for (own, other), rows in last.groupby(["player", "opponent"], sort=False):
         by_deal = rows.groupby("deal")["chips"].mean()
         low, high = limits(by_deal.to_numpy(float), (0.0, 2.0 * STACK))
-        found[own, other] = (Share(float(by_deal.mean()), float(low), float(high)), len(rows))
+        found[own, other] = (Estimate(float(by_deal.mean()), float(low), float(high)), len(rows))
     return found
 
 
-def hands_won(folder: Path) -> dict[tuple[str, str], tuple[Share, int]]:
+def hands_won(folder: Path) -> dict[tuple[str, str], tuple[Estimate, int]]:
     """By a player and its opponent: the share that it won of the hands that one of them won alone,
     with its 95% interval by deals; and of how many hands."""
     place, found = Folder(folder), {}
@@ -116,5 +117,5 @@ def hands_won(folder: Path) -> dict[tuple[str, str], tuple[Share, int]]:
         if len(values):
             low, high = limits(per_deal(values, deals), (0.0, 1.0))
             told = (float(values.mean()), float(low), float(high))
-            found[own, other] = (Share(*(PERCENT * one for one in told)), len(values))
+            found[own, other] = (Estimate(*(PERCENT * one for one in told)), len(values))
     return found

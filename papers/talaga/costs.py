@@ -46,7 +46,7 @@ def costs(folders: Iterable[Path]) -> pd.DataFrame:
     for folder in dict.fromkeys(folders):
         place = Folder(folder)
         for about in place.abouts():
-            seatings = seatings_of(recorded_game(place.cell(about.key)["identity"]["game"]))
+            seatings = seatings_of(recorded_game(place.description(about)["identity"]["game"]))
             kind, players = about.labels["game"].partition("[")[0], list(map(called, about.players))
             for record in place.matches(about.stem):
                 seating = seatings[record.rotation % len(seatings)]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from papers.published import Estimate
 from papers.reproductions import read_csv
 from pipeline.log.folder import Folder
 
@@ -26,29 +26,20 @@ TURNED = {"all": "all", "first": "second", "second": "first"}
 
 
 @dataclass(frozen=True)
-class Share:
-    """A share of matches with its 95% interval, in percent; nan what is not known."""
-
-    estimate: float
-    low: float = nan
-    high: float = nan
-
-
-@dataclass(frozen=True)
 class Ends:
-    """How often a player won, drew and lost; margin: won less lost, in points."""
+    """How often a player won, drew and lost, in percent; margin: won less lost, in points."""
 
     games: int
-    win: Share
-    draw: Share
-    loss: Share
-    margin: Share
+    win: Estimate
+    draw: Estimate
+    loss: Estimate
+    margin: Estimate
 
 
 Met = Mapping[tuple[str, str], Mapping[str, Ends]]
 """By a player and its opponent, and by who moved first: all, the first or the second of them."""
 
-Counted = Mapping[tuple[str, str], tuple[Share, int]]
+Counted = Mapping[tuple[str, str], tuple[Estimate, int]]
 """By a player and its opponent a figure, and how many matches or hands it is of."""
 
 
@@ -82,14 +73,14 @@ def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
 
 def _ends(row: pd.Series[Any], turned: bool = False) -> Ends:
     win, draw, loss = (
-        Share(*(PERCENT * row[f"{end}{limit}"] for limit in ("", "_low", "_high")))
+        Estimate(*(PERCENT * row[f"{end}{limit}"] for limit in ("", "_low", "_high")))
         for end in ("win", "draw", "loss")
     )
     lead = [PERCENT * (2 * row[f"score{limit}"] - 1) for limit in ("", "_low", "_high")]
     if turned:
         win, loss = loss, win
         lead = [-lead[0], -lead[2], -lead[1]]
-    return Ends(int(row["matches"]), win, draw, loss, Share(*lead))
+    return Ends(int(row["matches"]), win, draw, loss, Estimate(*lead))
 
 
 def means(folder: Path) -> dict[str, Ends]:

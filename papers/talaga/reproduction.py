@@ -141,7 +141,8 @@ def played_settings(table1: Path, table2: Path, table4: Path) -> dict[str, float
     found["tot_generations"], found["tot_votes"] = (
         _method(table2, "tot")[key] for key in ("samples", "votes")
     )
-    game = Folder(table4).cell(Folder(table4).abouts()[0].key)["identity"]["game"]
+    place = Folder(table4)
+    game = place.description(place.abouts()[0])["identity"]["game"]
     return {**found, "stack": game["stack"]}
 
 
@@ -149,9 +150,8 @@ def _method(folder: Path, player: str) -> Mapping[str, Any]:
     """The settings of a player's method, from the identity of a cell that it is in."""
     place = Folder(folder)
     for about in place.abouts():
-        for name, told in zip(
-            about.players, place.cell(about.key)["identity"]["players"], strict=True
-        ):
+        players = place.description(about)["identity"]["players"]
+        for name, told in zip(about.players, players, strict=True):
             if rows.ours(player) in name.replace("[", ".").split("."):
                 found: Mapping[str, Any] = told["agent"]["method"]
                 return found

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from papers.published import Row, exact, largest_effect, measured, not_run
-from papers.talaga.ends import TURNED, Counted, Ends, Met, Share
+from papers.published import Estimate, Row, exact, largest_effect, measured, not_run
+from papers.talaga.ends import TURNED, Counted, Ends, Met
 
 FIRST, SECOND, DRAWN = 100 * 737 / 1260, 100 * 121 / 420, 100 * 8 / 63
 """How often a random player wins Tic-Tac-Toe against another, moving first or second, and how often
@@ -163,8 +163,8 @@ def table4_rows(told: Mapping[str, Any], hands: Counted, model: str) -> Iterator
                 yield not_run(entry)
             else:
                 if column == "losses":
-                    share = Share(100 - share.estimate, 100 - share.high, 100 - share.low)
-                yield measured(entry, share.estimate, share.low, share.high, count)
+                    share = Estimate(100 - share.value, 100 - share.high, 100 - share.low)
+                yield measured(entry, share.value, share.low, share.high, count)
 
 
 def figure_rows(told: Mapping[str, Any], drawn: Mapping[str, Counted], model: str) -> Iterator[Row]:
@@ -179,7 +179,7 @@ def chip_rows(drawn: Mapping[str, Counted], model: str = "") -> Iterator[Row]:
     for figure, finals in drawn.items():
         for (own, other), (share, games) in finals.items():
             where = f"talaga.{figure}.{own}.vs.{other}.final_chips{behind(model)}"
-            yield measured({"id": where}, share.estimate, share.low, share.high, games)
+            yield measured({"id": where}, share.value, share.low, share.high, games)
 
 
 def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
@@ -203,8 +203,8 @@ def _share(
     """A share of the matches in which `moved` moved first; scale: of the line's unit."""
     if not found or moved not in found:
         return not_run(entry)
-    share: Share = getattr(found[moved], end)
-    value, low, high = (scale * one for one in (share.estimate, share.low, share.high))
+    share: Estimate = getattr(found[moved], end)
+    value, low, high = (scale * one for one in (share.value, share.low, share.high))
     return measured(entry, value, low, high, found[moved].games)
 
 

@@ -24,7 +24,7 @@ def table1_view(told: Mapping[str, Any], met: Met, model: str) -> RenderableType
         cells = []
         for other, value in zip(told["players"], line, strict=True):
             ends = met.get((ours(name), ours(other)))
-            mine = f"{ends['all'].win.estimate:.0f}" if ends else "-"
+            mine = f"{ends['all'].win.value:.0f}" if ends else "-"
             cells.append("" if value is None else f"{mine} ({value:g})")
         shown.add_row(name, *cells)
     return Group(Text(f"Table 1, {model}: wins in %, in brackets the paper's", "bold"), shown)

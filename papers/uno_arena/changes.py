@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.uno_arena.lines import Measure
+from papers.published import Estimate
 from pipeline.judging.metric_rows import OPTIONS
 from pipeline.log.folder import Folder
 from stats.decisions import SAME, scaled_change
@@ -33,7 +33,7 @@ class Change:
     """How a line differs from another: by column, and the p-value of the two win rates' paired
     permutation test on the decks that both played."""
 
-    measures: Mapping[str, Measure]
+    measures: Mapping[str, Estimate]
     p_value: float = nan
 
 
@@ -64,9 +64,9 @@ def change(new: Side, old: Side) -> Change:
     return Change(found, sign_flip(a, b, PERMUTATION_SEED).p_value)
 
 
-def _change(new: ByDeal, old: ByDeal) -> Measure:
+def _change(new: ByDeal, old: ByDeal) -> Estimate:
     found, limits = paired(new, old, SPAN)
-    return Measure(found, *limits)
+    return Estimate(found, *limits)
 
 
 def _hits(side: Side, k: int) -> ByDeal:

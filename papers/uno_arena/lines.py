@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from papers.published import Estimate
 from papers.reproductions import read_csv
 from pipeline.log.folder import Folder
 
@@ -23,21 +23,12 @@ BRACKETS = re.compile(r"\[[^]]*\]")
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A figure with its 95% interval; nan what is not known."""
-
-    estimate: float
-    low: float = nan
-    high: float = nan
-
-
-@dataclass(frozen=True)
 class Line:
     """A player's row: measures by column (WR, ODHR@2, ...), and how many decisions of each K they
     come from. The paper tells neither solo and shared wins nor decisions."""
 
     games: int
-    measures: Mapping[str, Measure]
+    measures: Mapping[str, Estimate]
     solo: int | None = None
     shared: int | None = None
     decisions: Mapping[int, int] | None = None
@@ -52,7 +43,7 @@ def printed(told: Mapping[str, Any], table: str, part: str = "rows") -> dict[str
     columns, games = told["columns"], told[table]["games"]
     return {
         line_id(told, name): Line(
-            games, {c: Measure(value) for c, value in zip(columns, row, strict=True)}
+            games, {c: Estimate(value) for c, value in zip(columns, row, strict=True)}
         )
         for name, row in told[table][part].items()
     }
@@ -98,10 +89,10 @@ def with_names(table: pd.DataFrame) -> pd.DataFrame:
 def line(own: pd.DataFrame) -> Line:
     """From a player's rows of `measured`, one a number of options."""
     first = own.iloc[0]
-    found = {"WR": Measure(*(100 * first[f"win_{name}"] for name in ("rate", "low", "high")))}
+    found = {"WR": Estimate(*(100 * first[f"win_{name}"] for name in ("rate", "low", "high")))}
     for _, row in own.iterrows():
         for metric, scale in (("odhr", 100), ("adr", 1)):
             values = (scale * row[name] for name in (metric, f"{metric}_low", f"{metric}_high"))
-            found[f"{metric.upper()}@{row['options']}"] = Measure(*values)
+            found[f"{metric.upper()}@{row['options']}"] = Estimate(*values)
     counts = dict(zip(own["options"], own["decisions"], strict=True))
     return Line(first["games"], found, first["solo_wins"], first["shared_wins"], counts)

@@ -192,7 +192,7 @@ def figures(
 def by_player(lines: Lines) -> pd.DataFrame:
     """Estimates as `heat_map` takes them."""
     return pd.DataFrame(
-        {"name": player, **{column: one.estimate for column, one in line.measures.items()}}
+        {"name": player, **{column: one.value for column, one in line.measures.items()}}
         for player, line in lines.items()
     )
 

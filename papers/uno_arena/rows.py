@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.published import Row, exact, judged, largest_effect, measured, not_run
-from papers.uno_arena.lines import Lines, Measure, printed
+from papers.published import Estimate, Row, exact, judged, largest_effect, measured, not_run
+from papers.uno_arena.lines import Lines, printed
 from papers.uno_arena.tables import Block
 from stats.correlation import Correlation, pearson
 from stats.intervals import prediction
@@ -66,8 +66,8 @@ def _entry(where: str, theirs: Lines, player: str, column: str, without: float) 
     if player not in theirs:
         return {"id": where}
     line = theirs[player]
-    effect = largest_effect((one.measures[column].estimate for one in theirs.values()), without)
-    value = line.measures[column].estimate
+    effect = largest_effect((one.measures[column].value for one in theirs.values()), without)
+    value = line.measures[column].value
     return {"id": where, "value": value, "n": line.games, "effect": effect}
 
 
@@ -83,8 +83,8 @@ def name(player: str) -> str:
     return player.removesuffix(".tutri")
 
 
-def _row(entry: dict[str, Any], found: Measure, games: int) -> Row:
-    return measured(entry, found.estimate, found.low, found.high, games)
+def _row(entry: dict[str, Any], found: Estimate, games: int) -> Row:
+    return measured(entry, found.value, found.low, found.high, games)
 
 
 def short(column: str) -> str:
@@ -122,7 +122,7 @@ def correlation_rows(told: Mapping[str, Any], ours: Mapping[str, Lines]) -> Iter
 def correlation(lines: Lines, column: str) -> Correlation:
     """Of the win rate with another column, over players."""
     wins, other = (
-        [line.measures[side].estimate for line in lines.values()] for side in ("WR", column)
+        [line.measures[side].value for line in lines.values()] for side in ("WR", column)
     )
     return pearson(wins, other)
 

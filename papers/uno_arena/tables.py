@@ -57,7 +57,7 @@ def marks(lines: Lines) -> Marks:
     columns = next(iter(lines.values())).measures if lines else {}
     for column in columns:
         sign = 1 if column.startswith("ADR") else -1
-        values = {p: sign * one.measures[column].estimate for p, one in lines.items()}
+        values = {p: sign * one.measures[column].value for p, one in lines.items()}
         places = sorted({value for value in values.values() if not isnan(value)})[:2]
         for player, value in values.items():
             if len(places) > 1 and value in places:
@@ -85,7 +85,7 @@ def layout(block: Block, columns: Sequence[str]) -> pd.DataFrame:
 
 def _cells(column: str, line: Line) -> dict[str, Any]:
     found = line.measures[column]
-    cells: dict[str, Any] = {column: found.estimate}
+    cells: dict[str, Any] = {column: found.value}
     if line.decisions is not None:
         cells |= {f"{column}_low": found.low, f"{column}_high": found.high}
         if column.startswith("ODHR"):
@@ -98,7 +98,7 @@ def _changes(change: Change, columns: Sequence[str]) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     for column in columns:
         found = change.measures[column]
-        cells[f"delta_{column}"] = found.estimate
+        cells[f"delta_{column}"] = found.value
         cells |= {f"delta_{column}_low": found.low, f"delta_{column}_high": found.high}
     return {**cells, "p_value": change.p_value}
 
@@ -118,14 +118,14 @@ def view(title: str, blocks: Sequence[Block], columns: Sequence[str]) -> Rendera
             shown.add_row(player, str(line.games), _count(line.solo), _count(line.shared), *cells)
             if player in block.changes:
                 change = block.changes[player].measures
-                brackets = [number(change[c].estimate, "+.2f") for c in columns]
+                brackets = [number(change[c].value, "+.2f") for c in columns]
                 p = [p_value(corrected[player])] if tested else []
                 shown.add_row("", "", "", "", *(Text(b, style="dim") for b in brackets), *p)
     return Group(Text(title, style="bold"), shown)
 
 
 def _cell(column: str, line: Line, mark: str) -> Text:
-    value = line.measures[column].estimate
+    value = line.measures[column].value
     text = number(value, ".4f" if column.startswith("ADR") else ".2f")
     return Text(text, style=STYLES.get(mark, ""))
 

@@ -152,7 +152,7 @@ DEBIASING_COLUMNS = [
 
 
 def _method_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
-    """What each method costs and how often it chooses as full rotation does ; intervals by deal.
+    """What each method costs and how often it chooses as full rotation does; intervals by deal.
 
     prompts: a decision; preparation: prompts of a worker before the first match, which
     prompts_with_preparation spreads over all decisions of the cell.

@@ -28,12 +28,12 @@ COMPONENT_COLUMNS = [
     *("experiment", "game", "agent", "model", "prompt", "seats", "component", "levels"),
     *("variance", "low", "high", "share", "measure"),
 ]
-POOLED_COLUMNS = [
-    *("experiment", "game", "seats", "cell", "mean", "error", "pooled", "low", "high"),
-    *("group_mean", "group_spread", "measure"),
+PLAIN = ("mean", "error", "pooled", "low", "high", "group_mean", "group_spread")
+ADJUSTED = (
     *("adjusted", "adj_error", "adj_pooled", "adj_low", "adj_high"),
     *("adj_group_mean", "adj_group_spread"),
-]
+)
+POOLED_COLUMNS = ["experiment", "game", "seats", "cell", *PLAIN, "measure", *ADJUSTED]
 
 
 # --- variance components
@@ -133,11 +133,11 @@ def pooled_table(results: Sequence[CellResults]) -> pd.DataFrame:
 
 def _pooled(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
     raw = [(*cell.by_deal(), _error_floor(cell)) for cell in cells]
-    columns = _pulled(raw, ("mean", "error", "pooled", "low", "high", "group_mean", "group_spread"))
+    columns = _pulled(raw, PLAIN)
     known = [cell.adjusted for cell in cells if cell.adjusted is not None]
     if len(known) == len(cells) and all(one.values.std() > 0 for one in known):
         adjusted = [(one.deals, one.values, 0.0) for one in known]
-        columns |= _pulled(adjusted, POOLED_COLUMNS[-7:], _references(known))
+        columns |= _pulled(adjusted, ADJUSTED, _references(known))
     for at, cell in enumerate(cells):
         about = cell.about
         yield {

@@ -6,6 +6,7 @@ shared_opponents.csv   a row for every two of them, over the opponents that both
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ SHARED_COLUMNS = [
 ]
 
 
-def standings_table(results: Sequence[CellResults]) -> pd.DataFrame:
+def standings_table(robins: Sequence[Robin]) -> pd.DataFrame:
     """standings.csv: `win` is the mean over a player's opponents of how often it won against each
     (the mean of its row, where wins stand in a table of players), `loss` of how often each won
     against it (of its column); `mean` is of the measure; `over` names the opponents.
@@ -50,21 +51,21 @@ def standings_table(results: Sequence[CellResults]) -> pd.DataFrame:
     A deal that all of a player's cells have finished gives one number, the mean over its opponents,
     and the intervals are by deals.
     """
-    rows = [row for robin in _robins(results) for row in _standings(robin)]
+    rows = [row for robin in robins for row in _standings(robin)]
     return pd.DataFrame(rows, columns=STANDING_COLUMNS)
 
 
-def shared_table(results: Sequence[CellResults]) -> pd.DataFrame:
+def shared_table(robins: Sequence[Robin]) -> pd.DataFrame:
     """shared_opponents.csv: the means of two players over the opponents that both have, all others
     of the round robin, and their difference, of a deal that all cells have finished one number.
     `measure` is what it is of, the score where wins are counted; `head_to_head` is A's mean against
     B. The interval is by deals, the p-value its own, two-sided; Holm's is over the round robin."""
-    rows = [row for robin in _robins(results) for row in _shared(robin)]
+    rows = [row for robin in robins for row in _shared(robin)]
     return pd.DataFrame(rows, columns=SHARED_COLUMNS)
 
 
 @dataclass(frozen=True)
-class _Robin:
+class Robin:
     """Players of whom every two have met, and the results of each against each: by both names,
     whose they are first."""
 
@@ -76,7 +77,8 @@ class _Robin:
         return [name for name in self.players if name not in players]
 
 
-def _robins(results: Sequence[CellResults]) -> Iterator[_Robin]:
+def robins_of(results: Sequence[CellResults]) -> list[Robin]:
+    """The round robins among the cells of a folder, whole ones alone."""
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
     for result in results:
         about = result.about
@@ -84,17 +86,23 @@ def _robins(results: Sequence[CellResults]) -> Iterator[_Robin]:
             seats = about.labels["seats"].partition(" against ")[0]
             place = (about.experiment, about.labels["game"], seats, about.measure)
             groups[*place, about.deal_key, about.rotations, about.step].append(result)
+    found = []
     for cells in groups.values():
         met = [_sides(cell.about) or ("", "") for cell in cells]
         players = list(dict.fromkeys(name for pair in met for name in pair))
-        every = set(map(frozenset, combinations(players, 2)))
-        if len(players) >= FEWEST and len(every) == len(met) and every == set(map(frozenset, met)):
+        if len(players) >= FEWEST and _all_have_met(players, met):
             sides = {
                 turned: _Side.of(cell, turned[0])
                 for cell, pair in zip(cells, met, strict=True)
                 for turned in (pair, pair[::-1])
             }
-            yield _Robin(cells[0].about, players, sides)
+            found.append(Robin(cells[0].about, players, sides))
+    return found
+
+
+def _all_have_met(players: Sequence[str], met: Sequence[tuple[str, str]]) -> bool:
+    """Whether every two have, once."""
+    return len(met) == math.comb(len(players), 2) == len(set(map(frozenset, met)))
 
 
 def _sides(about: About) -> tuple[str, str] | None:
@@ -110,7 +118,7 @@ def _sides(about: About) -> tuple[str, str] | None:
     return one, other
 
 
-def _standings(robin: _Robin) -> Iterator[dict[str, Any]]:
+def _standings(robin: Robin) -> Iterator[dict[str, Any]]:
     about = robin.about
     for name in robin.players:
         others = robin.others(name)
@@ -120,7 +128,7 @@ def _standings(robin: _Robin) -> Iterator[dict[str, Any]]:
         yield {**whose, "opponents": len(others), **row, **told}
 
 
-def _shared(robin: _Robin) -> Iterator[dict[str, Any]]:
+def _shared(robin: Robin) -> Iterator[dict[str, Any]]:
     about = robin.about
     of, figure = (_SCORE, "score") if plain(about.measure.name) else (about.measure, "mean")
     deals = reduce(np.intersect1d, (side.deals for side in robin.sides.values()))

@@ -100,8 +100,8 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
     tell; returns the sheets."""
     seats, seeds = apart.seats_table(results), apart.seeds_table(results, Folder(folder).seed)
     parts, pooled = robustness.components_table(results), robustness.pooled_table(results)
-    ends, players = ended.outcomes_table(results), standings.standings_table(results)
-    shared = standings.shared_table(results)
+    ends, robins = ended.outcomes_table(results), standings.robins_of(results)
+    players, shared = standings.standings_table(robins), standings.shared_table(robins)
     tables = {"seats": seats, "seeds": seeds, "components": parts, "pooled": pooled}
     tables |= {"outcomes": ends, "standings": players, "shared_opponents": shared}
     for name, found in tables.items():

@@ -24,6 +24,7 @@ from agents.prompting.talaga import Talaga
 from agents.random import Random
 from agents.rule import Rule
 from games.holdem import Holdem
+from games.playouts import probabilities
 from games.tic_tac_toe import TicTacToe
 from models.base import Dialogue, Generate, Generation, Reply, Request
 from models.checkpoint import Checkpoint
@@ -37,13 +38,13 @@ from training.pocket.duel.course import Encoder, common, tree
 from training.pocket.duel.evaluate import METHODS, play
 from training.pocket.duel.marks import NAMES, Marks, completing, lined
 from training.pocket.duel.phrases import phrase_tokenizer
-from training.pocket.duel.tables import card_turns, grid_turns
+from training.pocket.duel.tables import card_turns, grid_lessons
 from training.pocket.duel.told import read
 from training.pocket.duel.tutor import knowing, reply
 
 SHORT = 60
 """More tokens than any reply has that the tutor writes."""
-TURNS = {"grid": grid_turns, "cards": card_turns}
+TURNS = {"grid": grid_lessons, "cards": card_turns}
 BOTH = pytest.mark.parametrize("turns", TURNS.values(), ids=TURNS)
 
 
@@ -90,7 +91,7 @@ def tutored(request: Request) -> Reply:
 
 
 def test_a_position_is_read_back_as_it_is() -> None:
-    for turn in some(grid_turns, 40, 1):
+    for turn in some(grid_lessons, 40, 1):
         state = turn.observation.view
         found = Marks(read(asked(turn))).state
         assert (found, len(found.moves)) == (state, len(state.moves))
@@ -114,14 +115,14 @@ def test_supposed_moves_are_played() -> None:
 
 
 def test_a_prompt_of_no_game_is_refused() -> None:
-    (turn,) = some(grid_turns, 1, 1)
+    (turn,) = some(grid_lessons, 1, 1)
     prompt = asked(turn)
     with pytest.raises(ValueError, match="without a player and a game"):
         read(type(prompt)("Rules: none\n", prompt.changing))
 
 
 def test_the_tutor_moves_perfectly() -> None:
-    for turn in some(grid_turns, 60, 2):
+    for turn in some(grid_lessons, 60, 2):
         (move,) = {turn.observation.options.index(Marks(read(asked(turn))).best())}
         scores = drive(Minimax(), turn, tutored)[0].scores
         assert scores[move] == max(scores)
@@ -130,7 +131,7 @@ def test_the_tutor_moves_perfectly() -> None:
 def test_the_tutor_plays_hold_em_as_the_tight_player() -> None:
     for turn in some(card_turns, 80, 3):
         told = Cards(read(asked(turn))).best()
-        chances = turn.game.probabilities("tight", turn.observation)  # type: ignore[attr-defined]
+        chances = probabilities(turn.game, "tight", turn.observation)
         assert turn.observation.options[int(np.argmax(chances))] == told
 
 

@@ -96,7 +96,7 @@ def test_a_text_that_nobody_waits_for_is_not_written_to_its_end(served: Served) 
 
     thread = threading.Thread(target=ask)
     thread.start()
-    time.sleep(0.3)
+    time.sleep(0.3)  # nothing says from outside that its text is being written
     served.leave(ticket)
     started = time.monotonic()
     assert served.chat(CHAT)["choices"]

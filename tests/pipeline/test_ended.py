@@ -255,7 +255,7 @@ def robin() -> list[CellResults]:
 
 
 def test_a_row_is_wins_and_a_column_losses_over_all_opponents() -> None:
-    found = standings.standings_table(robin()).set_index("player")
+    found = standings.standings_table(standings.robins_of(robin())).set_index("player")
     assert found["win"].to_dict() == pytest.approx({"a": 0.5, "b": 0.375, "c": 0.25})
     assert found["loss"].to_dict() == pytest.approx({"a": 0.375, "b": 0.375, "c": 0.375})
     assert found["draw"].to_dict() == pytest.approx({"a": 0.125, "b": 0.25, "c": 0.375})
@@ -269,9 +269,9 @@ def test_a_row_is_wins_and_a_column_losses_over_all_opponents() -> None:
 
 def test_there_are_standings_where_every_two_have_met_once() -> None:
     whole = robin()
-    assert len(standings.standings_table(whole)) == 3
+    assert len(standings.standings_table(standings.robins_of(whole))) == 3
     for cells in (whole[:2], whole[:1], [*whole, whole[0]], []):
-        assert standings.standings_table(cells).empty
+        assert standings.standings_table(standings.robins_of(cells)).empty
 
 
 def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
@@ -282,9 +282,9 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
         own = replace(cell.about, measure=goods)
         each = (replace(one, figure=3.0, others_figure=7.0) for one in cell.outcomes)
         cells.append(CellResults(own, Outcomes.of(own.key, each), 4, 0))
-    found = standings.standings_table(cells).set_index("player")
+    found = standings.standings_table(standings.robins_of(cells)).set_index("player")
     assert found["mean"].to_dict() == pytest.approx({"a": 3.0, "b": 5.0, "c": 7.0})
-    shared = standings.shared_table(cells)
+    shared = standings.shared_table(standings.robins_of(cells))
     sheet, other = standings.sheets(found.reset_index(), shared, {"goods": Scale.of(goods)})
     assert [row[0] for row in sheet.rows] == ["c", "b", "a"]
     assert sheet.headings[-2] == "goods"
@@ -294,9 +294,9 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
 
 def test_every_two_stand_side_by_side_over_the_opponents_that_both_have() -> None:
     """Over c alone a has a score of .375 and b one of .75; a beat b in 3 matches of 4."""
-    table = standings.standings_table(robin()).set_index("player")
+    table = standings.standings_table(standings.robins_of(robin())).set_index("player")
     assert table["over"].to_dict() == {"a": "b, c", "b": "a, c", "c": "a, b"}
-    found = standings.shared_table(robin()).set_index(["player_a", "player_b"])
+    found = standings.shared_table(standings.robins_of(robin())).set_index(["player_a", "player_b"])
     row = found.loc[("a", "b")]
     assert (row["over"], row["opponents"], row["deals"]) == ("c", 1, 4)
     assert [row[name] for name in ("mean_a", "mean_b", "difference")] == [0.375, 0.75, -0.375]

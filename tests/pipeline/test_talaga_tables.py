@@ -13,12 +13,12 @@ import pytest
 
 from games.tic_tac_toe import State, TicTacToe
 from papers import reproduce, reproductions
-from papers.published import frame, paper
+from papers.published import Estimate, frame, paper
 from papers.reproductions import read_csv
 from papers.talaga import chips, rows
 from papers.talaga import reproduction as talaga
 from papers.talaga.costs import costs
-from papers.talaga.ends import Ends, Share, called, means, met
+from papers.talaga.ends import Ends, called, means, met
 from papers.talaga.figures import chip_curves
 from pipeline.log.folder import Folder
 from tests.pipeline.conftest import Sweep
@@ -49,7 +49,7 @@ def ids(model: str) -> set[str]:
 
 def ends(win: float, draw: float, loss: float, reach: float = 0.5) -> Ends:
     """Rates in percent, each with an interval of `reach` to either side."""
-    shares = (Share(x, x - reach, x + reach) for x in (win, draw, loss, win - loss))
+    shares = (Estimate(x, x - reach, x + reach) for x in (win, draw, loss, win - loss))
     return Ends(10_000, *shares)
 
 
@@ -65,7 +65,7 @@ def as_printed(reach: float = 0.5, off: float = 0.0) -> talaga.Played:
         over[name(one)] = ends(win, 0, loss, reach)
     for other, (win, loss, draw, _) in TOLD["table2"]["rows"].items():
         own = ends(win + off, draw + off, loss + off, reach)
-        margin = Share(*(x + off for x in vars(own.margin).values()))
+        margin = Estimate(*(x + off for x in vars(own.margin).values()))
         found["talaga", name(other)] = {"all": replace(own, margin=margin)}
     for variant, line in TOLD["table3"]["rows"].items():
         win, loss, first, other_first, other_second, second = line
@@ -76,12 +76,12 @@ def as_printed(reach: float = 0.5, off: float = 0.0) -> talaga.Played:
             "first": ends(2 * first + off, 0, 2 * other_first + off, reach),
             "second": ends(2 * second + off, 0, 2 * other_second + off, reach),
         }
-    hands = {("talaga", name(other)): (Share(line[0], line[0] - 1, line[0] + 1), 500)
+    hands = {("talaga", name(other)): (Estimate(line[0], line[0] - 1, line[0] + 1), 500)
              for other, line in TOLD["table4"]["rows"].items()}  # fmt: skip
     return talaga.Played(found, over, hands)
 
 
-def verdicts(played: talaga.Played) -> pd.Series:  # type: ignore[type-arg]
+def verdicts(played: talaga.Played) -> pd.Series[Any]:
     """By line, of the paper's."""
     scripted = talaga.Played({pair: played.met[pair] for pair in played.met if "random" in pair})
     made = [*talaga.lines(TOLD, scripted, {"mine": played}, ["mine"])]
@@ -175,11 +175,11 @@ def test_chips_by_hand_are_those_of_the_matches(sweep: Sweep, folder: Path) -> N
                     record.measures["hands_won"][record.rotation ^ 1 ^ seat]
                 )
     for pair, (share, hands) in chips.hands_won(folder).items():
-        assert (share.estimate, hands) == (
+        assert (share.value, hands) == (
             pytest.approx(100 * won[pair][0] / hands),
             sum(won[pair]),
         )
-        assert share.low < share.estimate < share.high
+        assert share.low < share.value < share.high
     spread = chips.spread(table)
     assert set(spread["matches"]) == {4}
     assert (spread["lower_quarter"] <= spread["upper_quarter"]).all()
@@ -216,7 +216,7 @@ def test_tables_are_read_from_either_side_and_moves_are_counted(sweep: Sweep, fo
         wins["all"] += won
         wins["first" if record.measured[0] == 0 else "second"] += won
     for moved, turned in (("all", "all"), ("first", "second"), ("second", "first")):
-        assert own[moved].win.estimate == pytest.approx(100 * wins[moved] / own[moved].games)
+        assert own[moved].win.value == pytest.approx(100 * wins[moved] / own[moved].games)
         assert (own[moved].win, own[moved].loss) == (other[turned].loss, other[turned].win)
         low, high = other[turned].margin.low, other[turned].margin.high
         assert (own[moved].margin.low, own[moved].margin.high) == (-high, -low)

@@ -13,11 +13,11 @@ import pytest
 
 from papers import reproductions
 from papers.audit.uno_arena import near
-from papers.published import paper
+from papers.published import Estimate, paper
 from papers.uno_arena import reproduction as uno_arena
 from papers.uno_arena import tables as uno_arena_tables
 from papers.uno_arena.blocks import our_block, paper_block, traced
-from papers.uno_arena.lines import Line, Measure, printed
+from papers.uno_arena.lines import Line, printed
 from papers.uno_arena.rows import correlation_rows, table_rows, trace_rows
 from papers.uno_arena.tables import Block, marks
 from stats.decisions import scaled_change
@@ -96,11 +96,11 @@ def test_every_line_has_the_verdict_that_it_should(table2: Block) -> None:
 
 
 def test_the_random_row_is_the_random_player_in_the_others_seat(table2: Block) -> None:
-    assert table2.lines["random"].measures["WR"].estimate == pytest.approx(49)
+    assert table2.lines["random"].measures["WR"].value == pytest.approx(49)
 
 
 def test_of_a_player_judged_twice_the_newer_cell_counts(table2: Block) -> None:
-    assert table2.lines["pocket"].measures["WR"].estimate == 50.0
+    assert table2.lines["pocket"].measures["WR"].value == 50.0
 
 
 def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) 
     describe(there, "solo-dqn", "old", 1)
     describe(there, "solo-dqn", "new", 2)
     lines = our_block({"table2": there}, "table2", 0.15).lines
-    assert lines["dqn"].measures["WR"].estimate == pytest.approx(60)
+    assert lines["dqn"].measures["WR"].value == pytest.approx(60)
     stands = [{"cell": "solo-dqn", "key": row["key"], "name": "dqn"} for row in rows]
     pd.DataFrame(stands).to_csv(there / "metrics" / "traces.csv", index=False)
     assert set(traced(there)["key"]) == {"new"}
@@ -123,8 +123,8 @@ def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) 
 def test_a_published_value_agrees_within_the_chance_of_both_samples() -> None:
     """With as many games of ours, the reach is sqrt(2) times that of our own interval."""
     for off, verdict in ((5.6, "agrees"), (5.7, "differs")):
-        measures = {column: Measure(nan) for column in COLUMNS}
-        measures["WR"] = Measure(63.2 + off, 59.2 + off, 67.2 + off)
+        measures = {column: Estimate(nan) for column in COLUMNS}
+        measures["WR"] = Estimate(63.2 + off, 59.2 + off, 67.2 + off)
         found = by_id(table_rows(TOLD, "table2", {"gpt-4": Line(500, measures)}, []))
         assert found["table2.gpt-4.wr"].verdict == verdict
 
@@ -147,9 +147,9 @@ def test_changes_are_the_published_brackets_but_for_the_misprints() -> None:
             after, before = lines[new.format(player)], lines[old.format(player)]
             for column in COLUMNS:
                 metric, _, k = column.partition("@")
-                pair = (line.measures[column].estimate for line in (after, before))
+                pair = (line.measures[column].value for line in (after, before))
                 found = scaled_change(*pair, int(k)) if metric == "ADR" else np.subtract(*pair)
-                if not near(float(found), bracket.measures[column].estimate):
+                if not near(float(found), bracket.measures[column].value):
                     missed.add((table, player, column))
     assert missed == MISPRINTS
 
@@ -176,7 +176,7 @@ def test_in_table_4_each_model_is_marked_by_itself() -> None:
 
 def test_equal_values_share_a_place_and_what_is_unknown_has_none() -> None:
     values = {"a": 2.0, "b": 2.0, "c": 1.0, "d": nan}
-    found = marks({player: Line(1, {"WR": Measure(value)}) for player, value in values.items()})
+    found = marks({player: Line(1, {"WR": Estimate(value)}) for player, value in values.items()})
     assert [own.get("WR") for own in found.values()] == ["best", "best", "second", None]
 
 

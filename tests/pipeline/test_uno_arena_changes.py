@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers.published import paper
+from papers.published import Estimate, paper
 from papers.uno_arena.blocks import our_block
 from papers.uno_arena.changes import Side, change, ranked
-from papers.uno_arena.lines import Line, Measure
+from papers.uno_arena.lines import Line
 from papers.uno_arena.rows import change_rows
 from papers.uno_arena.tables import Block
 from stats.proportions import wilson
@@ -36,13 +36,13 @@ def test_all_intervals_are_by_deck() -> None:
     """Five decks, four of them won by the new player alone: of 2 ** 4 sign patterns two reach."""
     found = change(side([1, 1, 1, 1, 1], [1, 1, 1, 0, 0]), side([0, 0, 0, 0, 1], [1, 1, 0, 0, 0]))
     assert found.p_value == 2 / 16
-    assert found.measures["WR"].estimate == pytest.approx(80.0)
+    assert found.measures["WR"].value == pytest.approx(80.0)
     reach = 100 * 2.776 * 0.2
     assert found.measures["WR"].low == pytest.approx(80 - reach, abs=0.1)
     for k in (2, 3, 4):
         hits, places = found.measures[f"ODHR@{k}"], found.measures[f"ADR@{k}"]
-        assert (hits.estimate, hits.low) == pytest.approx((20, 20 - reach), abs=0.1)
-        assert (places.estimate, places.high) == pytest.approx((-20, -20 + reach), abs=0.1)
+        assert (hits.value, hits.low) == pytest.approx((20, 20 - reach), abs=0.1)
+        assert (places.value, places.high) == pytest.approx((-20, -20 + reach), abs=0.1)
 
 
 def test_what_both_sides_share_on_a_deck_is_no_noise() -> None:
@@ -65,20 +65,20 @@ def test_two_that_decide_alike_on_every_deck_could_still_differ() -> None:
     assert found.p_value == 1
     for column in COLUMNS:
         measure = found.measures[column]
-        assert (measure.estimate, -measure.low, measure.high) == (0, reach, reach)
+        assert (measure.value, -measure.low, measure.high) == (0, reach, reach)
 
 
 def test_without_decisions_there_is_no_change() -> None:
     one = side([1, 0], [1, 0])
     empty = Side(one.wins, one.ranks[:0])
     found = change(one, empty)
-    assert isnan(found.measures["ODHR@2"].estimate)
+    assert isnan(found.measures["ODHR@2"].value)
     assert isnan(found.measures["ADR@4"].low)
-    assert found.measures["WR"].estimate == 0
+    assert found.measures["WR"].value == 0
 
 
 def test_brackets_of_models_that_are_not_here_are_not_run() -> None:
-    line = Line(8, {column: Measure(50.0, 40.0, 60.0) for column in COLUMNS})
+    line = Line(8, {column: Estimate(50.0, 40.0, 60.0) for column in COLUMNS})
     lines = {"pocket.vanilla": line, "pocket.tutri": line}
     own = change(side([1.0, 0.5], [1, 0]), side([0.0, 0.5], [0, 0]))
     block = Block("ours", lines, {"pocket.tutri": own}, True)
@@ -138,8 +138,8 @@ def test_decisions_that_count_are_read_from_the_file(tutri: Path) -> None:
 def test_table_4_pairs_the_two_players_of_a_cell(tutri: Path) -> None:
     block = our_block({"table4": tutri}, "table4", 0.15)
     found = block.changes["pocket.tutri"].measures
-    assert found["WR"].estimate == pytest.approx(50.0)
-    assert found["ODHR@2"].estimate == pytest.approx(25.0)
+    assert found["WR"].value == pytest.approx(50.0)
+    assert found["ODHR@2"].value == pytest.approx(25.0)
     assert found["ODHR@2"].high == pytest.approx(25 + 3.182 * 25, abs=0.1)
-    assert found["ADR@2"].estimate == pytest.approx(-25.0)
-    assert isnan(found["ODHR@4"].estimate)
+    assert found["ADR@2"].value == pytest.approx(-25.0)
+    assert isnan(found["ODHR@4"].value)

@@ -128,7 +128,15 @@ def matters(worth: np.ndarray, stake: float, rng: np.random.Generator) -> bool:
 
 
 def tic_tac_toe_lessons(rng: np.random.Generator) -> Iterator[Lesson]:
-    """The turns at which the move matters, of games whose seats move perfectly or at random."""
+    """The turns of Tic-Tac-Toe at which the move matters."""
+    for turn, worth in grid_turns(rng):
+        if worth.min() < worth.max():
+            yield Lesson(turn, worth / TIC_TAC_TOE_SCALE, SQUARE)
+
+
+def grid_turns(rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
+    """Turns of Tic-Tac-Toe games whose seats move perfectly or at random, and how each option ends:
+    1 a win, 0 a draw, -1 a loss."""
     game = TicTacToe()
     while True:
         state = game.deal(rng)
@@ -136,9 +144,7 @@ def tic_tac_toe_lessons(rng: np.random.Generator) -> Iterator[Lesson]:
             options, sign = game.legal(state, movers[0]), 1 - 2 * movers[0]
             after = [game.play(state, (action,)) for action in options]
             worth = np.array([sign * outcome(game, position) for position in after])
-            if worth.min() < worth.max():
-                turn = turn_of(game, state, movers[0])
-                yield Lesson(turn, worth / TIC_TAC_TOE_SCALE, SQUARE)
+            yield turn_of(game, state, movers[0]), worth
             likely = worth == worth.max() if rng.random() < 0.5 else worth > -2
             state = after[rng.choice(np.flatnonzero(likely))]
 

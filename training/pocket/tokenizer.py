@@ -43,18 +43,27 @@ def train_tokenizer(texts: Iterable[str], size: int) -> PreTrainedTokenizerFast:
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
+    tokenizer.train_from_iterator(texts, trainer(size))
+    return wrapped(tokenizer, 2048)
+
+
+def trainer(size: int) -> trainers.BpeTrainer:
+    """Of byte-level BPE with at most `size` tokens."""
+    return trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=[END, PAD],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(texts, trainer)
-    wrapped: Callable[..., PreTrainedTokenizerFast] = PreTrainedTokenizerFast
-    return wrapped(
+
+
+def wrapped(tokenizer: Tokenizer, longest: int) -> PreTrainedTokenizerFast:
+    """As transformers wants it, for texts of at most `longest` tokens."""
+    typed: Callable[..., PreTrainedTokenizerFast] = PreTrainedTokenizerFast
+    return typed(
         tokenizer_object=tokenizer,
         eos_token=END,
         pad_token=PAD,
-        model_max_length=2048,
+        model_max_length=longest,
         clean_up_tokenization_spaces=False,
     )

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     started = time.time()
     course = course_of(options)
     print(f"lessons ready after {time.time() - started:.0f} s", flush=True)
-    tokenizer = course.tokenizer() if options.start is None else tokenizer_of(options.start)
+    tokenizer = course.tokenizer() if options.start is None else loaded_tokenizer(options.start)
     gradients = Gradients(options.workers, blank(options, tokenizer).num_parameters())
     work = options, course, tokenizer, gradients, started
     processes.spawn(train_worker, work, options.workers)  # type: ignore[attr-defined,no-untyped-call]
@@ -135,7 +135,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:
+def loaded_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
     load: Any = AutoTokenizer.from_pretrained
     tokenizer: PreTrainedTokenizerFast = load(folder)
     return tokenizer

@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from agents.base import Turn
 from training.pocket.duel.asked import Exchange, exchanges
 from training.pocket.duel.phrases import phrase_tokenizer
-from training.pocket.duel.tables import card_turns, grid_turns
+from training.pocket.duel.tables import card_turns, grid_lessons
 from training.pocket.trees import LessonTree, Target
 
 TURNS, MERGED = 2500, 700
@@ -21,7 +21,7 @@ TURNS, MERGED = 2500, 700
 
 def turns(rng: np.random.Generator, share: float) -> Iterator[Turn]:
     """Turns of both games, without end; share: how many are Tic-Tac-Toe's."""
-    grid, cards = grid_turns(rng), card_turns(rng)
+    grid, cards = grid_lessons(rng), card_turns(rng)
     while True:
         yield next(grid if rng.random() < share else cards)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from games.holdem import words
-from training.pocket.tokenizer import END, PAD
+from training.pocket.tokenizer import trainer, wrapped
 
 ACTIONS = "|".join(words.NAMES)
 BEFORE_NUMBER = (
@@ -60,23 +60,10 @@ def phrase_tokenizer(texts: Iterable[str], merged: int) -> PreTrainedTokenizerFa
             pieces[piece] += count
     tokenizer = Tokenizer(models.BPE(ignore_merges=True))
     tokenizer.pre_tokenizer, tokenizer.decoder = cutting, decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=merged,
-        special_tokens=[END, PAD],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(lines, trainer)
+    tokenizer.train_from_iterator(lines, trainer(merged))
     whole = json.loads(tokenizer.to_str())
     known = whole["model"]["vocab"]
     for piece, count in sorted(pieces.items()):
         if count >= OFTEN and piece not in known:
             known[piece] = len(known)
-    wrapped: Callable[..., PreTrainedTokenizerFast] = PreTrainedTokenizerFast
-    return wrapped(
-        tokenizer_object=Tokenizer.from_str(json.dumps(whole)),
-        eos_token=END,
-        pad_token=PAD,
-        model_max_length=8192,
-        clean_up_tokenization_spaces=False,
-    )
+    return wrapped(Tokenizer.from_str(json.dumps(whole)), 8192)

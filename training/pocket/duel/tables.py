@@ -7,10 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from agents.base import Turn
-from agents.minimax import outcome
 from games.holdem import Holdem
-from games.tic_tac_toe import TicTacToe
-from training.pocket.data import turn_of
+from training.pocket.data import grid_turns, turn_of
 
 IDLE = 0.3
 """How often a turn is taught at which no move is better, or the tutor checks or folds."""
@@ -26,19 +24,11 @@ HANDS = 4
 PLAYERS = ("random", "caller", "maniac", "tight", "mixed", "mixed")
 
 
-def grid_turns(rng: np.random.Generator) -> Iterator[Turn]:
-    """Turns with a choice, of games whose seats move perfectly or at random."""
-    game = TicTacToe()
-    while True:
-        state = game.deal(rng)
-        while movers := game.to_move(state):
-            options, sign = game.legal(state, movers[0]), 1 - 2 * movers[0]
-            after = [game.play(state, (action,)) for action in options]
-            worth = np.array([sign * outcome(game, position) for position in after])
-            if len(options) > 1 and (worth.min() < worth.max() or rng.random() < IDLE):
-                yield turn_of(game, state, movers[0])
-            likely = worth == worth.max() if rng.random() < 0.5 else worth > -2
-            state = after[rng.choice(np.flatnonzero(likely))]
+def grid_lessons(rng: np.random.Generator) -> Iterator[Turn]:
+    """Turns of Tic-Tac-Toe with a choice, the idle ones less often."""
+    for turn, worth in grid_turns(rng):
+        if len(worth) > 1 and (worth.min() < worth.max() or rng.random() < IDLE):
+            yield turn
 
 
 def card_turns(rng: np.random.Generator) -> Iterator[Turn]:
