@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pipeline.tracking.store import STORE, tracking_uri
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serves until it is interrupted. Returns the exit status: 2 where there are no runs."""
+    """Serves until a signal ends it. Returns the exit status: 2 where there are no runs."""
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.ui", description="The MLflow UI, on this machine alone."
     )
@@ -27,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = ("ui", "--host", "127.0.0.1", "--port", str(given.port))
     command = [sys.executable, "-m", "mlflow", *words, "--backend-store-uri"]
     try:
-        return subprocess.call([*command, tracking_uri(given.store)])
+        with subprocess.Popen([*command, tracking_uri(given.store)]) as server:
+            signal.signal(signal.SIGTERM, lambda *_: server.terminate())
+            return max(0, server.wait())
     except KeyboardInterrupt:
         return 0
 
