@@ -32,7 +32,9 @@ FIRST, GROWTH = 10, 4
 A_DEAL, FEWEST, MOST = 500, 20_000, 200_000
 """How many deals measure what was learnt, for each deal that it was learnt from; within bounds."""
 
-CHUNK = 10_000
+CHUNK = 1_000
+"""Deals in one call: a signal waits for its end."""
+
 THREADS = 2
 
 
@@ -137,6 +139,9 @@ def mean(cell: Cell, deals: int) -> tuple[float, float]:
             got += game.imitated(players, seat, CHUNK, seed)[:, measured]
         return got / len(cell.seatings)
 
-    with ThreadPoolExecutor(THREADS) as pool:
+    pool = ThreadPoolExecutor(THREADS)
+    try:
         got = np.concatenate([*pool.map(part, range(deals // CHUNK))])
+    finally:
+        pool.shutdown(cancel_futures=True)
     return float(got.mean()), float(got.std(ddof=1) / math.sqrt(len(got)))
