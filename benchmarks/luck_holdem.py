@@ -1,15 +1,14 @@
 """Luck-adjusted money in hold'em, for `python -m benchmarks.luck --game holdem`.
 
 Scripted players against scripted opponents over hands with fresh stacks, each adjusted by 50
-playouts an option, a third of what a sweep takes. The truth, and what the reference wins in the
-player's place, are plain simulations of ten times as many hands.
+playouts an option, a third of what a sweep takes. A player is judged against habits that were
+learnt from 160 deals of its own, two hands each, which are not judged; a sweep learns from its
+first 10, 40, 160, 640 (pipeline/judging/references.py). The truth, and what these habits win in
+the player's place, are plain simulations of ten times as many hands.
 
-    reference  the game's one that 1,000 hands vary least against, as a sweep chooses it (pipeline/
-               judging/luck.py). A player that is a reference has nothing left to vary against
-               itself: it is judged by the next one for the proof, and its `ratio` is infinite
     ratio      variance of a plain hand by that of an adjusted one: the plain hands that one
-               replaces in a sweep; `by another` the same where that is another reference than the
-               sweep's
+               replaces. Infinite where the player was learnt by heart: nothing is left to vary
+    10, 40, 640  the same of as many deals to learn from, by OTHER_HANDS hands
     z          adjusted less the truth, in standard errors of both
 
 `variance_ratio` is the least ratio of all rows, `bias_z` the z that is furthest from 0. `uniform`
@@ -21,20 +20,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from games.holdem import Holdem, luck
+from games.holdem import Holdem, luck, rules
+from games.holdem.habits import habits, learn
+from games.holdem.playouts import MOVES
+from games.uno.chance import derive
 
 PLAYOUTS = 50
 PLAIN = 10
 """Plain hands to one that is adjusted."""
 JUDGED, CHOICE, TRUTH, BASE = 0, 300, 400, 700
 """What deals are for, as a number to add to a seed."""
-CHOOSING = 1_000
+LEARNT = 160
+OTHERS, OTHER_HANDS = (10, 40, 640), 4_000
 CHUNK = 1_000
 CORES = 2
 SEED = 20_260
@@ -56,106 +59,139 @@ OPPONENTS = ("random", "caller", "maniac", "tight", "mixed")
 
 @dataclass(frozen=True)
 class Table:
-    """A player of PLAYERS, whom it plays, and the reference that it is judged against."""
+    """A player of PLAYERS, whom it plays, and the reference that it is judged against: a policy, or
+    the text of habits."""
 
     player: str
     opponent: str
     reference: str = "tight"
     worlds: int = luck.EXACT
 
-    def sample(self, hands: int, playouts: int, purpose: int = JUDGED) -> np.ndarray:
-        """What it got and its advantage, in big blinds a hand: (hands / 2, 2). No two tables have
-        deals in common, so that their errors are independent."""
-        policy, noise = PLAYERS[self.player]
-        codes, size = GAME.codes((policy, self.opponent)), CHUNK if playouts else 50 * CHUNK
-        reference, games = GAME.code(self.reference), hands // 2
+    @property
+    def codes(self) -> np.ndarray:
+        return GAME.codes((PLAYERS[self.player][0], self.opponent))
+
+    def measure(self, playouts: int) -> luck.Measure:
+        own = habits(self.reference)
+        policy = "tight" if own.counts.size else self.reference
+        return luck.Measure(GAME.codes((policy, self.opponent)), own, playouts, self.worlds)
+
+    def seed(self, purpose: int) -> int:
+        """No two tables have deals in common, so that their errors are independent."""
         row = [*PLAYERS].index(self.player) * len(OPPONENTS) + OPPONENTS.index(self.opponent)
-        seed = SEED + 1_000 * (10 * row + GAME.references.index(self.reference)) + purpose
+        named = self.reference in GAME.references
+        number = GAME.references.index(self.reference) if named else len(GAME.references)
+        return SEED + 1_000 * (10 * row + number) + purpose
+
+    def sample(self, hands: int, playouts: int, purpose: int = JUDGED) -> np.ndarray:
+        """What it got and its advantage, in big blinds a hand: (hands / 2, 2)."""
+        size, games = CHUNK if playouts else 50 * CHUNK, hands // 2
+        noise, measure, seed = PLAYERS[self.player][1], self.measure(playouts), self.seed(purpose)
 
         def part(number: int) -> np.ndarray:
-            asked = noise, reference, 0, min(size, games), playouts, seed + number
-            desk = luck.make_desk(GAME.settings)
-            return luck.sample(GAME.settings, codes, *asked, desk, self.worlds)
+            asked = noise, measure, 0, min(size, games), seed + number
+            return luck.sample(GAME.settings, self.codes, *asked, luck.make_desk(GAME.settings))
 
-        with ThreadPoolExecutor(CORES) as pool:
-            return np.concatenate([*pool.map(part, range(math.ceil(games / size)))])
+        return parts(part, math.ceil(games / size))
 
-    def plain(self, hands: int, purpose: int = TRUTH) -> tuple[float, float]:
+    def truth(self, hands: int) -> tuple[float, float]:
         """Its true mean and standard error."""
-        got = self.sample(hands, 0, purpose)[:, 0]
-        return float(got.mean()), float(got.std() / math.sqrt(len(got)))
+        return told(self.sample(hands, 0, TRUTH)[:, 0])
+
+    def base(self, hands: int) -> tuple[float, float]:
+        """As `truth`, of the reference in its place."""
+        size, seed = 50 * CHUNK, self.seed(BASE)
+
+        def part(number: int) -> np.ndarray:
+            asked = 0, self.measure(0), min(size, hands // 2), seed + number
+            return luck.returns(GAME.settings, *asked, luck.make_desk(GAME.settings))
+
+        return told(parts(part, math.ceil(hands / 2 / size)))
+
+    def learnt(self, deals: int) -> Table:
+        """The same, judged against habits of so many deals."""
+        desk, start, seed = luck.make_desk(GAME.settings), GAME.settings.copy(), self.seed(CHOICE)
+        actions, seen = np.empty(rules.LONGEST * GAME.hands, np.int64), []
+        for game in range(deals):
+            rules.deal(start, seed + game)
+            key = np.uint64(derive(seed, MOVES, game))
+            asked = self.codes, 0, PLAYERS[self.player][1], key, desk.room, actions
+            count = luck.record(start.copy(), *asked)
+            seen.append(luck.noticed(start, actions[:count], 0, desk))
+        facts, taken = (np.concatenate(each) for each in zip(*seen, strict=True))
+        return replace(self, reference=learn(facts, taken))
 
 
-def chosen(player: str, opponent: str) -> list[str]:
-    """The references, the one first that the player's first hands vary least against."""
-    tables = (Table(player, opponent, reference) for reference in GAME.references)
-    spread = {one.reference: one.sample(CHOOSING, PLAYOUTS, CHOICE)[:, 1].var() for one in tables}
-    return sorted(spread, key=spread.__getitem__)
+def parts(part: Callable[[int], np.ndarray], count: int) -> np.ndarray:
+    with ThreadPoolExecutor(CORES) as pool:
+        return np.concatenate([*pool.map(part, range(count))])
 
 
-def compare(table: Table, hands: int, base: tuple[float, float]) -> dict[str, float]:
-    """The figures of one table; base: what the reference wins in the player's place."""
+def told(got: np.ndarray) -> tuple[float, float]:
+    return float(got.mean()), float(got.std() / math.sqrt(len(got)))
+
+
+def ratio(raw: np.ndarray, gained: np.ndarray) -> float:
+    return float(raw.var() / gained.var()) if gained.var() > 0 else math.inf
+
+
+def compare(table: Table, hands: int) -> dict[str, float]:
+    """The figures of one table."""
     began = time.process_time()
     raw, gained = table.sample(hands, PLAYOUTS).T
     seconds = time.process_time() - began
-    truth, error = table.plain(PLAIN * hands)
-    adjusted = base[0] + gained.mean()
-    own = gained.std() / math.sqrt(len(gained))
+    truth, error = table.truth(PLAIN * hands)
+    base, base_error = table.base(PLAIN * hands)
+    mean, own = told(gained)
     return {
         "truth": truth,
-        "adjusted": float(adjusted),
-        "error": float(own),
-        "raw_error": float(raw.std() / math.sqrt(len(raw))),
-        "ratio": float(raw.var() / gained.var()),
-        "bias_z": float((adjusted - truth) / math.hypot(own, error, base[1])),
+        "adjusted": base + mean,
+        "error": own,
+        "raw_error": told(raw)[1],
+        "ratio": ratio(raw, gained),
+        "bias_z": (base + mean - truth) / math.hypot(own, error, base_error),
         "seconds_per_1000": 1000 * seconds / hands,
     }
 
 
 def figures(hands: int) -> dict[str, float]:
     """Plays and prints all tables; figures by name."""
+    others = "".join(f"{deals:>7}" for deals in OTHERS)
     print(
         f"bb a hand of {hands:,} hands a row, {PLAYOUTS} playouts an option\n"
-        f"{'player':7}{'against':8}{'truth':>8}{'adjusted':>18}{'raw +-':>8}{'reference':>10}"
-        f"{'z':>7}{'ratio':>7}{'by another':>11}{'s/1,000':>8}",
+        f"{'player':7}{'against':8}{'truth':>8}{'adjusted':>18}{'raw +-':>8}{'z':>7}{'ratio':>9}"
+        f"{others}{'s/1,000':>8}",
         flush=True,
     )
-    bases = {
-        (reference, opponent): Table(reference, opponent).plain(PLAIN * hands, BASE)
-        for reference in GAME.references
-        for opponent in OPPONENTS
-    }
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for player in PLAYERS:
         for opponent in OPPONENTS:
-            first, *rest = chosen(player, opponent)
-            itself = first == player
-            by = rest[0] if itself else first
-            found = compare(Table(player, opponent, by), hands, bases[by, opponent])
-            ratio = math.inf if itself else found["ratio"]
-            other = f"{found['ratio']:.1f}" if itself else ""
-            rows[player, opponent] = {**found, "ratio": ratio}
+            table = Table(player, opponent)
+            found = compare(table.learnt(LEARNT), hands)
+            for deals in OTHERS:
+                few = table.learnt(deals).sample(OTHER_HANDS, PLAYOUTS)
+                found[f"ratio_{deals}"] = ratio(*few.T)
+            rows[player, opponent] = found
+            less = "".join(f"{found[f'ratio_{deals}']:7.1f}" for deals in OTHERS)
             print(
                 f"{player:7}{opponent:8}{found['truth']:+8.3f}{found['adjusted']:+9.3f} +- "
-                f"{found['error']:.3f}{found['raw_error']:8.3f}{by:>10}{found['bias_z']:+7.2f}"
-                f"{ratio:7.1f}{other:>11}{found['seconds_per_1000']:8.2f}",
+                f"{found['error']:.3f}{found['raw_error']:8.3f}{found['bias_z']:+7.2f}"
+                f"{found['ratio']:9.1f}{less}{found['seconds_per_1000']:8.2f}",
                 flush=True,
             )
-    slip = Table("noisy", "tight", "tight", luck.UNIFORM)
-    uniform = compare(slip, hands, bases["tight", "tight"])["bias_z"]
+    uniform = compare(Table("noisy", "tight", "tight", luck.UNIFORM), hands)["bias_z"]
     print(f"uniform dealing, noisy against tight: z {uniform:+.2f}", flush=True)
-    finite = [row["ratio"] for row in rows.values() if math.isfinite(row["ratio"])]
-    told = {
-        "variance_ratio": min(finite),
+    figured = {
+        "variance_ratio": min(row["ratio"] for row in rows.values()),
         "bias_z": max((row["bias_z"] for row in rows.values()), key=abs),
         "seconds_per_1000": max(row["seconds_per_1000"] for row in rows.values()),
         "uniform_z": uniform,
         "hands": hands,
     }
     for (player, opponent), row in rows.items():
-        finite_row = {name: x for name, x in row.items() if math.isfinite(x)}
-        told |= {f"{player}.{opponent}.{name}": x for name, x in finite_row.items()}
-    return {f"holdem.{name}": round(float(value), 6) for name, value in told.items()}
+        finite = {name: x for name, x in row.items() if math.isfinite(x)}
+        figured |= {f"{player}.{opponent}.{name}": x for name, x in finite.items()}
+    return {f"holdem.{name}": round(float(value), 6) for name, value in figured.items()}
 
 
 def failures(found: dict[str, float], full: bool) -> Iterator[str]:

@@ -216,8 +216,9 @@ class Scored(Protocol[S_contra]):
 class Adjustable(Protocol):
     """A game that can tell how well a seat decided from how lucky it was.
 
-    references: policies that decisions can be judged against. Any is unbiased; the closer it is to
-    how a player plays, the less that player's advantages vary.
+    references: policies that decisions can be judged against, the one first to take of a player of
+    whom nothing is known. Any is unbiased; the closer it is to how a player plays, the less that
+    player's advantages vary.
     """
 
     references: Sequence[str]
@@ -245,6 +246,23 @@ class Adjustable(Protocol):
         how many an option; any number is unbiased. seed: settles the playouts.
         Raises ValueError where the moves are not a game from this start.
         """
+        ...
+
+
+@runtime_checkable
+class Imitating(Protocol):
+    """An `Adjustable` game that makes references of how a player has played."""
+
+    def imitate(self, games: Sequence[tuple[Any, Sequence[str], int]]) -> str:
+        """A reference like the player of these games, one or more: for each its first state, its
+        moves as `Adjustable.advantage` takes them, and the player's seat. It is a text from which
+        alone `advantage` and `imitated` know it; the same games give the same."""
+        ...
+
+    def imitated(self, policies: Sequence[str], seat: int, games: int, seed: int) -> np.ndarray:
+        """What every seat gets in games with such a reference in `seat`, one policy a seat, in the
+        measure that can be adjusted: float64 of shape (games, seats). Game i of one seed has the
+        same deal whoever plays."""
         ...
 
 

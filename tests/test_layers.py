@@ -65,6 +65,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "httpx2": ("models.api",),
     "starlette": ("models.server",),
     "uvicorn": ("models.server",),
+    "sklearn": ("games.holdem.habits",),
     "torch": ("models", "training"),
     "deepspeed": ("models",),
     "transformers": ("models", "training"),

@@ -15,6 +15,7 @@ from games.capabilities import WIN, Measure
 from games.holdem import luck, policies, rules, words
 from games.holdem import playouts as engine
 from games.holdem.belief import make_belief
+from games.holdem.habits import habits, learn
 from games.holdem.policies import CODES, make_room
 from games.holdem.state import State, View, seen_by
 
@@ -249,12 +250,34 @@ class Holdem:
         playouts: int,
         seed: int,
     ) -> float:
-        actions = np.array([words.parse(move) for move in moves])
-        asked = seat, self.codes(policies), playouts, seed, luck.make_desk(self.settings)
-        found = luck.advantage(start.array, actions, *asked, luck.EXACT)
+        measure = self._judging(policies, seat, playouts)
+        found = luck.advantage(start.array, parsed(moves), seat, measure, seed, self._desk())
         if np.isnan(found):
             raise ValueError("hold'em: the moves are not a game of these policies from this start")
         return found if seat == measured else -found
+
+    def imitate(self, games: Sequence[tuple[State, Sequence[str], int]]) -> str:
+        desk = self._desk()
+        seen = [
+            luck.noticed(start.array, parsed(moves), seat, desk) for start, moves, seat in games
+        ]
+        facts, taken = (np.concatenate(parts) for parts in zip(*seen, strict=True))
+        return learn(facts, taken) if len(taken) else self.references[0]
+
+    def imitated(self, policies: Sequence[str], seat: int, games: int, seed: int) -> np.ndarray:
+        measure = self._judging(policies, seat)
+        found = luck.returns(self.settings, seat, measure, games, seed, self._desk())
+        return np.stack((found, -found) if seat == 0 else (-found, found), axis=1)
+
+    def _judging(self, policies: Sequence[str], seat: int, playouts: int = 0) -> luck.Measure:
+        """By the other seat's policy and the reference in `seat`, a policy or habits."""
+        own = habits(policies[seat])
+        known = [*policies]
+        known[seat] = self.references[0] if own.counts.size else known[seat]
+        return luck.Measure(self.codes(known), own, playouts, luck.EXACT)
+
+    def _desk(self) -> luck.Desk:
+        return luck.make_desk(self.settings)
 
     def outcomes(
         self,
@@ -311,3 +334,8 @@ def distinct(array: np.ndarray) -> tuple[Action, ...]:
     """The legal actions of the seat to move, in order."""
     mask = rules.legal(array)
     return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
+
+
+def parsed(moves: Sequence[str]) -> np.ndarray:
+    """Moves by name as the compiled functions take them."""
+    return np.array([words.parse(move) for move in moves], np.int64)

@@ -16,7 +16,8 @@ import numpy as np
 
 from games.holdem.belief import Belief, forget, make_belief, measure_strengths, reweigh, sum_up
 from games.holdem.compiled import allocating, compiled, inlined
-from games.holdem.playouts import BIG_BLINDS, DEAL, HIDDEN, MOVES, figure, playout, redeal
+from games.holdem.habits import FACTS, Habits, notice, weigh_habits
+from games.holdem.playouts import BIG_BLINDS, DEAL, HIDDEN, MOVES, figure, redeal
 from games.holdem.policies import RANDOM, Room, choose, looks, make_room, strength, weigh
 from games.holdem.rules import (
     ACTIONS,
@@ -24,6 +25,7 @@ from games.holdem.rules import (
     HAND,
     HANDS,
     LONGEST,
+    PLY,
     STREET,
     TO_MOVE,
     WON,
@@ -33,7 +35,7 @@ from games.holdem.rules import (
     over,
     step,
 )
-from games.uno.chance import below, derive
+from games.uno.chance import below, derive, word
 
 EXACT, UNIFORM = range(2)
 """What the other seat may hold: by its moves, or any two cards, as if it had made none. The latter
@@ -43,9 +45,20 @@ WORLD, SLIP = 3, 4
 """What random numbers are for, beside those of `playouts`."""
 
 
+class Measure(NamedTuple):
+    """What decisions are judged by: what each seat plays, the judged one's being the reference;
+    habits that are the reference instead, if they are any; playouts an option; where worlds come
+    from."""
+
+    policies: np.ndarray
+    habits: Habits
+    n: int
+    worlds: int
+
+
 class Desk(NamedTuple):
     """Room to judge one decision after another: of policies, of a game, of a world and of a
-    playout; of what the other seat may hold; of the reference's weights."""
+    playout; of what the other seat may hold; of the reference's weights, and of what it goes by."""
 
     room: Room
     state: np.ndarray
@@ -53,6 +66,7 @@ class Desk(NamedTuple):
     trial: np.ndarray
     belief: Belief
     shares: np.ndarray
+    facts: np.ndarray
 
 
 def make_desk(settings: np.ndarray) -> Desk:
@@ -64,28 +78,22 @@ def make_desk(settings: np.ndarray) -> Desk:
         trial=settings.copy(),
         belief=make_belief(),
         shares=np.zeros(ACTIONS, np.int64),
+        facts=np.zeros(FACTS),
     )
 
 
 @compiled
 def advantage(
-    start: np.ndarray,
-    actions: np.ndarray,
-    seat: int,
-    policies: np.ndarray,
-    n: int,
-    seed: int,
-    desk: Desk,
-    worlds: int,
+    start: np.ndarray, actions: np.ndarray, seat: int, measure: Measure, seed: int, desk: Desk
 ) -> float:
     """The sum of A over the decisions of `seat` in one match of hands with fresh stacks, in big
     blinds a hand; unbiased.
 
-    start: its first state. actions: those of the whole match, in order. policies: what the other
-    seat played, and the reference for `seat`. n: playouts an option. seed: settles the playouts.
+    start: its first state. actions: those of the whole match, in order. seed: settles the playouts.
     Returns nan where an action is not legal, or is none of the other seat's policy.
     """
     state, total, hand, street = desk.state, 0.0, -1, -1
+    policy, worlds = measure.policies[1 - seat], measure.worlds
     copy(start, state)
     for ply in range(len(actions)):
         action = actions[ply]
@@ -95,9 +103,8 @@ def advantage(
             hand, street = state[HAND], -1
             forget(desk.belief)
         if state[TO_MOVE] == seat:
-            total += judge(action, policies, n, int(np.int64(derive(seed, WORLD, ply))), desk)
+            total += judge(action, measure, int(np.int64(derive(seed, WORLD, ply))), desk)
         else:
-            policy = policies[1 - seat]
             if looks(policy) and state[STREET] != street and worlds == EXACT:
                 street = state[STREET]
                 measure_strengths(state, desk.room, desk.belief)
@@ -121,27 +128,107 @@ def follow(action: int, policy: int, worlds: int, desk: Desk) -> bool:
 
 
 @compiled
-def judge(action: int, policies: np.ndarray, n: int, key: int, desk: Desk) -> float:
-    """A(s, a) of the decision for `action` in the state on the desk, in chips, by `n` worlds."""
+def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
+    """A(s, a) of the decision for `action` in the state on the desk, in chips.
+
+    In each world one option of the reference's is played beside it, each in as many worlds as it is
+    likely: of n in turn the one at (i + u) / n of their chances, u at random from 0 to 1.
+    """
     state, seat, options = desk.state, desk.state[TO_MOVE], legal(desk.state)
-    strong = strength(policies[seat], state, desk.room)
-    total = weigh(policies[seat], state, options, strong, desk.shares)
+    total = refer(state, options, measure, desk, desk.shares)
     if desk.shares[action] == total:
         return 0.0
     sum_up(state, desk.belief)
     difference, world = 0.0, desk.world
     copy(state, world)
     world[HANDS] = state[HAND] + 1
-    for playing in range(n):
-        redeal(world, desk.belief, derive(key, HIDDEN, playing))
-        for option in range(ACTIONS):
-            share = (option == action) - desk.shares[option] / total
-            if share != 0.0:
-                copy(world, desk.trial)
-                step(desk.trial, option)
-                playout(desk.trial, policies, derive(key, MOVES, playing), desk.room)
-                difference += share * (desk.trial[WON] - state[WON])
-    return difference / n if seat == 0 else -difference / n
+    shift = (word(derive(key, WORLD, 0), np.uint64(0)) >> np.uint64(11)) / 2.0**53
+    for playing in range(measure.n):
+        left = int((playing + shift) * total / measure.n)
+        instead = pick(desk.shares, min(left, total - 1))
+        if instead != action:
+            redeal(world, desk.belief, derive(key, HIDDEN, playing))
+            luck = derive(key, MOVES, playing)
+            difference += won(action, seat, measure, luck, desk)
+            difference -= won(instead, seat, measure, luck, desk)
+    return difference / measure.n if seat == 0 else -difference / measure.n
+
+
+@inlined
+def won(action: int, seat: int, measure: Measure, key: np.uint64, desk: Desk) -> int:
+    """What seat 0 has won when the world on the desk is played on from `action`."""
+    copy(desk.world, desk.trial)
+    step(desk.trial, action)
+    finish(desk.trial, seat, measure, key, desk)
+    return int(desk.trial[WON])
+
+
+@inlined
+def refer(
+    state: np.ndarray, actions: int, measure: Measure, desk: Desk, weights: np.ndarray
+) -> int:
+    """As `policies.weigh`, of the reference, whose turn it is."""
+    if len(measure.habits.asked):
+        notice(state, actions, measure.habits.looks, desk.room, desk.facts)
+        return weigh_habits(measure.habits, actions, desk.facts, weights)
+    policy = measure.policies[state[TO_MOVE]]
+    return weigh(policy, state, actions, strength(policy, state, desk.room), weights)
+
+
+@compiled
+def finish(state: np.ndarray, seat: int, measure: Measure, key: np.uint64, desk: Desk) -> None:
+    """As `playouts.playout`, with the reference in `seat`."""
+    weights = desk.room.weights
+    while not over(state):
+        actions = legal(state)
+        if state[TO_MOVE] == seat:
+            total = refer(state, actions, measure, desk, weights)
+            action = pick(weights, below(total, key, LONGEST * state[HAND] + state[PLY]))
+        else:
+            action = choose(measure.policies[1 - seat], state, actions, key, desk.room)
+        step(state, action)
+
+
+@inlined
+def pick(weights: np.ndarray, left: int) -> int:
+    """The action that a random number below the sum of `weights` stands for."""
+    action = 0
+    while left >= weights[action]:
+        left -= weights[action]
+        action += 1
+    return action
+
+
+@allocating
+def returns(
+    settings: np.ndarray, seat: int, measure: Measure, games: int, seed: int, desk: Desk
+) -> np.ndarray:
+    """What the reference gets in `seat` from the deals of `seed`, in big blinds a hand: float64 of
+    shape (games,)."""
+    state, found = settings.copy(), np.empty(games)
+    for game in range(games):
+        deal(state, int(np.int64(derive(seed, DEAL, game))))
+        finish(state, seat, measure, derive(seed, MOVES, game), desk)
+        found[game] = figure(state, BIG_BLINDS, seat)
+    return found
+
+
+@allocating
+def noticed(
+    start: np.ndarray, actions: np.ndarray, seat: int, desk: Desk
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where `seat` had several actions in one match: facts (n, FACTS), and what it took (n,)."""
+    state, count = desk.state, 0
+    facts, taken = np.empty((len(actions), FACTS)), np.empty(len(actions), np.int64)
+    copy(start, state)
+    for ply in range(len(actions)):
+        options = legal(state)
+        if state[TO_MOVE] == seat and options & (options - 1):
+            notice(state, options, True, desk.room, facts[count])
+            taken[count] = actions[ply]
+            count += 1
+        step(state, actions[ply])
+    return facts[:count], taken[:count]
 
 
 @allocating
@@ -149,22 +236,19 @@ def sample(
     settings: np.ndarray,
     players: np.ndarray,
     noise: int,
-    reference: int,
+    measure: Measure,
     seat: int,
     games: int,
-    n: int,
     seed: int,
     desk: Desk,
-    worlds: int,
 ) -> np.ndarray:
     """Matches between scripted players, judged: float64 of shape (games, 2), what `seat` got in big
-    blinds a hand, and its `advantage` over the policy `reference`.
+    blinds a hand, and its `advantage`.
 
     settings: a state of the game. noise: in how many of a hundred decisions `seat` takes any action
-    instead. n: 0 judges nothing.
+    instead. Without playouts nothing is judged.
     """
-    policies, found = players.copy(), np.empty((games, 2))
-    policies[seat] = reference
+    found = np.empty((games, 2))
     start, state = settings.copy(), settings.copy()
     actions = np.empty(LONGEST * settings[HANDS], np.int64)
     for game in range(games):
@@ -174,8 +258,8 @@ def sample(
         own = int(np.int64(derive(seed, HIDDEN, game)))
         found[game, 0] = figure(state, BIG_BLINDS, seat)
         found[game, 1] = np.nan
-        if n > 0:
-            found[game, 1] = advantage(start, actions[:count], seat, policies, n, own, desk, worlds)
+        if measure.n > 0:
+            found[game, 1] = advantage(start, actions[:count], seat, measure, own, desk)
     return found
 
 

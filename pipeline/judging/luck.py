@@ -8,12 +8,14 @@ mean result where three conditions hold:
 
 (a) every other player is a scripted policy of the game, which the playouts play exactly;
 (b) the subject chooses by what its seat may know: an agent is shown nothing else;
-(c) the reference is one policy of one game, in its mean result and in the playouts.
+(c) the reference is one policy of one game, in its mean result and in the playouts, and was not
+    learnt from the match.
 
-Where (a) or (c) fails nothing is adjusted, and the reason is told. Where a game names several
-references, a cell takes the one that its first matches vary least against. The reference's own
-standard error enters the interval. Advantages are kept in <output_dir>/luck/<cell>.json and are a
-view of the log: without the file they are found again.
+Where (a) or (c) fails nothing is adjusted, and the reason is told. Later deals are judged against
+what was learnt of the player in earlier ones, where the game can do that (`references.py`); each
+stretch of deals has one reference. The references' own standard errors enter the interval.
+Advantages are kept in <output_dir>/luck/<cell>.json and are a view of the log: without the file
+they are found again.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from __future__ import annotations
 import logging
 import math
 import time
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -32,11 +36,17 @@ from msgspec import convert
 from common.disk import write_atomically
 from games.capabilities import Adjustable
 from pipeline.config.read import Seed
-from pipeline.log.folder import Folder
+from pipeline.judging.references import (
+    THREADS,
+    Played,
+    Reference,
+    against,
+    games_of,
+    references,
+)
 from pipeline.log.results import About, Adjusted, CellResults
-from pipeline.log.schema import MatchRecord
 from pipeline.log.small import parsed, written
-from pipeline.plan.baseline import measure, scripted, with_reference
+from pipeline.plan.baseline import scripted, with_reference
 from pipeline.plan.cells import Cell
 from pipeline.plan.chance import DEAL, LUCK, stream
 
@@ -46,10 +56,9 @@ PLAYOUTS = 150
 """Playouts an option: some ten milliseconds a game of UNO. Twice as many would make one match worth
 a sixth more."""
 
-CHOOSING = 500
-"""Matches, the first ones, by which a cell's reference is chosen."""
+LEARNT = "habits"
+"""What a table calls references that were learnt."""
 
-THREADS = 2
 SAY_EVERY = 10.0
 """Seconds between lines where adjusting takes long."""
 
@@ -59,9 +68,10 @@ class Luck:
     """What a cell's matches are worth without luck.
 
     reason: why nothing is adjusted, in words; "" where it is.
-    reference, playouts: what the advantages were measured with.
+    reference, playouts: what the advantages were measured with, from the first deal on.
     rate, error: the reference's mean result in the subject's place, and its standard error.
     advantages: by match id.
+    later: what took the reference's place, by the deal from which on it did.
     """
 
     reason: str
@@ -70,6 +80,15 @@ class Luck:
     rate: float = math.nan
     error: float = math.nan
     advantages: Mapping[str, float] = field(default_factory=dict)
+    later: Sequence[Reference] = ()
+
+    @property
+    def references(self) -> list[Reference]:
+        return [Reference(0, self.reference, self.rate, self.error), *self.later]
+
+    def reference_of(self, deal: int) -> Reference:
+        """What the matches of a deal are judged against."""
+        return self.references[bisect_right(self.later, deal, key=lambda one: one.start)]
 
 
 def refusal(cell: Cell) -> str:
@@ -100,70 +119,34 @@ def adjust(
 ) -> None:
     """Brings the kept advantages of all cells up to the results. `say` is told if it takes long."""
     for cell, result in zip(cells, results, strict=True):
-        reason = refusal(cell)
-        if reason:
+        if reason := refusal(cell):
             keep(folder, result.about, Luck(reason))
             continue
-        before = read(folder, result.about)
-        judged = against(cell, reference(folder, cell, result, before, seed))
-        assert result.about.baseline is not None
-        base = measure(judged, seed, result.about.baseline.games)
-        assert base is not None
-        fresh = Luck("", base.policy, PLAYOUTS, base.rate, base.error)
-        if before and (before.reference, before.playouts) == (fresh.reference, fresh.playouts):
-            fresh = replace(fresh, advantages=before.advantages)
-        wanted = {outcome.match for outcome in result.outcomes} - fresh.advantages.keys()
-        if wanted:
-            found = dict(advantages(judged, games_of(folder, result.about, wanted), seed, say))
-            fresh = replace(fresh, advantages={**fresh.advantages, **found})
-        keep(folder, result.about, fresh)
+        before = read(folder, result.about) or Luck("")
+        first, *later = references(folder, cell, result, before.later, seed)
+        fresh = Luck("", first.policy, PLAYOUTS, first.rate, first.error, {}, later)
+        found = still_good(before, fresh, result)
+        for reference in fresh.references:
+            wanted = {
+                outcome.match
+                for outcome in result.outcomes
+                if outcome.match not in found and fresh.reference_of(outcome.deal) == reference
+            }
+            games = games_of(folder, result.about, wanted) if wanted else []
+            found |= advantages(against(cell, reference.policy), games, seed, say)
+        keep(folder, result.about, replace(fresh, advantages=found))
 
 
-def against(cell: Cell, policy: str) -> Cell:
-    """The cell with a reference of its game for its baseline."""
-    return replace(cell, baseline=policy)
-
-
-def reference(
-    folder: Path, cell: Cell, result: CellResults, before: Luck | None, seed: Seed
-) -> str:
-    """The game's reference that the cell's first matches vary least against; once chosen by
-    CHOOSING of them it stays."""
-    assert isinstance(cell.game, Adjustable)
-    known = cell.game.references
-    if len(known) == 1:
-        return known[0]
-    if before and before.reference in known and len(before.advantages) >= CHOOSING:
-        return before.reference
-    first = [outcome.match for outcome in result.outcomes][:CHOOSING]
-    games = games_of(folder, result.about, set(first))
-    spread = {}
-    for policy in known:
-        gained = [value for _, value in advantages(against(cell, policy), games, seed)]
-        spread[policy] = float(np.var(gained)) if gained else 0.0
-    return min(known, key=spread.__getitem__)
-
-
-@dataclass(frozen=True)
-class Played:
-    """What of a record it takes to judge it: which match it is, and the options taken."""
-
-    match: str
-    deal: int
-    rotation: int
-    moves: tuple[str, ...]
-
-    @classmethod
-    def of(cls, record: MatchRecord) -> Played:
-        moves = tuple(decision.move for decision in record.decisions)
-        return cls(record.match, record.deal, record.rotation, moves)
-
-
-def games_of(folder: Path, about: About, wanted: set[str]) -> list[Played]:
-    """Each wanted match once, as the log has it."""
-    records = Folder(folder).matches(about.stem)
-    found = {record.match: Played.of(record) for record in records if record.match in wanted}
-    return list(found.values())
+def still_good(before: Luck, fresh: Luck, result: CellResults) -> dict[str, float]:
+    """The advantages of before over what is the match's reference now too."""
+    if before.playouts != fresh.playouts:
+        return {}
+    return {
+        outcome.match: before.advantages[outcome.match]
+        for outcome in result.outcomes
+        if outcome.match in before.advantages
+        and before.reference_of(outcome.deal).policy == fresh.reference_of(outcome.deal).policy
+    }
 
 
 def advantages(
@@ -234,7 +217,19 @@ def adjusted(folder: Path, result: CellResults) -> Adjusted | None:
         return None
     known = [kept.advantages.get(outcome.match, math.nan) for outcome in result.outcomes]
     deals, where = np.unique(result.outcomes.column("deal"), return_inverse=True)
-    means = kept.rate + np.bincount(where, np.array(known, float)) / np.bincount(where)
+    means = np.bincount(where, np.array(known, float)) / np.bincount(where)
     if np.isnan(means).any():
         return None
-    return Adjusted(deals, means, kept.reference, kept.rate, kept.error)
+    judges = [kept.reference_of(deal) for deal in deals.tolist()]
+    rates = np.array([judge.rate for judge in judges])
+    name = kept.reference if judges[-1].start == 0 else LEARNT
+    return Adjusted(deals, rates + means, name, float(rates.mean()), error_of(judges))
+
+
+def error_of(judges: Sequence[Reference]) -> float:
+    """The standard error that the references of so many deals bring to their mean; what was learnt
+    alike twice has one error, not two that may cancel."""
+    sums = defaultdict[str, float](float)
+    for judge in judges:
+        sums[judge.policy] += judge.error
+    return math.hypot(*sums.values()) / len(judges)

@@ -20,6 +20,10 @@ FOOT = (
     "adjusted: the reference's {mean} plus what the subject's decisions were worth over the\n"
     "reference's, by playouts. worth: as many plain games would be needed for one of these."
 )
+HABITS = (
+    "habits: as the subject itself plays, learnt of its earlier deals. Beside it the mean of all\n"
+    "that its deals were judged against."
+)
 
 
 def sheets(folder: Path, summary: pd.DataFrame, results: Sequence[CellResults]) -> Iterator[Sheet]:
@@ -35,7 +39,8 @@ def sheets(folder: Path, summary: pd.DataFrame, results: Sequence[CellResults]) 
     foot = [f"{listed(names)}: not adjusted, as {reason}." for reason, names in reasons.items()]
     if rows or foot:
         mean = heading(scales_of(summary))
-        foot = [FOOT.format(mean=mean), *foot] if rows else foot
+        learnt = any(one.adjusted and one.adjusted.reference == luck.LEARNT for one in results)
+        foot = [FOOT.format(mean=mean), *[HABITS] * learnt, *foot] if rows else foot
         yield Sheet(
             f"luck-adjusted {'win rates' if mean == WIN_RATE else mean}",
             HEADINGS if rows else (),

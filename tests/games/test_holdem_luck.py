@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.luck_holdem import BASE, PLAYERS, Table, compare
+from benchmarks.luck_holdem import PLAYERS, Table, compare
 from games.holdem import Holdem, State, luck, rules
 from games.holdem.belief import believe, make_belief, sum_up
+from games.holdem.habits import FACTS, NONE, PRICE, STRENGTH, habits, learn, weigh_habits
 from games.holdem.policies import make_room
-from games.holdem.words import RANKS, SUITS
+from games.holdem.words import NAMES, RANKS, SUITS
 
 GAME = Holdem(mode="hands", hands=1)
 CHECKED = ["CALL", "CHECK", *("CHECK", "CHECK") * 2]
@@ -58,6 +59,7 @@ def test_a_match_that_these_policies_did_not_play_is_refused() -> None:
 @pytest.mark.parametrize("other", ["tight", "mixed"])
 def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(other: str) -> None:
     codes, room, whole = GAME.codes((other, "caller")), make_room(), make_belief()
+    measure = luck.Measure(codes, NONE, 1, luck.EXACT)
     desk, rng, told = luck.make_desk(GAME.settings), np.random.default_rng(5), 0
     for seed in range(20):
         start = GAME.settings.copy()
@@ -66,7 +68,7 @@ def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(other: str) -> No
         while not rules.over(state):
             legal = [action for action in range(1, 8) if rules.legal(state) >> action & 1]
             if state[rules.TO_MOVE] == 1:
-                luck.advantage(start, np.array(actions, int), 1, codes, 1, 3, desk, luck.EXACT)
+                luck.advantage(start, np.array(actions, int), 1, measure, 3, desk)
                 sum_up(state, desk.belief)
                 believe(state, codes[0], room, whole)
                 mine, theirs = desk.belief.sums, whole.sums
@@ -81,17 +83,24 @@ def test_beliefs_kept_move_by_move_are_those_of_the_whole_hand(other: str) -> No
 
 
 def judged(players: tuple[str, str], slips: int, reference: str, hands: int, n: int) -> np.ndarray:
-    desk, codes = luck.make_desk(GAME.settings), GAME.codes(players)
-    asked = slips, GAME.code(reference), 0, hands, n, 11
-    return luck.sample(GAME.settings, codes, *asked, desk, luck.EXACT)
+    desk, own = luck.make_desk(GAME.settings), habits(reference)
+    policy = "tight" if own.counts.size else reference
+    measure = luck.Measure(GAME.codes((policy, players[1])), own, n, luck.EXACT)
+    return luck.sample(GAME.settings, GAME.codes(players), slips, measure, 0, hands, 11, desk)
 
 
-@pytest.mark.parametrize("reference", ["tight", "caller"])
+def of_noisy(deals: int) -> str:
+    """The habits of tight with three slips in ten, against tight."""
+    return Table("noisy", "tight").learnt(deals).reference
+
+
+@pytest.mark.parametrize("reference", ["tight", "caller", "habits"])
 def test_the_mean_is_that_of_plain_hands_and_varies_less(reference: str) -> None:
     """Seat 0 of tight with three slips in ten, against tight."""
+    reference = of_noisy(40) if reference == "habits" else reference
     raw, gained = judged(("tight", "tight"), 30, reference, 3_000, 10).T
-    base = judged((reference, "tight"), 0, reference, 150_000, 0)[:, 0]
-    truth = judged(("tight", "tight"), 30, reference, 150_000, 0)[:, 0]
+    base = GAME.imitated((reference, "tight"), 0, 150_000, 5)[:, 0]
+    truth = judged(("tight", "tight"), 30, "tight", 150_000, 0)[:, 0]
     parts = (base, truth, gained)
     error = np.sqrt(sum(part.var() / len(part) for part in parts))
     assert abs(base.mean() + gained.mean() - truth.mean()) < 4 * error
@@ -105,18 +114,75 @@ def test_a_reference_gains_nothing_over_itself() -> None:
     assert abs(gained.mean()) < 4 * gained.std() / np.sqrt(len(gained))
 
 
+def test_a_player_who_decides_by_the_cards_is_learnt() -> None:
+    """Tight against a maniac, from 300 deals: next to nothing is left of what it varies."""
+    own = Table("tight", "maniac").learnt(300).reference
+    raw, gained = judged(("tight", "maniac"), 0, own, 2_000, 5).T
+    assert raw.var() > 20 * gained.var()
+
+
+def test_habits_are_what_was_done_at_such_a_price() -> None:
+    """Half of the time a raise where it is free; else a call with a strong hand, a fold without."""
+    rng, taken = np.random.default_rng(3), np.empty(400, int)
+    facts = rng.random((400, FACTS))
+    facts[:, PRICE] = np.arange(400) % 2 / 3
+    taken[0::4], taken[2::4] = rules.CHECK, rules.RAISE_POT
+    strong = facts[1::2, STRENGTH] > 0.6
+    taken[1::2] = np.where(strong, rules.CALL, rules.FOLD)
+    text = learn(facts, taken)
+    own, weights, every = habits(text), np.zeros(rules.ACTIONS, np.int64), 255
+    assert text == learn(facts, taken)
+    assert own.looks
+
+    def shares(price: float, strength: float, actions: int = every) -> dict[str, float]:
+        asked = facts[0].copy()
+        asked[[PRICE, STRENGTH, STRENGTH + 1]] = price, strength, strength - price
+        total = weigh_habits(own, actions, asked, weights)
+        return {NAMES[at]: weights[at] / total for at in np.flatnonzero(weights)}
+
+    assert shares(0, 0.5) == {"CHECK": 0.5, "RAISE_POT": 0.5}
+    assert shares(0, 0.5, 1 << rules.RAISE_POT) == {"RAISE_POT": 1}
+    assert shares(0, 0.5, 1 << rules.CALL | 1 << rules.FOLD) == {"CALL": 1}, "neither ever was"
+    assert shares(1 / 3, 0.9) == {"CALL": 1}
+    assert shares(1 / 3, 0.1) == {"FOLD": 1}
+
+
+def test_what_was_imitated_gets_what_its_player_gets() -> None:
+    """A maniac, learnt from both seats of two hands: it plays as the maniac does, deal by deal."""
+    game = Holdem(mode="hands", hands=1)
+    seen = []
+    for seed in range(6):
+        start = game.deal(np.random.default_rng(seed))
+        for seat in range(2):
+            state, moves = start, []
+            while game.to_move(state):
+                (mover,) = game.to_move(state)
+                legal = game.legal(state, mover)
+                passive = rules.CHECK if rules.CHECK in legal else rules.CALL
+                wild = rules.RAISE_POT if rules.RAISE_POT in legal else passive
+                moves.append(NAMES[wild if mover == seat else passive])
+                state = game.play(state, [wild if mover == seat else passive])
+            seen.append((start, moves, seat))
+    own = game.imitate(seen)
+    for seat in range(2):
+        seats = [own, "caller"] if seat == 0 else ["caller", own]
+        known = ["maniac", "caller"] if seat == 0 else ["caller", "maniac"]
+        found = game.imitated(seats, seat, 50, 9)
+        np.testing.assert_array_equal(found, game.imitated(known, seat, 50, 9))
+        assert found.std() > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("opponent", ["random", "tight"])
 @pytest.mark.parametrize("player", PLAYERS)
 def test_a_hundred_thousand_hands_tell_no_bias(player: str, opponent: str) -> None:
-    """Each judged against a reference that it is not."""
-    reference = "caller" if player == "tight" else "tight"
-    base = Table(reference, opponent).plain(1_000_000, BASE)
-    assert abs(compare(Table(player, opponent, reference), 100_000, base)["bias_z"]) < 3
+    """Each judged against a policy that it is not, and against habits of its own."""
+    named = Table(player, opponent, "caller" if player == "tight" else "tight")
+    for table in (named, Table(player, opponent).learnt(40)):
+        assert abs(compare(table, 100_000)["bias_z"]) < 3
 
 
 @pytest.mark.slow
 def test_cards_dealt_as_if_nothing_had_been_seen_are_found_out() -> None:
-    base = Table("caller", "tight").plain(1_000_000, BASE)
     table = Table("noisy", "tight", "caller", luck.UNIFORM)
-    assert abs(compare(table, 100_000, base)["bias_z"]) > 4
+    assert abs(compare(table, 100_000)["bias_z"]) > 4

@@ -11,7 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from games.holdem import Holdem
 from pipeline import report
+from pipeline.judging.luck import error_of
+from pipeline.judging.references import Reference, games_of
+from pipeline.log.folder import Folder
+from pipeline.plan.chance import DEAL, stream
 from tests.pipeline.conftest import Sweep
 
 COLUMNS = ["adjusted", "adj_low", "adj_high"]
@@ -89,23 +94,73 @@ def test_rotated_matches_are_judged_in_the_seat_that_the_player_had(
     assert row["adjusted"] == pytest.approx(row["baseline"] + np.mean(gained))
 
 
-def test_money_is_adjusted_in_its_own_unit_by_the_nearest_reference(
+HANDS = ("game=holdem_hands", "game.hands=2", "baseline=random", "rotate=true")
+
+
+def test_money_is_adjusted_in_its_own_unit_against_the_players_own_habits(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The maniac for the subject: against itself nothing is left to vary."""
-    hands = ("game=holdem_hands", "game.hands=2", "baseline=random", "rotate=true", "deals=30")
-    assert sweep(*hands, "agent=rule", "agent.policy=maniac") == 0
+    """The maniac for the subject: after ten deals it is known, and nothing is left to vary."""
+    assert sweep(*HANDS, "agent=rule", "agent.policy=maniac", "deals=30") == 0
     (row,) = summary(folder).to_dict("records")
     found = kept(folder)
+    (own,) = found["later"]
     assert row["measure"] == "bb_per_hand"
-    assert found["reference"] == "maniac"
-    assert list(found["advantages"].values()) == [0.0] * 60
-    assert row["adjusted"] == pytest.approx(found["rate"]) == pytest.approx(5.5, abs=1)
+    assert (found["reference"], own["start"]) == ("tight", 10)
+    gained = [found["advantages"][each] for each in matches(folder)]
+    assert all(gained[:20])
+    assert not any(gained[20:])
+    assert own["rate"] == pytest.approx(5.4, abs=5 * own["error"])
+    rate = (10 * found["rate"] + 20 * own["rate"]) / 30
+    assert row["adjusted"] == pytest.approx(rate + sum(gained) / 60)
     shown = capsys.readouterr().out
     table = shown[shown.index("luck-adjusted bb_per_hand") :]
-    assert f"maniac {found['rate']:.3f}" in table
-    assert "the reference's bb_per_hand plus" in table
+    assert f"habits {rate:.3f}" in table
+    assert "learnt of its earlier deals" in " ".join(table.split())
     assert "%" not in table[: table.index("Wins, draws and losses")].replace("95%", "")
+
+
+def matches(folder: Path) -> list[str]:
+    """Those of the folder's only cell, by deal and rotation."""
+    (path,) = (folder / "records").glob("*.jsonl")
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    told = [(one["deal"], one["rotation"], one["match"]) for one in found if "match" in one]
+    return [match for _, _, match in sorted(told)]
+
+
+def test_what_judges_a_deal_was_learnt_from_earlier_ones_alone(sweep: Sweep, folder: Path) -> None:
+    """A sweep that goes on, and one that was played at once: whatever came later, a deal's figure
+    stays. And the habits are those of ten deals, not of those that they judge."""
+    player = (*HANDS, "agent=rule", "agent.policy=mixed")
+    sweep(*player, "deals=12")
+    before, first = kept(folder), matches(folder)
+    sweep(*player, "deals=42")
+    found = kept(folder)
+    assert [one["start"] for one in found["later"]] == [10, 40]
+    assert found["later"][:1] == before["later"]
+    assert {each: found["advantages"][each] for each in first} == before["advantages"]
+    shutil.rmtree(folder / "luck")
+    sweep(*player, "deals=42")
+    assert kept(folder) == found
+    assert found["later"][0]["policy"] == imitated(folder, 10)
+    assert found["later"][0]["policy"] != imitated(folder, 12)
+
+
+def imitated(folder: Path, deals: int) -> str:
+    """What hold'em makes of a cell's first deals, by its log alone."""
+    place, game, seen = Folder(folder), Holdem(mode="hands", hands=2), []
+    (about,) = place.abouts()
+    for played in games_of(folder, about, set(matches(folder)[: 2 * deals])):
+        seat = 1 - played.rotation  # the subject is player 1
+        seen.append((game.deal(stream(place.seed, game, played.deal, DEAL)), played.moves, seat))
+    return game.imitate(seen)
+
+
+def test_references_of_several_stretches_bring_their_errors_by_share() -> None:
+    two = [Reference(0, "tight", 0.0, 0.3), Reference(10, "habits a", 0.0, 0.4)]
+    assert error_of(two) == pytest.approx(np.hypot(0.3, 0.4) / 2)
+    alike = [Reference(10, "habits a", 0.0, 0.4), Reference(40, "habits a", 0.0, 0.2)]
+    assert error_of(alike) == pytest.approx(0.3), "no two that might cancel"
 
 
 @pytest.mark.parametrize(

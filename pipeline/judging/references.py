@@ -1,0 +1,147 @@
+"""What a cell's decisions are judged against, chosen without the matches that are judged by it.
+
+The first deals are judged against the game's own reference. A game that can imitate a player
+(`games.capabilities.Imitating`) is asked for the subject's habits once FIRST deals are played, and
+again whenever there are GROWTH times as many: what is learnt from the deals before a stretch judges
+that stretch. So nothing is judged by what was learnt from it, and what a deal comes to hangs on no
+later one; it is the same however far a sweep has got.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from games.capabilities import Adjustable, Imitating
+from pipeline.config.read import Seed
+from pipeline.log.folder import Folder
+from pipeline.log.results import About, CellResults
+from pipeline.log.schema import MatchRecord
+from pipeline.plan.baseline import measure, with_reference
+from pipeline.plan.cells import Cell, digest
+from pipeline.plan.chance import DEAL, stream
+
+FIRST, GROWTH = 10, 4
+"""Deals before anything is learnt, and how many times as many there are each time it is anew."""
+
+A_DEAL, FEWEST, MOST = 500, 20_000, 200_000
+"""How many deals measure what was learnt, for each deal that it was learnt from; within bounds."""
+
+CHUNK = 1_000
+"""Deals in one call: a signal waits for its end."""
+
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class Reference:
+    """start: the first deal that is judged against it. policy: a policy by name, or what the game
+    calls habits. rate, error: its mean result in the subject's place, and the standard error.
+    learnt: digest of the matches behind it; "" of a policy of the game."""
+
+    start: int
+    policy: str
+    rate: float
+    error: float
+    learnt: str = ""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What of a record it takes to judge it: which match it is, and the options taken."""
+
+    match: str
+    deal: int
+    rotation: int
+    moves: tuple[str, ...]
+
+    @classmethod
+    def of(cls, record: MatchRecord) -> Played:
+        moves = tuple(decision.move for decision in record.decisions)
+        return cls(record.match, record.deal, record.rotation, moves)
+
+
+def games_of(folder: Path, about: About, wanted: set[str]) -> list[Played]:
+    """Each wanted match once, in order."""
+    records = Folder(folder).matches(about.stem)
+    found = {record.match: Played.of(record) for record in records if record.match in wanted}
+    return sorted(found.values(), key=lambda game: (game.deal, game.rotation))
+
+
+def against(cell: Cell, policy: str) -> Cell:
+    """The cell with a reference of its game for its baseline."""
+    return replace(cell, baseline=policy)
+
+
+def references(
+    folder: Path, cell: Cell, result: CellResults, before: Sequence[Reference], seed: Seed
+) -> list[Reference]:
+    """By start, for all deals there are; taken from `before` what was learnt from the same
+    matches."""
+    found, start = [own(cell, result.about, seed)], FIRST
+    last = max((outcome.deal for outcome in result.outcomes), default=-1)
+    while isinstance(cell.game, Imitating) and start <= last:
+        seen = [outcome.match for outcome in result.outcomes if outcome.deal < start]
+        mark = start, digest(seen)
+        kept = (one for one in before if (one.start, one.learnt) == mark)
+        found.append(next(kept, None) or learnt(folder, cell, result.about, seen, mark, seed))
+        start *= GROWTH
+    return found
+
+
+def own(cell: Cell, about: About, seed: Seed) -> Reference:
+    """The game's."""
+    assert isinstance(cell.game, Adjustable)
+    assert about.baseline is not None
+    base = measure(against(cell, cell.game.references[0]), seed, about.baseline.games)
+    assert base is not None
+    return Reference(0, base.policy, base.rate, base.error)
+
+
+def learnt(
+    folder: Path, cell: Cell, about: About, seen: Sequence[str], mark: tuple[int, str], seed: Seed
+) -> Reference:
+    """The subject's habits in the matches `seen`. mark: from which deal on they count, and the
+    matches' digest."""
+    assert isinstance(cell.game, Imitating)
+    policy = cell.game.imitate(
+        [
+            (
+                cell.game.deal(stream(seed, cell.game, played.deal, DEAL)),
+                played.moves,
+                cell.seats_of(cell.subjects, played.rotation)[0],
+            )
+            for played in games_of(folder, about, set(seen))
+        ]
+    )
+    start, digested = mark
+    rate, error = mean(against(cell, policy), min(MOST, max(FEWEST, A_DEAL * start)))
+    return Reference(start, policy, rate, error, digested)
+
+
+def mean(cell: Cell, deals: int) -> tuple[float, float]:
+    """What the cell's baseline, which the game learnt, gets in the subject's place, and the
+    standard error by deal: of so many deals, each in every seating, which it settles itself."""
+    game, policies = cell.game, with_reference(cell)
+    assert isinstance(game, Imitating)
+
+    def part(number: int) -> np.ndarray:
+        seed = int(digest([cell.baseline, number]), 16) >> 2
+        got = np.zeros(CHUNK)
+        for rotation, seating in enumerate(cell.seatings):
+            seat, measured = cell.seats_of((*cell.subjects, *cell.measured), rotation)
+            players = [str(policies[player]) for player in seating]
+            got += game.imitated(players, seat, CHUNK, seed)[:, measured]
+        return got / len(cell.seatings)
+
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        got = np.concatenate([*pool.map(part, range(deals // CHUNK))])
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return float(got.mean()), float(got.std(ddof=1) / math.sqrt(len(got)))
