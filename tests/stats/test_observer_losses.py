@@ -37,7 +37,7 @@ class Brute:
         self.ev = [[(a - b) ** 2 for b in worth] for a in worth]
 
     def scaled(self, losses: list[list[float]], over: str, least: bool) -> np.ndarray:
-        """From 0, or from the least, to 1 over the grid: of all, or row by row, column by column."""
+        """From 0, or from the least, to 1 over the grid: of all, by row, or by column."""
         if over == "guess":
             turned = [list(column) for column in zip(*losses, strict=True)]
             return self.scaled(turned, "truth", least).T
