@@ -144,7 +144,7 @@ class Watch:
         return Observation(
             game=f"Watching {opening.game}",
             seat=seat,
-            rules=telling.rules(self.of, opening, self.policies, self.codes, self.window),
+            rules=telling.rules(self.of, opening, self.policies, self.codes),
             facts=(Fact("History", telling.told(transcript, first, shown)),),
             history=tuple(map(self._clause, range(len(state.guesses)), self._said(state))),
             options=("guess",),

@@ -22,11 +22,7 @@ def names(game: Game[Any]) -> tuple[str, ...]:
 
 
 def rules(
-    game: Game[Any],
-    opening: Observation,
-    policies: Sequence[str],
-    codes: Sequence[str],
-    window: int | None,
+    game: Game[Any], opening: Observation, policies: Sequence[str], codes: Sequence[str]
 ) -> str:
     """The watched game, the catalogue, and what is asked of who watches."""
     played = game.spectator_rules if isinstance(game, Spectated) else _rules(opening)
@@ -35,11 +31,11 @@ def rules(
         f"{code}: {known[policy]}" if policy in known else code
         for code, policy in zip(codes, policies, strict=True)
     )
-    told = f"the last {window} steps" if window else "all steps so far"
     return (
         f"{played} Each player keeps to one strategy of this catalogue, two may have the same. "
         f"Catalogue, by code: {listed}. You watch and do not play. After each step you are shown "
-        f"{told} and guess the strategy of every player. You win if your last guess is right."
+        "the latest steps and guess the strategy of every player. You win if your last guess is "
+        "right."
     )
 
 
