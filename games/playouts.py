@@ -102,7 +102,7 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
         seats = game.to_move(state)
         if not seats:
             return state, plies
-        state = game.play(state, [_move(game, state, seat, policies[seat], rng) for seat in seats])
+        state = game.play(state, [scripted_move(game, state, seat, policies[seat], rng) for seat in seats])
     raise UserError(
         f"{type(game).__name__} is not over after {LONGEST:,} plies between scripted players: "
         "a game has to end, for instance with nobody as winner after so many plies"
@@ -211,7 +211,7 @@ def _after(
             rng = _stream(seed, MOVES, playout)
             move = spoken(option, _stream(seed, WORDS, playout))
             others = [
-                move if mover == seat else _move(game, start, mover, policies[mover], rng)
+                move if mover == seat else scripted_move(game, start, mover, policies[mover], rng)
                 for mover in game.to_move(start)
             ]
             last, _ = play_on(game, game.play(start, others), policies, rng)
@@ -220,7 +220,7 @@ def _after(
     return np.stack(found, axis=1)
 
 
-def _move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
+def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
     """What a scripted player does. "random" need not look: an observation takes its time."""
     options = game.legal(state, seat)
     if len(options) == 1 or policy == RANDOM:

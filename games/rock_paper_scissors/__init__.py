@@ -12,7 +12,7 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
-from games.rock_paper_scissors import steady, strategies
+from games.rock_paper_scissors import spectator, steady, strategies
 
 HANDS = ("rock", "paper", "scissors")
 """Each beats the one before it, the first beats the last."""
@@ -42,6 +42,8 @@ class RockPaperScissors:
     legacy_D: bool = field(default=False, metadata={"told": "unless default"})  # noqa: N815
 
     policies: ClassVar[tuple[str, ...]] = strategies.CODES
+    spectator_rules: ClassVar[str] = spectator.RULES
+    spectator_names: ClassVar[tuple[str, ...]] = spectator.NAMES
 
     def __post_init__(self) -> None:
         if self.num_seats != 2:
@@ -130,6 +132,10 @@ class RockPaperScissors:
     def told_policies(self) -> Mapping[str, str]:
         """What each policy does, in a sentence."""
         return {code: strategies.sentence(code, self.legacy_D) for code in self.policies}
+
+    def spectate(self, moves: Sequence[Sequence[Action]], first: int) -> str:
+        """These rounds in JSON, of which the first has the number `first`."""
+        return spectator.rounds(moves, first)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
