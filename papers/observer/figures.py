@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from games.rock_paper_scissors.steady import grid
 from games.rock_paper_scissors.strategies import CODES
@@ -21,7 +22,7 @@ SMOOTH = 10
 """Guesses whose mean a curve is drawn of."""
 SMALL = 1e-3
 """The axis of losses is linear below it, and logarithmic above."""
-BESIDE = 0.2
+BESIDE = 0.15
 """How far marks of player 2 lie below a strategy's row, those of player 1 above."""
 
 
@@ -48,6 +49,7 @@ def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: s
         one.set_xlabel("guess")
         one.set_ylabel(name)
         one.set_yscale("symlog", linthresh=SMALL)
+        one.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         one.set_ylim(bottom=0)
     ink.keyed(figure, 5)
     ink.titled(figure, f"{title}; linear below {SMALL:g}")

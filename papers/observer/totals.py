@@ -62,7 +62,7 @@ def _row(own: list[Watched]) -> dict[str, object]:
         "deals": len(own),
         "guesses": guesses,
         **{name: PERCENT * float(rate) for name, rate in rates.items()},
-        **losses(own),
+        **losses(own, courses),
         "understood": float(np.median([one.understood for one in courses])),
         "spikes": float(np.mean([one.spikes for one in courses])),
         "lag": float(np.median([one.lag for one in found])),
@@ -71,10 +71,10 @@ def _row(own: list[Watched]) -> dict[str, object]:
     }
 
 
-def losses(own: list[Watched]) -> dict[str, float]:
-    """The mean losses of the guesses that are not null, the last ones of Union too."""
+def losses(own: list[Watched], courses: list[observation.Course]) -> dict[str, float]:
+    """The mean losses of the guesses that are not null, the last ones of Union too. courses: how
+    Union went over each match."""
     truth, guesses = implied(*own[0].pair), np.concatenate([one.outcomes for one in own])
-    courses = [observation.course(one.union()) for one in own]
     return {
         "ce": mean(observation.cross_entropy(truth, guesses)),
         "brier": mean(observation.brier(truth, guesses)),
