@@ -74,10 +74,8 @@ def steady(
         raise ValueError(f"damping must lie strictly between 0 and 1, got {damping:g}")
     if cap < 1:
         raise ValueError(f"cap must be a whole number from 1, got {cap}")
-    reactive = np.array([[name in ANSWERS for name in pair] for pair in pairs])
-    answer = _answers(pairs, legacy_d)
-    mixes = np.array([[first(name, legacy_d) for name in pair] for pair in pairs], np.float64)
-    mixes = np.where(reactive[..., None], _start(init), mixes)
+    reactive, answer = _reactive(pairs), _answers(pairs, legacy_d)
+    mixes = _opening(pairs, legacy_d, init)
     iterations = np.full(len(pairs), cap, np.int64)
     degenerate = np.zeros(len(pairs), np.bool_)
     going, tail = np.arange(len(pairs)), np.zeros_like(mixes)
@@ -101,11 +99,13 @@ def steady(
     return Steady(mixes, iterations, converged, degenerate)
 
 
-def exact(pairs: Pairs, legacy_d: bool = False) -> Floats:
+def exact(pairs: Pairs, legacy_d: bool = False, init: ArrayLike | None = None) -> Floats:
     """The long-run chances of both hands where reactive players follow their rule: float64 (pairs,
     3, 3), axis 1 the first player's hand.
 
-    The mean over time (Cesaro), so it exists for periodic chains too. The start is that of round 1.
+    The mean over time (Cesaro), so it exists for periodic chains too. init: what reactive players
+    begin with, as in `steady`; what two of them come to hangs on it. Raises ValueError for a start
+    that is no mix.
     """
     answer = _answers(pairs, legacy_d)
     # from (a, b) to (c, d): the first answers b with c, the second a with d
@@ -114,7 +114,7 @@ def exact(pairs: Pairs, legacy_d: bool = False) -> Floats:
     for _ in range(SQUARINGS):
         lazy = lazy @ lazy
         lazy /= lazy.sum(axis=2, keepdims=True)
-    opening = np.array([[first(name, legacy_d) for name in pair] for pair in pairs], np.float64)
+    opening = _opening(pairs, legacy_d, init)
     start = (opening[:, 0, :, None] * opening[:, 1, None, :]).reshape(-1, 1, 9)
     return np.asarray((start @ lazy).reshape(-1, 3, 3))
 
@@ -137,6 +137,16 @@ def _answers(pairs: Pairs, legacy_d: bool) -> Floats:
     """What every seat plays after each hand of the other: float64 (pairs, 2, 3, 3)."""
     names = [name for pair in pairs for name in pair]
     return responses(names, legacy_d).reshape(-1, 2, 3, 3)
+
+
+def _reactive(pairs: Pairs) -> NDArray[np.bool_]:
+    return np.array([[name in ANSWERS for name in pair] for pair in pairs])
+
+
+def _opening(pairs: Pairs, legacy_d: bool, init: ArrayLike | None) -> Floats:
+    """The mix of every seat at the start: float64 (pairs, 2, 3)."""
+    own = np.array([[first(name, legacy_d) for name in pair] for pair in pairs], np.float64)
+    return np.where(_reactive(pairs)[..., None], _start(init), own)
 
 
 def _start(init: ArrayLike | None) -> Floats:

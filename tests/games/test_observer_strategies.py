@@ -69,6 +69,20 @@ def test_the_exact_chain_is_the_mean_of_a_long_run() -> None:
     assert joint.sum(axis=(1, 2)) == pytest.approx(np.ones(361))
 
 
+@pytest.mark.parametrize(
+    ("pair", "hands", "wanted"),
+    [("XX", "RR", (0, 1, 0)), ("XX", "PR", (0.5, 0, 0.5)), ("XY", "RR", (0, 0.5, 0.5)),
+     ("XZ", "RP", (0, 0, 1)), ("XA", "RR", (1, 0, 0))],
+)  # fmt: skip
+def test_two_who_answer_each_other_go_round_for_ever(
+    pair: str, hands: str, wanted: tuple[float, float, float]
+) -> None:
+    """The lead is followed by hand: the mean over its period, whatever the chain's is."""
+    start = np.eye(3)[["RPS".index(hand) for hand in hands]]
+    found = solver.outcomes(solver.exact([(pair[0], pair[1])], init=start))[0]
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
 def test_all_pairs_settle_in_well_under_a_second() -> None:
     solver.grid.cache_clear()
     began = time.process_time()

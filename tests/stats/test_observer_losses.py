@@ -147,6 +147,16 @@ def test_cross_entropy_and_brier_are_proper(truth: np.ndarray, guess: np.ndarray
     assert observation.union(truth, truth, OUTCOMES) == pytest.approx(0, abs=1e-9)
 
 
+def test_a_divergence_is_never_below_0() -> None:
+    """With a large eps a guess beside the truth is the least surprising."""
+    truth = np.array([0.5, 0.3, 0.2])
+    guess = truth * 1.03 - 0.01
+    assert observation.cross_entropy(truth, guess, 0.01) < observation.cross_entropy(
+        truth, truth, 0.01
+    )
+    assert observation.divergence(truth, guess, 0.01) == 0
+
+
 def test_more_outcomes_than_three() -> None:
     """Four players, one of whom wins: what a game is worth to the first is 1 or -1/3."""
     truth, guess = [0.4, 0.2, 0.2, 0.2], [0.25] * 4
