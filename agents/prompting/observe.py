@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -69,11 +69,9 @@ class Observe:
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         game, seed = watching(turn.game), int(rng.integers(2**31))
-        prompt, status = self.prompt(turn), "ok"
+        prompt, status = self.prompt(turn), cast(Status, "malformed")
         for attempt in (1, 2):
-            reply = yield Generate(
-                prompt, self.max_tokens, self.temperature, seed=seed, json=True
-            )
+            reply = yield Generate(prompt, self.max_tokens, self.temperature, seed=seed, json=True)
             assert isinstance(reply, Generation), reply
             answer = object_in(reply.text)
             guess = guess_in(answer, game)

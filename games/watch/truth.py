@@ -21,8 +21,8 @@ from games.watch.guesses import MANY, Guess
 from stats import observation
 
 GAMES = 500
-"""Games that tell what a set of policies comes to, where the game does not say: each chance is known
-to two points."""
+"""Games that tell what players come to, where the game does not say: a chance is known to two
+points."""
 
 LOSSES = ("ce", "brier", "ev_loss", "union")
 WORST = {"ce": -float(np.log(observation.EPS)), "brier": 2.0, "ev_loss": 4.0, "union": 1.0}
@@ -34,8 +34,8 @@ class Outlook:
     """What every tuple of policies comes to, in lexical order of their indices.
 
     chances: float64 (tuples, outcomes); the outcomes are a win of the first seat, no winner, and a
-    win of each other seat. worth: of each outcome to the first seat. losses: the Union loss, `fixed`,
-    float64 (guesses, truths).
+    win of each other seat. worth: of each outcome to the first seat. losses: the Union loss,
+    `fixed`, float64 (guesses, truths).
     """
 
     chances: np.ndarray
@@ -64,7 +64,7 @@ def told(game: Game[Any], policies: Sequence[str]) -> bool:
     """Whether there is an outlook: the game says what its players come to, or plays itself, and the
     tuples of these policies are not too many."""
     few = len(policies) ** game.num_seats <= MANY
-    return few and (isinstance(game, Outlooked) or isinstance(game, Simulated))
+    return few and (isinstance(game, Outlooked | Simulated))
 
 
 @lru_cache(maxsize=16)
@@ -85,7 +85,7 @@ def outlook(game: Game[Any], policies: tuple[str, ...]) -> Outlook | None:
 def _shares(game: Game[Any], players: tuple[str, ...]) -> np.ndarray:
     *seats, nobody = simulate(game, players, GAMES, 0)
     counts = np.array([seats[0], nobody, *seats[1:]], float)
-    return counts / counts.sum()
+    return np.asarray(counts / counts.sum())
 
 
 def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
