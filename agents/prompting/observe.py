@@ -85,10 +85,11 @@ class Observe:
         game, seen = watching(turn.game), turn.observation
         shown, steps = game.progress(seen)
         reason = self.reasons and (shown % self.reasons == 0 or shown == steps)
+        *others, last = game.watched
         return Prompt(
             static=f"{WHO.format(role=seen.role)}Rules: {seen.rules}\n{form(game)}",
             changing=told_facts(seen.facts)
-            + ASK.format(players=" and ".join(game.watched))
+            + ASK.format(players=f"{', '.join(others)} and {last}")
             + REASON * bool(reason),
             cue=CUE,
         )
