@@ -20,8 +20,8 @@ CHANCE = PERCENT / 19**2
 """SIR of uniform guesses, in percent."""
 ROUNDED = 5e-5
 """Half a digit of an outcome's chance as it is told."""
-PARTS = ("player1", "player2", "by_class", "null_rate")
-LOSSES = ("ce", "brier", "ev_loss", "union", "union_late")
+PARTS = ("player1", "player2", "same_outcome", "null_rate")
+LOSSES = ("ce", "brier", "ev_loss", "union", "late")
 
 
 def records(found: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -71,7 +71,7 @@ def part_rows(part: str, row: Mapping[str, Any]) -> Iterator[Row]:
     player, the class, and the losses."""
     where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}"
     entry = {"id": f"{where}.sir_by_guess"}
-    yield measured(entry, row["sir"], row["cp_low"], row["cp_high"], row["guesses"])
+    yield measured(entry, row["sir"], row["exact_low"], row["exact_high"], row["guesses"])
     for name in (*PARTS, *LOSSES):
         yield measured({"id": f"{where}.{name}"}, row[name], nan, nan, row["deals"])
 
@@ -86,7 +86,7 @@ def extra_rows(
 
 
 def _sir(entry: dict[str, Any], row: Mapping[str, Any]) -> Row:
-    return measured(entry, row["sir"], row["seed_low"], row["seed_high"], int(row["deals"]))
+    return measured(entry, row["sir"], row["deal_low"], row["deal_high"], int(row["deals"]))
 
 
 def _before(

@@ -1,11 +1,12 @@
 """Matches of watching, read from the log of an output_dir, and what their guesses come to.
 
-Losses are made from the guesses anew, so that every way to reckon them is had from one log.
+A match's measures are those of its record. Union is also made from the guesses anew, so that every
+way to reckon it is had from one log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +34,7 @@ class Watched:
 
     pair: the codes of both players. observer: as tables call it, a model by its own name.
     guesses: the codes of each guess in order; None for a null one. decisions: the same, as
-    recorded.
+    recorded. measures: as `games.watch.truth.measures_of` has them.
     """
 
     game: Watch
@@ -42,6 +43,7 @@ class Watched:
     deal: int
     guesses: tuple[tuple[str, str] | None, ...]
     decisions: tuple[DecisionRecord, ...]
+    measures: Mapping[str, float]
 
     @cached_property
     def outcomes(self) -> Floats:
@@ -72,7 +74,8 @@ def watched(folder: Path, model: str = "") -> Iterator[Watched]:
         for record in place.matches(about.stem):
             guesses = tuple(map(_guess, record.decisions))
             name = model or about.players[0]
-            yield Watched(game, (one, other), name, record.deal, guesses, record.decisions)
+            figures = {measure: own for measure, (own,) in record.measures.items()}
+            yield Watched(game, (one, other), name, record.deal, guesses, record.decisions, figures)
 
 
 def _guess(decision: DecisionRecord) -> tuple[str, str] | None:
@@ -85,10 +88,3 @@ def _guess(decision: DecisionRecord) -> tuple[str, str] | None:
 def same(pair: Sequence[str]) -> NDArray[np.bool_]:
     """Which pairs have the outcomes of this one, so that no loss tells them from it: (19, 19)."""
     return observation.alike(grid(), implied(pair[0], pair[1]))
-
-
-def blind(pair: Sequence[str]) -> bool:
-    """Whether the losses of this truth do not see one of its players at all: whatever the other
-    strategy of that player is, the outcomes stay the same."""
-    alike, (row, column) = same(pair), map(CODES.index, pair)
-    return bool(alike[row].all() or alike[:, column].all())

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from games.rock_paper_scissors.steady import grid
-from papers.observer.runs import Watched, blind, implied, same
+from papers.observer.runs import Watched, implied, same
 from stats import observation
 from stats.means import limits
 from stats.observation import EPS, Grid, Mode
@@ -23,11 +23,18 @@ EVERY = grid().reshape(-1, 3)
 """The outcomes of all pairs."""
 
 
+MEANS = ("ce", "brier", "ev_loss", "union", "late", "spikes")
+MEDIANS = ("understood", "lag", "alike")
+SHARES = {"player1": "sir_1", "player2": "sir_2", "same_outcome": "same_outcome",
+          "null_rate": "null_rate"}  # fmt: skip
+"""Columns in percent, by what a match calls them."""
+
+
 def totals(matches: Iterable[Watched]) -> pd.DataFrame:
-    """A row an observer and match-up. Rates in percent of guesses; `seed_*` is the 95% interval of
-    the mean over deals, `cp_*` Clopper and Pearson's as if guesses were independent. Of rounds to
-    understanding and of the lag the median over deals. `alike`: pairs of the outcomes of the
-    truth."""
+    """A row an observer and match-up, of the measures of its matches. Rates in percent of guesses;
+    `deal_*` is the 95% interval of the mean over deals, `exact_*` Clopper and Pearson's as if
+    guesses were independent. MEDIANS are medians over deals, all else means. `blind`: whatever one
+    of the players is taken for, no loss shows it."""
     return pd.DataFrame([_row(own) for own in grouped(matches)])
 
 
@@ -41,46 +48,24 @@ def grouped(matches: Iterable[Watched]) -> Iterator[list[Watched]]:
 
 
 def _row(own: list[Watched]) -> dict[str, object]:
-    pair, guesses = own[0].pair, sum(len(one.guesses) for one in own)
-    found = [observation.identified(one.pair, one.guesses) for one in own]
-    right = np.array([one.sir for one in found])
-    hits = round(sum(one.sir * len(match.guesses) for one, match in zip(found, own, strict=True)))
-    exact = clopper_pearson(hits, guesses)
+    each, guesses = pd.DataFrame([dict(one.measures) for one in own]), own[0].guesses
+    right, total = each["sir"].to_numpy(float), len(own) * len(guesses)
+    exact = clopper_pearson(round(float(right.sum()) * len(guesses)), total)
     low, high = limits(right, (0.0, 1.0))
-    alike = [observation.alike(one.outcomes, implied(*pair)).mean() for one in own]
-    courses = [observation.course(one.union()) for one in own]
-    each = np.array([one.each for one in found])
     rates = {
         "sir": right.mean(), "sir_sd": right.std(ddof=1) if len(own) > 1 else np.nan,
-        "seed_low": low, "seed_high": high, "cp_low": exact.low, "cp_high": exact.high,
-        "player1": each[:, 0].mean(), "player2": each[:, 1].mean(), "by_class": np.mean(alike),
-        "null_rate": np.mean([one.null_rate for one in found]),
+        "deal_low": low, "deal_high": high, "exact_low": exact.low, "exact_high": exact.high,
+        **{name: each[measure].mean() for name, measure in SHARES.items()},
     }  # fmt: skip
     return {
-        "match_up": "-".join(pair),
+        "match_up": "-".join(own[0].pair),
         "observer": own[0].observer,
         "deals": len(own),
-        "guesses": guesses,
+        "guesses": total,
         **{name: PERCENT * float(rate) for name, rate in rates.items()},
-        **losses(own, courses),
-        "understood": float(np.median([one.understood for one in courses])),
-        "spikes": float(np.mean([one.spikes for one in courses])),
-        "lag": float(np.median([one.lag for one in found])),
-        "alike": int(same(pair).sum()),
-        "blind": blind(pair),
-    }
-
-
-def losses(own: list[Watched], courses: list[observation.Course]) -> dict[str, float]:
-    """The mean losses of the guesses that are not null, the last ones of Union too. courses: how
-    Union went over each match."""
-    truth, guesses = implied(*own[0].pair), np.concatenate([one.outcomes for one in own])
-    return {
-        "ce": mean(observation.cross_entropy(truth, guesses)),
-        "brier": mean(observation.brier(truth, guesses)),
-        "ev_loss": mean(observation.ev_loss(truth, guesses)),
-        "union": mean(np.array([one.mean for one in courses])),
-        "union_late": mean(np.array([one.late for one in courses])),
+        **{name: each[name].mean() for name in MEANS},
+        **{name: each[name].median() for name in MEDIANS},
+        "blind": bool(each["blind"].any()),
     }
 
 

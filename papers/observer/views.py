@@ -33,11 +33,11 @@ def table1_view(found: pd.DataFrame, title: str) -> RenderableType:
             row["match_up"] + "*" * row["blind"],
             row["observer"],
             f"{row['sir']:.1f}",
-            f"{row['seed_low']:.0f}-{row['seed_high']:.0f}",
-            f"({row['cp_low']:.0f}-{row['cp_high']:.0f})",
-            *(f"{row[name]:.0f}" for name in ("player1", "player2", "by_class", "null_rate")),
-            *(f"{row[name]:.4f}" for name in ("union", "union_late")),
-            str(row["alike"]),
+            f"{row['deal_low']:.0f}-{row['deal_high']:.0f}",
+            f"({row['exact_low']:.0f}-{row['exact_high']:.0f})",
+            *(f"{row[name]:.0f}" for name in ("player1", "player2", "same_outcome", "null_rate")),
+            *(f"{row[name]:.4f}" for name in ("union", "late")),
+            f"{row['alike']:.0f}",
         )
     return Group(Text(title, "bold"), shown)
 

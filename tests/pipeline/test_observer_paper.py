@@ -15,11 +15,11 @@ from rich.console import Console
 
 from games.rock_paper_scissors import RockPaperScissors
 from games.rock_paper_scissors.strategies import CODES
-from games.watch import Watch
+from games.watch import Watch, truth
 from papers import reproduce, reproductions
 from papers.observer import figures, ideal, rows, totals, views
 from papers.observer import reproduction as observer
-from papers.observer.runs import Watched, blind, same, watched
+from papers.observer.runs import Watched, same, watched
 from papers.published import judged, paper
 from papers.reproductions import read_csv
 from pipeline.log.schema import DecisionRecord
@@ -40,7 +40,10 @@ def match(pair: str, guesses: Sequence[str], who: str = "planted", deal: int = 0
     made = tuple(None if one == "-" else (one[0], one[1]) for one in guesses)
     notes = [{}] * (len(guesses) - 1) + [{"reasoning": "all paper; no rock"}]
     decisions = tuple(decision(one, note) for one, note in zip(guesses, notes, strict=True))
-    return Watched(GAME, (pair[0], pair[1]), who, deal, made, decisions)
+    right, *said = [tuple(map(CODES.index, one)) if one else () for one in (pair, *made)]
+    known = truth.outlook(GAME.of, GAME.policies)
+    measures = truth.measured(GAME.watched, GAME.policies, right, said, known)
+    return Watched(GAME, (pair[0], pair[1]), who, deal, made, decisions, measures)
 
 
 def decision(text: str, notes: dict[str, Any]) -> DecisionRecord:
@@ -61,18 +64,21 @@ def test_planted_guesses_come_to_what_they_are() -> None:
     (row,) = planted().to_dict("records")
     assert (row["match_up"], row["deals"], row["guesses"]) == ("H-C", 2, 8)
     assert (row["sir"], row["sir_sd"]) == (50, 0)
-    assert (row["player1"], row["player2"], row["by_class"]) == (62.5, 62.5, 62.5)
+    assert (row["player1"], row["player2"], row["same_outcome"]) == (62.5, 62.5, 62.5)
     assert row["null_rate"] == 12.5
     wanted = clopper_pearson(4, 8)
-    assert (row["cp_low"], row["cp_high"]) == pytest.approx((100 * wanted.low, 100 * wanted.high))
+    assert (row["exact_low"], row["exact_high"]) == pytest.approx(
+        (100 * wanted.low, 100 * wanted.high)
+    )
     low, high = limits([0.5, 0.5], (0.0, 1.0))
-    assert (row["seed_low"], row["seed_high"]) == pytest.approx((100 * low, 100 * high))
+    assert (row["deal_low"], row["deal_high"]) == pytest.approx((100 * low, 100 * high))
     assert (row["alike"], row["blind"]) == (15, False)
 
 
 def test_what_no_loss_tells_apart_is_flagged() -> None:
     assert [int(same(pair).sum()) for pair in ("HC", "NG", "DY")] == [15, 6, 46]
-    assert [blind(pair) for pair in ("HC", "NG", "DY", "XZ")] == [False, False, True, False]
+    table = totals.totals([match(pair, [pair]) for pair in ("HC", "NG", "DY", "XZ")])
+    assert table["blind"].tolist() == [False, False, True, False]
     found = [match("DY", ["DY", "AD"]), match("HC", HC[1])]
     for table in (totals.totals(found), totals.unions(found), totals.by_round(found)):
         assert set(table.loc[table["match_up"] == "D-Y", "alike"]) == {46}
@@ -98,8 +104,8 @@ def test_losses_are_had_in_every_way() -> None:
     assert dict(table.groupby("observer")["place"].max()) == {"good": 1, "bad": 2}
     row = table.query("observer == 'bad' and mode == 'paper' and grid == 'guess'").iloc[0]
     every = observation.union
-    truth, guess = RockPaperScissors().outlook("HC"), RockPaperScissors().outlook("BA")
-    wanted = every(truth, guess, totals.EVERY, "paper", "guess", row["eps"])
+    real, guess = RockPaperScissors().outlook("HC"), RockPaperScissors().outlook("BA")
+    wanted = every(real, guess, totals.EVERY, "paper", "guess", row["eps"])
     assert row["union"] == pytest.approx(wanted)
 
 
