@@ -89,7 +89,7 @@ class Observe:
         return Prompt(
             static=f"{WHO.format(role=seen.role)}Rules: {seen.rules}\n{form(game)}",
             changing=told_facts(seen.facts)
-            + ASK.format(players=f"{', '.join(others)} and {last}")
+            + ASK.format(players=" and ".join(filter(None, (", ".join(others), last))))
             + REASON * bool(reason),
             cue=CUE,
         )
