@@ -12,6 +12,7 @@ from scipy.stats import binom
 from games.rock_paper_scissors import HANDS, RockPaperScissors
 from games.rock_paper_scissors.strategies import ANSWERS
 from papers.observer import ideal
+from papers.observer.runs import same
 from papers.observer.totals import PERCENT
 from papers.published import Row, exact, largest_effect, measured, not_run
 from stats.means import limits
@@ -151,13 +152,15 @@ def table3_rows(told: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def outcome_rows(told: Mapping[str, Any]) -> Iterator[Row]:
-    """The outcomes of the match-ups, from the mixes."""
+    """The outcomes of the match-ups, from the mixes, and how many pairs no loss tells from them."""
     for match_up, chances in told["outcomes"].items():
         one, other = match_up.split("_vs_")
         ours = RockPaperScissors().outlook((one, other))
         for name, value, found in zip(("win", "draw", "loss"), chances, ours, strict=True):
             where = f"observer_rps.derived.{match_up}.outcome.{name}"
             yield exact({"id": where, "value": value}, found, ROUNDED)
+        entry = {"id": f"observer_rps.derived.{match_up}.alike", "value": told["alike"][match_up]}
+        yield exact(entry, float(same((one, other)).sum()))
 
 
 def figure_rows(told: Mapping[str, Any]) -> Iterator[Row]:

@@ -178,6 +178,7 @@ def shared_lines() -> set[str]:
     found |= {f"setting.{name}" for name in ("rounds", "top_p", "damping_alpha", "n_conditions")}
     ends = ("win", "draw", "loss")
     found |= {f"derived.{pair}.outcome.{end}" for pair in TOLD["match_ups"] for end in ends}
+    found |= {f"derived.{pair}.alike" for pair in TOLD["match_ups"]}
     return {f"observer_rps.{line}" for line in found}
 
 
