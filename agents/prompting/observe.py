@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,7 +69,8 @@ class Observe:
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         game, seed = watching(turn.game), int(rng.integers(2**31))
-        prompt, status = self.prompt(turn), cast(Status, "malformed")
+        prompt: Prompt = self.prompt(turn)
+        status: Status = "malformed"
         for attempt in (1, 2):
             reply = yield Generate(prompt, self.max_tokens, self.temperature, seed=seed, json=True)
             assert isinstance(reply, Generation), reply

@@ -141,9 +141,10 @@ def measured(
 
 def _blind(alike: np.ndarray, truth: Guess) -> bool:
     """Whether one player may be taken for any policy, the others being what they are."""
-    ways = range(len(truth))
-    lines = [(*truth[:way], slice(None), *truth[way + 1 :]) for way in ways]
-    return any(bool(alike[line].all()) for line in lines)
+    others = [
+        (np.moveaxis(alike, at, -1), truth[:at] + truth[at + 1 :]) for at in range(len(truth))
+    ]
+    return any(bool(table[rest].all()) for table, rest in others)
 
 
 def _or_worst(mean: float, loss: str) -> float:
