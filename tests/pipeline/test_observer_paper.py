@@ -145,10 +145,11 @@ def test_quoted_shares_are_those_of_so_many_throws() -> None:
 
 
 def test_reasons_are_told_with_what_was_guessed() -> None:
-    found = views.reasons([match("NG", ["NG", "NA", "-"], "m"), match("NG", ["AA", "NG"], "m")])
-    assert found["guess"].tolist() == ["-", "N-G"]
-    assert found["round"].tolist() == [3, 2]
-    assert found["right"].tolist() == [False, True]
+    own = [match("NG", guesses, "m") for guesses in (["NG", "NA", "-"], ["AA", "NG"], ["NA"])]
+    found = views.reasons(own)
+    assert found["guess"].tolist() == ["-", "N-G", "N-A"]
+    assert found["round"].tolist() == [3, 2, 1]
+    assert found["right"].tolist() == [False, True, False]
     assert "all paper; no rock" in text(views.reasons_view(found, ["m"]))
     assert "no model gave reasons" in text(views.reasons_view(found.head(0), []))
 
@@ -290,3 +291,19 @@ def test_windows_are_summed_as_guess_by_guess(pair: str, window: int) -> None:
         best = np.flatnonzero(logs >= logs.max() - 1e-9)
         wanted = (CODES.index(pair[0]) in best) / len(best)
         assert found[0, number] == pytest.approx(wanted)
+
+
+def test_sums_over_a_window_are_those_of_its_rounds() -> None:
+    values = np.random.default_rng(2).normal(size=(1, 60, 2))
+    found = ideal.summed(values, 20)
+    for number in range(50):
+        end = ideal.WARMUP + number + 1
+        wanted = values[0, max(0, end - 20) : end].sum(axis=0)
+        np.testing.assert_allclose(found[0, number], wanted, atol=1e-12)
+
+
+def test_among_equally_likely_strategies_one_is_drawn() -> None:
+    chances = np.full((1, 30, 4), 0.5)
+    chances[..., 3] = 0.25
+    assert ideal.right(chances, 0, 20) == pytest.approx(1 / 3)
+    assert ideal.right(chances, 3, 20) == pytest.approx(0)
