@@ -77,8 +77,8 @@ class Likeliest(Observer):
 
 @dataclass(frozen=True)
 class Bayes(Observer):
-    """Guesses what has the least expected loss under the posterior from a uniform prior; where the
-    game knows no losses, the likeliest of each player. A decision's notes hold under "confidence"
+    """Guesses what has the least expected loss under the posterior from a uniform prior, of equal
+    ones the likeliest; where the game knows no losses, the likeliest of each player. A decision's notes hold under "confidence"
     the posterior chance of the guess."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
@@ -90,7 +90,9 @@ class Bayes(Observer):
             joint = posterior[0]
             for row in posterior[1:]:
                 joint = (joint[:, None] * row).ravel()
-            best = _best(-(losses @ joint), rng)
+            expected = losses @ joint
+            least = expected <= expected.min() + ALIKE
+            best = _best(np.where(least, joint, -1.0), rng)
             picked = list(map(int, np.unravel_index(best, (posterior.shape[1],) * len(posterior))))
         chance = float(np.prod([row[one] for row, one in zip(posterior, picked, strict=True)]))
         return said(turn, picked, {"confidence": round(chance, 4)})

@@ -102,6 +102,13 @@ def test_bayes_takes_the_least_expected_loss_and_tells_its_posterior() -> None:
     assert decision.notes == {"confidence": round(float(joint[expected.argmin()]), 4)}
 
 
+def test_of_guesses_that_lose_alike_bayes_takes_the_likeliest() -> None:
+    """Whatever player 1 is taken for beside D, the outcomes are the same."""
+    game, state = shown([(0, k % 3) for k in range(30)], catalogue=("A", "B", "D"))
+    said = {guess(Bayes(), game, state, seed).text for seed in range(20)}
+    assert said == {"B D"}
+
+
 def test_a_constant_guess_is_the_first_code_or_the_one_given() -> None:
     game, state = shown([(0, 1)])
     assert guess(Constant(), game, state).text == "A A"
