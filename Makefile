@@ -19,7 +19,7 @@ help: ## list the commands
 run: $(READY) ## play the main job: two prompting methods of a small language model in UNO
 	$(PY) -m pipeline.run
 
-reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|talaga|audit
+reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|talaga|observer|audit
 	$(PY) -m papers.reproduce $(PAPER) --playouts $(PLAYOUTS) $(if $(MODELS),--models $(MODELS)) \
 		$(if $(DEALS),--deals $(DEALS))
 

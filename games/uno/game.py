@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
 from games.capabilities import WIN
-from games.uno import encode, luck, policies, review, rules, words
+from games.uno import encode, luck, policies, review, rules, told, words
 from games.uno import playouts as engine
 from games.uno.encode import Practice
 from games.uno.guess import known
@@ -51,6 +51,7 @@ class Uno:
     quirks: bool = False
 
     policies: ClassVar[tuple[str, ...]] = ("random", *CODES)
+    told_policies: ClassVar[Mapping[str, str]] = told.UNO
     num_codes: ClassVar[int] = rules.ACTIONS
     references: ClassVar[tuple[str, ...]] = ("rule",)
 

@@ -23,6 +23,7 @@ from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
 from games.uno.arena import UnoArena
+from games.watch import Watch
 from models.base import Generate, Generation, Prompt, Score, Scores
 from pipeline.plan.made_up import made_up
 from pipeline.plan.probe import MOST, Role, probe
@@ -46,8 +47,12 @@ Case = tuple[Game[Any], str]
 
 BOARD, HINTS, ROUNDS = TicTacToe(2, 2, 2), Hints(), RockPaperScissors(2, 4)
 ARENA, PAPER = UnoArena(2), Uno(2, quirks=True)
+WATCHED = Watch(of=RockPaperScissors(rounds=12), catalogue=("H", "Y"))
 CASES: dict[str, list[Case]] = {
-    "agents.prompting.base": [(ARENA, "cloze"), (ARENA, "vanilla"), (Hints(), "cloze")],
+    "agents.prompting.base": [
+        *[(ARENA, "cloze"), (ARENA, "vanilla"), (Hints(), "cloze")],
+        (WATCHED, "observe"),
+    ],
     "agents.prompting.answers": [(ARENA, "vanilla")],
     "agents.prompting.calibrated": [(ARENA, "label_study")],
     "agents.prompting.priors": [(ARENA, "calibrated")],
@@ -79,6 +84,8 @@ for _name, _node in PROMPTS.items():
         _cases += [(BOARD, _name)] * (_name != "talaga")  # its variants ask the same and more
         _cases += [(HINTS, _name)] * (_name in ("react", "talaga_move"))
         CASES["agents.prompting.reasoned"] += [(BOARD, _name)] * (_name in ("direct", "cot"))
+    elif _name == "observe":
+        _cases += [(WATCHED, _name)]
     else:
         _cases += [(ARENA, _name)] + [(Wrapped(TicTacToe()), _name)] * (_name == "tutri")
 
@@ -89,6 +96,10 @@ EXCEPTIONS = {
         *("calibrated_averaged", "pride_arithmetic"),
     },
     "agents.prompting.calibrated": {"told", "unless default"},
+    "agents.prompting.observe": {  # of a good reply and of the record; what stands between three
+        *("{", "}", "malformed", "illegal", "confidence", "reasoning", "; ", "replace"),
+        *("max_tokens=", ", reasons=", ", "),
+    },
     "agents.prompting.pride": {"geometric", "told", "unless default"},  # configs name the mean
     "agents.prompting.priors": {"prior"},
     "agents.prompting.react": {"", ":", "(?i)action:(.*)"},  # which action was named is noted
@@ -111,7 +122,8 @@ EXCEPTIONS = {
 def asked(game: Game[Any], method: str) -> str:
     """What a player that asks by this method asks in both seats."""
     roles = (Role(0, Goal()), Role(1, Goal(helps=0)))
-    return probe(game, LLM(build(PROMPTS[method])), roles, ask_forced=game == PAPER)
+    own = roles[: game.num_seats]
+    return probe(game, LLM(build(PROMPTS[method])), own, ask_forced=game == PAPER)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from common.errors import IllegalAction
 from games import uno
 from games.base import Action, Fact, Observation
-from games.uno import guess, review
+from games.uno import guess, review, told
 from games.uno.arena import encode, rules, words
 from games.uno.arena import playouts as engine
 from games.uno.arena.encode import Practice
@@ -51,6 +51,7 @@ class UnoArena:
     num_seats: int = 2
 
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
+    told_policies: ClassVar[Mapping[str, str]] = told.ARENA
     num_codes: ClassVar[int] = encode.NUM_CODES
 
     def __post_init__(self) -> None:

@@ -1,0 +1,126 @@
+"""What the matches of one observer and one match-up come to: identification, losses, intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+
+from games.rock_paper_scissors.steady import grid
+from papers.observer.runs import Watched, implied, same
+from stats import observation
+from stats.means import limits
+from stats.observation import EPS, Grid, Mode
+from stats.proportions import clopper_pearson
+
+ROUGH = 1e-3
+"""The other eps that scales are taken with: a guess that rules out what happens costs less."""
+PERCENT = 100.0
+EVERY = grid().reshape(-1, 3)
+"""The outcomes of all pairs."""
+
+
+MEANS = ("ce", "brier", "ev_loss", "union", "late", "spikes")
+MEDIANS = ("understood", "lag", "alike")
+SHARES = {"player1": "sir_1", "player2": "sir_2", "same_outcome": "same_outcome",
+          "null_rate": "null_rate"}  # fmt: skip
+"""Columns in percent, by what a match calls them."""
+
+
+def totals(matches: Iterable[Watched]) -> pd.DataFrame:
+    """A row an observer and match-up, of the measures of its matches. Rates in percent of guesses;
+    `deal_*` is the 95% interval of the mean over deals, `exact_*` Clopper and Pearson's as if
+    guesses were independent. MEDIANS are medians over deals, all else means. `blind`: whatever one
+    of the players is taken for, no loss shows it."""
+    return pd.DataFrame([_row(own) for own in grouped(matches)])
+
+
+def grouped(matches: Iterable[Watched]) -> Iterator[list[Watched]]:
+    """The matches of each match-up and observer, in the order in which these first come."""
+    every = list(matches)
+    order = list(dict.fromkeys((one.pair, one.observer) for one in every))
+    every.sort(key=lambda one: (order.index((one.pair, one.observer)), one.deal))
+    for _, own in groupby(every, key=lambda one: (one.pair, one.observer)):
+        yield list(own)
+
+
+def _row(own: list[Watched]) -> dict[str, object]:
+    each, guesses = pd.DataFrame([dict(one.measures) for one in own]), own[0].guesses
+    right, total = each["sir"].to_numpy(float), len(own) * len(guesses)
+    exact = clopper_pearson(round(float(right.sum()) * len(guesses)), total)
+    low, high = limits(right, (0.0, 1.0))
+    rates = {
+        "sir": right.mean(), "sir_sd": right.std(ddof=1) if len(own) > 1 else np.nan,
+        "deal_low": low, "deal_high": high, "exact_low": exact.low, "exact_high": exact.high,
+        **{name: each[measure].mean() for name, measure in SHARES.items()},
+    }  # fmt: skip
+    return {
+        "match_up": "-".join(own[0].pair),
+        "observer": own[0].observer,
+        "deals": len(own),
+        "guesses": total,
+        **{name: PERCENT * float(rate) for name, rate in rates.items()},
+        **{name: each[name].mean() for name in MEANS},
+        **{name: each[name].median() for name in MEDIANS},
+        "blind": bool(each["blind"].any()),
+    }
+
+
+def mean(values: np.ndarray) -> float:
+    """Of what is not nan; nan where all is."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def unions(matches: Iterable[Watched]) -> pd.DataFrame:
+    """The mean Union of each observer and match-up by every mode, grid and eps, and the place of
+    the observer among those of its match-up by it, 1 the least loss."""
+    rows = [
+        {"match_up": "-".join(own[0].pair), "observer": own[0].observer, "mode": mode,
+         "grid": over, "eps": eps,
+         "union": mean(np.concatenate([one.union(mode, over, eps) for one in own])),
+         "alike": int(same(own[0].pair).sum())}
+        for own in grouped(matches)
+        for mode, over, eps in ways()
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    by = table.groupby(["match_up", "mode", "grid", "eps"])["union"]
+    return table.assign(place=by.rank(method="min").astype("Int64"))
+
+
+def ways() -> Iterator[tuple[Mode, Grid, float]]:
+    """Every way to reckon Union; `raw` knows no grid."""
+    for mode in get_args(Mode):
+        for over in get_args(Grid) if mode != "raw" else ("global",):
+            for eps in (EPS, ROUGH):
+                yield mode, over, eps
+
+
+def by_round(matches: Iterable[Watched]) -> pd.DataFrame:
+    """The mean over deals of each loss after every guess, and which share named both players."""
+    parts = []
+    for own in grouped(matches):
+        truth, guesses = implied(*own[0].pair), np.array([one.outcomes for one in own])
+        scaled = observation.scaled_cross_entropy(truth, guesses, EVERY)
+        named = [[guess == one.pair for guess in one.guesses] for one in own]
+        columns = {
+            "union": [one.union() for one in own],
+            "union_paper": [one.union("paper") for one in own],
+            "brier": observation.brier(truth, guesses),
+            "ce_norm": scaled,
+            "both_named": np.array(named, float),
+        }
+        told = {name: np.ma.masked_invalid(np.array(values)).mean(axis=0).filled(np.nan)
+                for name, values in columns.items()}  # fmt: skip
+        parts.append(
+            pd.DataFrame(told).assign(
+                match_up="-".join(own[0].pair),
+                observer=own[0].observer,
+                guess=range(1, guesses.shape[1] + 1),
+                alike=int(same(own[0].pair).sum()),
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
