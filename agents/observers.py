@@ -78,8 +78,8 @@ class Likeliest(Observer):
 @dataclass(frozen=True)
 class Bayes(Observer):
     """Guesses what has the least expected loss under the posterior from a uniform prior, of equal
-    ones the likeliest; where the game knows no losses, the likeliest of each player. A decision's notes hold under "confidence"
-    the posterior chance of the guess."""
+    ones the likeliest; where the game knows no losses, the likeliest of each player. A decision's
+    notes hold under "confidence" the posterior chance of the guess."""
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game, posterior = watching(turn.game), posteriors(log_likelihoods(turn))
