@@ -51,7 +51,7 @@ class Outlook:
         places = [truth if guess is None else guess for guess in guesses]
         real, said = self.chances[truth], self.chances[places]
         found = {
-            "ce": observation.cross_entropy(real, said),
+            "ce": np.maximum(observation.cross_entropy(real, said), 0.0),  # EPS takes it below 0
             "brier": observation.brier(real, said),
             "ev_loss": observation.ev_loss(real, said, self.worth),
             "union": self.losses[places, truth],

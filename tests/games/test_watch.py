@@ -161,6 +161,11 @@ def test_what_a_match_comes_to() -> None:
     assert (right["win"], right["union"], right["spikes"]) == ((1.0,), (0.0,), (0.0,))
 
 
+def test_a_certain_outcome_has_no_cross_entropy() -> None:
+    game = Watch(of=RPS, players=("A", "B"))
+    assert measured(game, guessing(game, dealt(game), ["A B"]))["ce"] == (0.0,)
+
+
 def test_a_match_without_any_guess_loses_most() -> None:
     figures = measured(H_C, guessing(H_C, dealt(H_C), ["-"]))
     assert (figures["sir"], figures["null_rate"]) == ((0.0,), (1.0,))
