@@ -55,8 +55,9 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        why = f"{host} port {port} cannot be had: {str(error.strerror).partition(" (")[0]}"
-        raise UserError(f"{why}; --port 0 takes a free one") from error
+        why = (error.strerror or "no such address").partition(" (")[0]
+        said = f"{host} port {port} cannot be had: {why}; --port 0 takes a free one"
+        raise UserError(said) from error
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
