@@ -46,6 +46,7 @@ NOTABLE = 3
 class Row:
     """A cell as the status shows it. `planned` is None where no run has told."""
 
+    key: str
     name: str
     scale: Scale
     running: Running
@@ -108,7 +109,7 @@ class Status:
         planned = self.run.get("cells", {}).get(about.key)
         if about.key in self.run.get("stopped", ()) or stops.get(about.key):
             planned = running.matches + aside  # its stopping rule needs no more
-        return Row(name, Scale.of(about.measure), running, planned, aside)
+        return Row(about.key, name, Scale.of(about.measure), running, planned, aside)
 
     @property
     def done(self) -> int:

@@ -5,7 +5,7 @@ the game's own rules, so that every state is there as it was. Prompts and scores
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from common.errors import UserError
@@ -21,7 +21,10 @@ from pipeline.plan.chance import DEAL, stream
 
 @dataclass(frozen=True)
 class ReplayedTurn:
-    """One seat's decision: who, what it decided and how, and what a person should be warned of."""
+    """One seat's decision: who, what it decided and how, and what a person should be warned of.
+
+    margin, tokens, notes: as the record has them.
+    """
 
     seat: int
     player: str
@@ -30,6 +33,9 @@ class ReplayedTurn:
     status: str
     fallback: bool
     text: str
+    margin: float | None = None
+    tokens: int = 0
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def move(self) -> str:
@@ -136,4 +142,7 @@ def _turn(decision: DecisionRecord, statics: Mapping[str, str], player: str) -> 
         status=decision.status,
         fallback=decision.fallback,
         text=decision.text,
+        margin=decision.margin,
+        tokens=decision.tokens,
+        notes=decision.notes,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nicegui import ui
+from nicegui import html, ui
 
 from pipeline.pages.frame import framed, note
 
@@ -15,5 +15,5 @@ def register(outputs: Path) -> None:
     @ui.page("/play")
     def page() -> None:
         with framed("Play"):
-            ui.label("Play").classes("title").props("role=heading aria-level=1")
+            html.h1("Play")
             note("Nothing here yet.")
