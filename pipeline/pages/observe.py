@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nicegui import html, ui
+from nicegui import ui
 
-from pipeline.pages.frame import framed, note
+from pipeline.pages.frame import framed, note, words
 
 
 def register(outputs: Path) -> None:
@@ -15,5 +15,5 @@ def register(outputs: Path) -> None:
     @ui.page("/observe")
     def page() -> None:
         with framed("Observe"):
-            html.h1("Observe")
+            words("h1", "Observe")
             note("Nothing here yet.")
