@@ -7,6 +7,7 @@ page, light or dark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pipeline.tables.scale import Scale
 
 SERIES = 8
 """Curves that can be told apart; of more cells the first are drawn."""
-WIDTH, HEIGHT, LEFT, RIGHT, BELOW = 640, 260, 52, 20, 24
+WIDTH, HEIGHT, LEFT, RIGHT, BELOW = 640, 260, 62, 20, 24
 """Of a chart, in its own units, and the room around it."""
 TICKS = 6
 """Of an axis, at the most."""
@@ -111,11 +112,11 @@ def _reach(
     return (max(low, 0.0), min(high, 1.0)) if scale.share else (low, high)
 
 
-def _ticks(low: float, high: float) -> np.ndarray:
+def _ticks(low: float, high: float) -> list[float]:
     """Round values within a range."""
-    unit = 10 ** np.floor(np.log10((high - low or 1.0) / TICKS))
+    unit = 10.0 ** floor(log10((high - low or 1.0) / TICKS))
     step = next(by * unit for by in (1, 2, 5, 10) if (high - low) / (by * unit) <= TICKS)
-    return np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    return [at * step for at in range(ceil(low / step), floor(high / step) + 1)]
 
 
 def _percent(value: float, low: float, high: float) -> float:
