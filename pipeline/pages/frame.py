@@ -53,10 +53,9 @@ def part(title: str) -> None:
     words("h2", title).classes("part")
 
 
-def text_block(text: str, drawn: bool = False) -> None:
-    """A text as it is, in its own lines; control characters are spelt out. drawn: its lines stand
-    as they are, as those of a board, however narrow the page."""
-    words("pre", text).props("tabindex=0").classes("drawn" if drawn else "")
+def text_block(text: str) -> None:
+    """A text as it is, in its own lines."""
+    words("pre", text).props("tabindex=0")
 
 
 def _theme() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nicegui import ui
+from nicegui import html, ui
 
-from pipeline.pages.frame import framed, note, words
+from pipeline.pages.frame import framed, note
 
 
 def register(outputs: Path) -> None:
@@ -15,5 +15,5 @@ def register(outputs: Path) -> None:
     @ui.page("/observe")
     def page() -> None:
         with framed("Observe"):
-            words("h1", "Observe")
+            html.h1("Observe")
             note("Nothing here yet.")

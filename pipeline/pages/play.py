@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nicegui import ui
+from nicegui import html, ui
 
-from pipeline.pages.frame import framed, note, words
+from pipeline.pages.frame import framed, note
 
 
 def register(outputs: Path) -> None:
@@ -15,5 +15,5 @@ def register(outputs: Path) -> None:
     @ui.page("/play")
     def page() -> None:
         with framed("Play"):
-            words("h1", "Play")
+            html.h1("Play")
             note("Nothing here yet.")
