@@ -1,0 +1,174 @@
+"""*Matches*: those of a run, searched and filtered, a page of them at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from nicegui import background_tasks, events, html, ui
+from nicegui import run as threads
+from nicegui.elements.mixins.value_element import ValueElement
+
+from common.foreign import visible
+from pipeline.log.folder import damaged
+from pipeline.pages import sheets
+from pipeline.pages.choosing import ORDERS, RESULTS, Choice, result
+from pipeline.pages.frame import framed, note, words
+from pipeline.pages.library import Kept, Library, Shelf
+from pipeline.pages.runs import EVERY
+from pipeline.tables.numbers import short
+from pipeline.tables.scale import Scale
+
+PAGE = 50
+"""Matches on the page at a time."""
+SOON = 0.5
+"""Seconds in which a small log is read, so that all of it is shown at once."""
+HEADINGS = (
+    *("match", "cell", "deal", "rotation", "result", "figure", "plies"),
+    *("decisions", "fallbacks", "least margin", "tokens"),
+)
+
+
+def register(library: Library) -> None:
+    """Serves /matches."""
+
+    @ui.page("/matches")
+    async def page(
+        run: str = "",
+        cell: str = "",
+        result: str = "all",
+        fallbacks: bool = False,
+        margin: float | None = None,
+        text: str = "",
+        said: str = "",
+        order: str = "deal",
+    ) -> None:
+        given = Choice(
+            *(cell, result if result in RESULTS else "all", fallbacks, margin, text, said),
+            order if order in ORDERS else "deal",
+        )
+        with framed("Matches"):
+            words("h1", "Matches")
+            names = await threads.io_bound(library.names) or []
+            if not names:
+                note(f"{library.outputs} holds no runs yet: `python -m pipeline.run` plays one.")
+                return
+            if run and run not in names:
+                note(f"{library.outputs} has no run {run!r}; it has those below.", warning=True)
+            chosen = run if run in names else names[0]
+            _List(library.shelf(chosen), chosen, names, given)
+
+
+class _List:
+    """The filters and what they leave."""
+
+    def __init__(self, shelf: Shelf, name: str, names: list[str], choice: Choice) -> None:
+        self._shelf, self._name, self._choice = shelf, name, choice
+        self._found: list[Kept] = []
+        self._seen, self._drawn = -1, ""
+        self._filters(names)
+        self._told = note("reading the log ...")
+        self._warned = note("", warning=True)
+        self._table = sheets.sheet(HEADINGS, [], sortable=False)
+        self._pages = ui.pagination(1, 1, direction_links=True, on_change=self._show)
+        self._pages.props("max-pages=7 boundary-numbers")
+        ui.timer(EVERY, self._look)
+
+    def _filters(self, names: list[str]) -> None:
+        given = self._choice
+        with html.form().classes("filters").props('role="search"').on("submit.prevent"):
+            ui.select(
+                names, value=self._name, label="run", with_input=True, on_change=self._other_run
+            ).classes("find")
+            self._cells = ui.select({"": "all cells"}, value="", label="cell").classes("find")
+            asked: dict[str, ValueElement[Any]] = {
+                "cell": self._cells,
+                "result": ui.select([*RESULTS], value=given.result, label="result"),
+                "margin": ui.number("margin below", value=given.margin, min=0, step=0.01),
+                "text": ui.input("match id, or deal 7", value=given.text),
+                "said": ui.input("words in a prompt or reply", value=given.said),
+                "order": ui.select([*ORDERS], value=given.order, label="order"),
+                "fallbacks": ui.checkbox("with fallbacks", value=given.fallbacks),
+            }
+        for name in ("margin", "text", "said"):
+            asked[name].props("clearable debounce=300")
+        for name, one in asked.items():
+            one.on_value_change(partial(self._asked, name))
+
+    async def _asked(self, name: str, event: events.ValueChangeEventArguments[Any]) -> None:
+        """A filter was changed; an empty one asks for nothing."""
+        empty = None if name == "margin" else False if name == "fallbacks" else ""
+        setattr(self._choice, name, empty if event.value is None else event.value)
+        await self._choose()
+
+    def _other_run(self, event: events.ValueChangeEventArguments[str]) -> None:
+        ui.navigate.to(f"/matches?{urlencode({'run': event.value})}")
+
+    async def _look(self) -> None:
+        """Reads on in a thread of its own, and shows what is there by now."""
+        reading = background_tasks.create(threads.io_bound(self._shelf.refresh))
+        await asyncio.wait({reading}, timeout=SOON)
+        if len(self._shelf.kept) != self._seen:
+            await self._choose()
+        else:
+            self._tell()
+
+    async def _choose(self) -> None:
+        """Finds what is wanted among the matches that were read so far."""
+        kept = list(self._shelf.kept.values())
+        self._seen, choice = len(kept), replace(self._choice)
+        found = await threads.io_bound(choice.of, kept)
+        if found is None or choice != self._choice:
+            return  # something else is asked for by now
+        self._found = found
+        self._pages.max = max(1, -(-len(self._found) // PAGE))
+        self._pages.value = min(self._pages.value or 1, self._pages.max)
+        told = {name: value for name, value in asdict(self._choice).items() if value}
+        ui.navigate.history.replace(f"/matches?{urlencode({'run': self._name, **told})}")
+        self._show()
+
+    def _show(self) -> None:
+        cells = {row.key: row for row in self._shelf.rows}
+        if [*self._cells.options] != ["", *cells]:
+            names = {key: visible(row.name) for key, row in cells.items()}
+            known = self._choice.cell if self._choice.cell in names else ""
+            self._cells.set_options({"": "all cells", **names}, value=known)
+        first = ((self._pages.value or 1) - 1) * PAGE
+        shown = self._found[first : first + PAGE]
+        scales = {key: (row.name, row.scale) for key, row in cells.items()}
+        rows = [_cells(one, *scales.get(one.ended.cell, (one.ended.cell, None))) for one in shown]
+        if str(rows) != self._drawn:
+            self._drawn = str(rows)
+            links = [link(self._name, one.ended.match) for one in shown]
+            sheets.fill(self._table, HEADINGS, rows, links)
+        self._tell()
+
+    def _tell(self) -> None:
+        shelf, found = self._shelf, len(self._found)
+        reading = "; reading on ..." if shelf.reading else ""
+        self._told.text = f"{found:,} of {self._seen:,} matches{reading}"
+        if not self._seen and not reading:
+            self._told.text = "This run has no finished match yet."
+        left_out = damaged(shelf.left_out, shelf.folder.path) if shelf.left_out else ""
+        self._warned.text = shelf.fault or left_out
+
+
+def link(run: str, match: str, ply: int | None = None) -> str:
+    """The page of a match, at one of its plies."""
+    at = {} if ply is None else {"ply": ply}
+    return f"/match?{urlencode({'run': run, 'id': match, **at})}"
+
+
+def _cells(one: Kept, cell: str, scale: Scale | None) -> list[sheets.Cell]:
+    ended = one.ended
+    told = [
+        *(ended.match, visible(cell), f"{ended.deal}", f"{ended.rotation}", result(one)),
+        scale.mean(ended.figure) if scale else f"{ended.figure:g}",
+        *(f"{ended.plies:,}", f"{ended.decisions:,}", f"{ended.fallbacks:,}"),
+        "-" if one.margin is None else f"{one.margin:.4f}",
+        short(ended.all_tokens),
+    ]
+    return [(text, None) for text in told]
