@@ -11,7 +11,7 @@ PLAYOUTS ?= 1000
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run reproduce test test-all test-cluster check figures ui clean
+.PHONY: help run reproduce test test-all test-cluster check figures pages ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -39,6 +39,9 @@ check: $(READY) ## lint and type-check
 
 figures: $(READY) ## write the figures in the docs anew: SLOW=1 for those of minutes, ONLY=llm_uno
 	$(PY) docs/figures.py $(if $(SLOW),--slow) --only "$(ONLY)"
+
+pages: $(READY) ## open runs, matches and games in a browser (http://127.0.0.1:8050)
+	$(PY) -m pipeline.pages
 
 ui: $(READY) ## open the MLflow UI on this project's runs (http://127.0.0.1:5000)
 	$(PY) -m pipeline.ui

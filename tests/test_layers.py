@@ -37,7 +37,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("pipeline.launch", "pipeline.tracking"),
     ("pipeline.sweep",),
     ("pipeline", "hydra_plugins"),
-    ("papers", "training"),
+    ("papers", "training", "pipeline.pages"),
     ("benchmarks", "gauntlet"),
 )
 """Every room on its floor, from the ground up; a module is of the longest name that fits it."""
@@ -63,8 +63,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "mlflow": ("pipeline.tracking", "training.dqn.curves"),
     "openai": ("models.api",),
     "httpx2": ("models.api",),
-    "starlette": ("models.server",),
-    "uvicorn": ("models.server",),
+    "starlette": ("models.server", "pipeline.pages"),
+    "uvicorn": ("models.server", "pipeline.pages"),
+    "fastapi": ("pipeline.pages",),
+    "nicegui": ("pipeline.pages",),
     "torch": ("models", "training"),
     "deepspeed": ("models",),
     "transformers": ("models", "training"),

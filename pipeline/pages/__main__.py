@@ -1,0 +1,80 @@
+"""`python -m pipeline.pages [DIR]`: runs and matches in a browser, on this machine alone."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvicorn
+
+from common.errors import UserError
+
+PORT = 8050
+CLOSING_SECONDS = 1
+"""How long open pages may take to hear that the server ends."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serves until it is interrupted. Returns the exit status: 0, or 2 for a user's mistake."""
+    given = _options(arguments)
+    try:
+        listening = _listen(given.host, given.port)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    from pipeline.pages.site import site  # takes a second, which a port that is taken need not wait
+
+    app = site(given.outputs, (given.host, *given.allow_host))
+    config = uvicorn.Config(
+        app,
+        ws="wsproto",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=CLOSING_SECONDS,
+    )
+    host, port = listening.getsockname()[:2]
+    where = f"[{host}]" if ":" in host else host
+    print(f"pages on {given.outputs} at http://{where}:{port}", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run([listening])
+    return 0
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Raises UserError where the address cannot be had."""
+    if not 0 <= port < 1 << 16:
+        raise UserError(f"--port {port}: 0 to 65535 are allowed, 0 takes a free one")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = (error.strerror or "no such address").partition(" (")[0]
+        said = f"{host} port {port} cannot be had: {why}; --port 0 takes a free one"
+        raise UserError(said) from error
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.pages",
+        description="Runs and matches in a browser, on this machine alone.",
+    )
+    add = parser.add_argument
+    add("outputs", nargs="?", type=Path, default=Path("outputs"), metavar="DIR", help="outputs/")
+    add("--port", type=int, default=PORT, help="default: %(default)s; 0 takes a free one")
+    add("--host", default="127.0.0.1", help="address to listen on, default: %(default)s")
+    add("--allow-host", action="append", default=[], metavar="NAME", help="a further name of it")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # what still reads a log in a thread has nothing to write

@@ -1,0 +1,61 @@
+"""What all pages share: the header with its links, light and dark, and the main part below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nicegui import ui
+
+STYLE = Path(__file__).parent / "pages.css"
+PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play", "Observe": "/observe"}
+THEMES: dict[str, bool | None] = {"system": None, "light": False, "dark": True}
+COOKIE = "gauntlet_theme"
+"""In which a browser keeps the theme that was chosen; nothing is kept on this side."""
+
+
+@contextmanager
+def framed(title: str) -> Iterator[ui.element]:
+    """A page with this title, which is that of one of PLACES or of something within; what is made
+    meanwhile stands in its main part, which this gives."""
+    ui.page_title(f"{title} - Gauntlet")
+    with ui.header(elevated=False).classes("top"):
+        ui.link("Gauntlet", "/").classes("brand")
+        with ui.element("nav").props('aria-label="pages"'):
+            for name, place in PLACES.items():
+                link = ui.link(name, place)
+                if name == title:
+                    link.props('aria-current="page"')
+        _theme()
+    with ui.element("main").classes("main") as main:
+        ui.skip_link("Skip to the page", target=main)
+        yield main
+
+
+def note(text: str, warning: bool = False) -> ui.label:
+    """A line of words. warning: in the colour of what a reader should not miss."""
+    return ui.label(text).classes("warning" if warning else "note")
+
+
+def text_block(text: str) -> ui.element:
+    """A text as it is, in its own lines."""
+    with ui.element("pre") as block:
+        block.props("tabindex=0")
+        ui.label(text).classes("text")
+    return block
+
+
+def _theme() -> None:
+    """The switch between the system's look, light and dark."""
+    kept = ui.context.client.request.cookies.get(COOKIE, "system")
+    chosen = kept if kept in THEMES else "system"
+    mode = ui.dark_mode(THEMES[chosen])
+
+    def choose(theme: str) -> None:
+        mode.value = THEMES[theme]
+        ui.run_javascript(f"document.cookie = '{COOKIE}={theme}; path=/; samesite=strict'")
+
+    switch = ui.select([*THEMES], value=chosen, on_change=lambda event: choose(event.value))
+    switch.props('dense borderless options-dense aria-label="look: system, light or dark"')
+    switch.classes("theme")

@@ -1,0 +1,19 @@
+"""*Run*."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nicegui import ui
+
+from pipeline.pages.frame import framed, note
+
+
+def register(outputs: Path) -> None:
+    """Serves /run."""
+
+    @ui.page("/run")
+    def page() -> None:
+        with framed("Run"):
+            ui.label("Run").classes("title").props("role=heading aria-level=1")
+            note("Nothing here yet.")

@@ -1,0 +1,41 @@
+"""All pages as one application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from fastapi import FastAPI
+from nicegui import ui
+
+from pipeline.pages import match, matches, observe, play, run, runs
+from pipeline.pages.doors import Doors
+from pipeline.pages.frame import STYLE
+
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '
+    'rx="6" fill="#0b6e99"/><path d="M9 22V10h14M9 22h14v-6h-6" fill="none" stroke="#fff" '
+    'stroke-width="3"/></svg>'
+)
+
+
+def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
+    """The pages over the folders under `outputs`. hosts: further names of this server."""
+    register(outputs)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    ui.run_with(
+        app,
+        title="Gauntlet",
+        favicon=ICON,
+        dark=None,
+        tailwind=False,
+        show_welcome_message=False,
+    )
+    return Doors(app, hosts)
+
+
+def register(outputs: Path) -> None:
+    """Lets NiceGUI know every page."""
+    ui.add_css(STYLE, shared=True)
+    for page in (runs, run, matches, match, play, observe):
+        page.register(outputs)
