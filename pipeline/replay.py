@@ -56,24 +56,30 @@ class ReplayedTurn:
 
 @dataclass(frozen=True)
 class Ply:
-    """A state in full, hidden cards included, and the decisions taken in it."""
+    """A state in full, hidden cards included, and the decisions taken in it.
+
+    state: as `game` of the match has it. shown: in words.
+    """
 
     number: int
+    state: Any
     shown: str
     turns: tuple[ReplayedTurn, ...]
 
 
 @dataclass(frozen=True)
 class ReplayedMatch:
-    """A match with all its plies; `players` by seat."""
+    """A match with all its plies; `players` by seat. final: the last state; last: in words."""
 
     match: str
+    game: Game[Any]
     cell: str
     deal: int
     rotation: int
     players: tuple[str, ...]
     measured: tuple[int, ...]
     plies: tuple[Ply, ...]
+    final: Any
     last: str
     returns: tuple[float, ...]
 
@@ -107,23 +113,25 @@ def _replayed(folder: Folder, record: MatchRecord) -> ReplayedMatch:
     seatings = seatings_of(game)
     seating = seatings[record.rotation % len(seatings)]
     players = tuple(names[player] for player in seating)
-    plies, last = _plies(game, folder.seed, record, players)
+    plies, final = _plies(game, folder.seed, record, players)
     return ReplayedMatch(
         match=record.match,
+        game=game,
         cell=cell["name"],
         deal=record.deal,
         rotation=record.rotation,
         players=players,
         measured=record.measured,
         plies=plies,
-        last=last,
+        final=final,
+        last=game.show(final),
         returns=record.returns,
     )
 
 
 def _plies(
     game: Game[Any], seed: Seed, record: MatchRecord, players: Sequence[str]
-) -> tuple[tuple[Ply, ...], str]:
+) -> tuple[tuple[Ply, ...], Any]:
     """Every ply, and the final state."""
     state = game.deal(stream(seed, game, record.deal, DEAL))
     decisions = iter(record.decisions)
@@ -131,13 +139,13 @@ def _plies(
     while seats := game.to_move(state):
         taken = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
         turns = tuple(_turn(decision, record.statics, players[s]) for s, decision in taken)
-        plies.append(Ply(len(plies), game.show(state), turns))
+        plies.append(Ply(len(plies), state, game.show(state), turns))
         moves = [
             move_with(game.legal(state, seat)[decision.chosen], decision.text)
             for seat, decision in taken
         ]
         state = game.play(state, moves)
-    return tuple(plies), game.show(state)
+    return tuple(plies), state
 
 
 def _checked(

@@ -1,19 +1,168 @@
-"""*Play*."""
+"""*Play*: who sits at a table with you, and the tables that are open."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nicegui import ui
 
+from pipeline.config.compose import CONF
+from pipeline.config.own_folder import short
+from pipeline.pages.at_table import show
 from pipeline.pages.frame import framed, note
+from pipeline.pages.table import Table
+
+STYLE = Path(__file__).parent / "play.css"
+MOST_SEATS = 10
+DEALS = 100
+"""How many deals a table plays, from the first on."""
+
+
+@dataclass
+class Wish:
+    """What a person asks for. others: names of conf/player, by seat. further: words as on a command
+    line."""
+
+    game: str = "uno"
+    seats: int = 2
+    own: int = 1
+    others: dict[int, str] = field(default_factory=dict)
+    model: str = "pocket"
+    prompt: str = "cloze"
+    seed: int = 1
+    first: int = 0
+    further: str = ""
+
+    def other(self, seat: int) -> str:
+        return self.others.get(seat, "llm")
+
+    def words(self, outputs: Path) -> list[str]:
+        """The run's settings. Raises ValueError for further words that cannot be told apart."""
+        further = shlex.split(self.further)
+        rest = [seat for seat in range(self.seats) if seat != self.own]
+        others = [f"{seat}_{self.other(seat)}" for seat in rest]
+        named = [self.game, *others, *further, *([f"seed_{self.seed}"] if self.seed != 1 else [])]
+        return [
+            *("experiment=play", f"game={self.game}", f"model={self.model}"),
+            *(f"prompt={self.prompt}", f"seed={self.seed}", f"deals={self.first + DEALS}"),
+            *("controls=[]", f"output_dir={outputs / f'play-{short(named)}'}"),
+            *self._seating(rest),
+            *further,
+        ]
+
+    def _seating(self, rest: Sequence[int]) -> Iterator[str]:
+        """What differs from conf/seats/play.yaml: the sweep's model in seat 0, the person in 1."""
+        if self.own != 1:
+            yield from (f"seats.{self.own}.agent=subject", f"seats.measured={self.own}")
+        for seat in rest:
+            if (seat, self.other(seat)) != (0, "llm"):
+                yield f"seats.{seat}.player={self.other(seat)}"
 
 
 def register(outputs: Path) -> None:
-    """Serves /play."""
+    """Serves /play, and /play/ID for each table."""
+    ui.add_css(STYLE, shared=True)
+    tables: dict[str, Table] = {}
 
     @ui.page("/play")
     def page() -> None:
         with framed("Play"):
             ui.label("Play").classes("title").props("role=heading aria-level=1")
-            note("Nothing here yet.")
+            note("You against any player in any game, recorded as any other match.")
+            _open(tables)
+            _setup(outputs, tables)
+
+    @ui.page("/play/{name}")
+    def table(name: str) -> None:
+        with framed("Play"):
+            if name in tables:
+                show(tables[name])
+            else:
+                note("This table is not open any more. What was finished is kept.", warning=True)
+                ui.link("Open another one", "/play")
+
+
+def choices(group: str) -> list[str]:
+    """The names of a group of the config."""
+    return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
+
+
+def _open(tables: dict[str, Table]) -> None:
+    """Links to the tables that still play."""
+    playing = [table for table in tables.values() if table.ended is None]
+    if playing:
+        ui.label("Open tables").classes("part").props("role=heading aria-level=2")
+    for table in playing:
+        ui.link(table.name, f"/play/{table.id}")
+
+
+def _setup(outputs: Path, tables: dict[str, Table]) -> None:
+    wish = Wish()
+    ui.label("A new table").classes("part").props("role=heading aria-level=2")
+    with ui.element("div").classes("p-form"):
+        _select("Game", choices("game"), wish, "game")
+        _number("Players", wish, "seats", 1, MOST_SEATS, lambda: _seats.refresh(wish))
+        _number("Your seat", wish, "own", 0, MOST_SEATS - 1, lambda: _seats.refresh(wish))
+    with ui.element("div").classes("p-form"):
+        _seats(wish)
+    with ui.element("div").classes("p-form"):
+        _select("Model of llm", choices("model"), wish, "model")
+        _select("Prompt of llm", choices("prompt"), wish, "prompt")
+        _number("Seed", wish, "seed", 0, None)
+        _number("First deal", wish, "first", 0, None)
+    further = ui.input("Further settings, as game.size=4").classes("p-wide")
+    further.bind_value(wish, "further")
+    ui.button("Sit down", on_click=lambda: _sit_down(outputs, tables, wish)).props(
+        "no-caps unelevated"
+    ).classes("p-go")
+
+
+@ui.refreshable
+def _seats(wish: Wish) -> None:
+    """Who sits in every other seat."""
+    for seat in range(wish.seats):
+        if seat == wish.own:
+            continue
+        chosen = ui.select(choices("player"), value=wish.other(seat), label=f"Player {seat}")
+        chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))
+
+
+def _select(label: str, names: list[str], wish: Wish, key: str) -> None:
+    ui.select(names, label=label).bind_value(wish, key)
+
+
+def _number(
+    label: str,
+    wish: Wish,
+    key: str,
+    low: int,
+    high: int | None,
+    then: Callable[[], object] | None = None,
+) -> None:
+    shown = ui.number(label, min=low, max=high, precision=0, value=getattr(wish, key))
+
+    def changed() -> None:
+        if shown.value is not None:
+            setattr(wish, key, int(shown.value))
+            if then:
+                then()
+
+    shown.on_value_change(changed)
+
+
+def _sit_down(outputs: Path, tables: dict[str, Table], wish: Wish) -> None:
+    if not wish.own < wish.seats:
+        ui.notify(f"your seat is one of 0 to {wish.seats - 1}", type="warning")
+        return
+    try:
+        words = wish.words(outputs)
+    except ValueError as error:
+        ui.notify(f"further settings: {error}", type="warning")
+        return
+    against = ", ".join(wish.other(n) for n in range(wish.seats) if n != wish.own)
+    table = Table(f"{wish.game} with {against}", words, wish.first)
+    tables[table.id] = table
+    ui.navigate.to(f"/play/{table.id}")

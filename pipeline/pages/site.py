@@ -8,7 +8,7 @@ from pathlib import Path
 from fastapi import FastAPI
 from nicegui import ui
 
-from pipeline.pages import match, matches, observe, play, run, runs
+from pipeline.pages import drawn, match, matches, observe, play, run, runs
 from pipeline.pages.doors import Doors
 from pipeline.pages.frame import STYLE
 
@@ -37,5 +37,6 @@ def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
 def register(outputs: Path) -> None:
     """Lets NiceGUI know every page."""
     ui.add_css(STYLE, shared=True)
+    ui.add_css(drawn.STYLE, shared=True)
     for page in (runs, run, matches, match, play, observe):
         page.register(outputs)

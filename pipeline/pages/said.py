@@ -1,0 +1,63 @@
+"""What a page and the process that plays for it say to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from games.base import Action, Game, Observation, Open
+
+
+@dataclass(frozen=True)
+class Laid:
+    """The table stands: where its matches are kept, which lay there before, and who sits where."""
+
+    folder: Path
+    before: frozenset[str]
+    players: tuple[str, ...]
+    seat: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The person is to decide. number: counted from 1 over all that a table asks; an answer to an
+    earlier one is nobody's. played: matches that this table has finished."""
+
+    number: int
+    game: Game[Any]
+    observation: Observation
+    options: tuple[Action, ...]
+    played: int
+
+
+@dataclass(frozen=True)
+class Over:
+    """A match has ended.
+
+    moves: since the person's last decision. ending: the last state in words. played: as in Asked,
+    this one too.
+    """
+
+    moves: tuple[str, ...]
+    ending: str
+    returns: tuple[float, ...]
+    played: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the person says to the question of this number, in the lines that they would type."""
+
+    number: int
+    lines: tuple[str, ...]
+
+
+News = Laid | Asked | Over
+
+
+def answer(asked: Asked, option: int, words: str = "") -> Answer:
+    """The answer that takes an option, with the words where it wants some."""
+    wanted = isinstance(asked.options[option], Open)
+    number = () if wanted and len(asked.options) == 1 else (str(option + 1),)
+    return Answer(asked.number, (*number, words) if wanted else number)
