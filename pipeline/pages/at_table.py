@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -156,7 +157,7 @@ def _asked(shown: Shown, asked: Asked) -> None:
     with ui.element("div").classes("p-options"):
         for number, name in enumerate(asked.observation.options):
             label = f"{number + 1}  {name}" if number < KEYS else name
-            button = _button(label, lambda at=number: shown.take(at))
+            button = _button(label, partial(shown.take, number))
             if number == shown.speaking:
                 button.classes("p-chosen")
     only = len(asked.options) == 1 and isinstance(asked.options[0], Open)
