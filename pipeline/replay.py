@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape as no_markup
@@ -21,72 +19,13 @@ from rich.table import Table
 from common.disk import write_atomically
 from common.errors import UserError
 from common.foreign import one_line, visible
-from games.base import Game, move_with
-from games.capabilities import seatings_of
-from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
-from pipeline.log.recorded import player_name, recorded_game
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.log.trace import Trace, TracedPrompt, trace
-from pipeline.plan.chance import DEAL, stream
+from pipeline.log.replayed import ReplayedMatch, ReplayedTurn, replayed
+from pipeline.log.trace import Trace, TracedPrompt
 from pipeline.tables.page import Entry, rendered, rows
 from pipeline.tables.table import WIDTH, console
 
 TEMPLATE = Path(__file__).parent / "replay.html.j2"
-
-
-@dataclass(frozen=True)
-class ReplayedTurn:
-    """One seat's decision: who, what it decided and how, and what a person should be warned of."""
-
-    seat: int
-    player: str
-    trace: Trace
-    forced: bool
-    status: str
-    fallback: bool
-    text: str
-
-    @property
-    def move(self) -> str:
-        """The option, and the words that went with it."""
-        option = self.trace.options[self.trace.chosen]
-        return f"{option}: {self.text}" if self.text else option
-
-
-@dataclass(frozen=True)
-class Ply:
-    """A state in full, hidden cards included, and the decisions taken in it.
-
-    state: as `game` of the match has it. shown: in words.
-    """
-
-    number: int
-    state: Any
-    shown: str
-    turns: tuple[ReplayedTurn, ...]
-
-
-@dataclass(frozen=True)
-class ReplayedMatch:
-    """A match with all its plies; `players` by seat. final: the last state; last: in words."""
-
-    match: str
-    game: Game[Any]
-    cell: str
-    deal: int
-    rotation: int
-    players: tuple[str, ...]
-    measured: tuple[int, ...]
-    plies: tuple[Ply, ...]
-    final: Any
-    last: str
-    returns: tuple[float, ...]
-
-    @property
-    def outcome(self) -> str:
-        winners = [seat for seat, value in enumerate(self.returns) if value > 0]
-        return f"won by player {winners[0]}" if winners else "nobody won"
 
 
 def replay(match: str, folders: Sequence[Path]) -> ReplayedMatch:
@@ -97,78 +36,12 @@ def replay(match: str, folders: Sequence[Path]) -> ReplayedMatch:
     for folder in folders:
         for record in Folder(folder).matches():
             if record.match == match:
-                return _replayed(Folder(folder), record)
+                return replayed(Folder(folder), record)
     some = [one.match for folder in folders for one in islice(Folder(folder).matches(), 2)]
     raise UserError(
         f"no match {match} in {', '.join(map(str, folders)) or 'outputs/'}; "
         f"there is, for instance, {' or '.join(some[:2]) or 'none at all'}; damaged lines are left "
         "out, `python -m pipeline.verify DIR` names them"
-    )
-
-
-def _replayed(folder: Folder, record: MatchRecord) -> ReplayedMatch:
-    cell = folder.cell(record.cell)
-    names = [player_name(player) for player in cell["identity"]["players"]]
-    game = recorded_game(cell["identity"]["game"])
-    seatings = seatings_of(game)
-    seating = seatings[record.rotation % len(seatings)]
-    players = tuple(names[player] for player in seating)
-    plies, final = _plies(game, folder.seed, record, players)
-    return ReplayedMatch(
-        match=record.match,
-        game=game,
-        cell=cell["name"],
-        deal=record.deal,
-        rotation=record.rotation,
-        players=players,
-        measured=record.measured,
-        plies=plies,
-        final=final,
-        last=game.show(final),
-        returns=record.returns,
-    )
-
-
-def _plies(
-    game: Game[Any], seed: Seed, record: MatchRecord, players: Sequence[str]
-) -> tuple[tuple[Ply, ...], Any]:
-    """Every ply, and the final state."""
-    state = game.deal(stream(seed, game, record.deal, DEAL))
-    decisions = iter(record.decisions)
-    plies: list[Ply] = []
-    while seats := game.to_move(state):
-        taken = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
-        turns = tuple(_turn(decision, record.statics, players[s]) for s, decision in taken)
-        plies.append(Ply(len(plies), state, game.show(state), turns))
-        moves = [
-            move_with(game.legal(state, seat)[decision.chosen], decision.text)
-            for seat, decision in taken
-        ]
-        state = game.play(state, moves)
-    return tuple(plies), state
-
-
-def _checked(
-    game: Game[Any], state: Any, seat: int, decision: DecisionRecord | None
-) -> DecisionRecord:
-    options = game.observe(state, seat).options
-    if decision is None or decision.seat != seat or decision.options != options:
-        raise UserError(
-            "the record does not fit the game as it is now: it was written by another version "
-            f"of {type(game).__name__}"
-        )
-    return decision
-
-
-def _turn(decision: DecisionRecord, statics: Mapping[str, str], player: str) -> ReplayedTurn:
-    return ReplayedTurn(
-        seat=decision.seat,
-        player=player,
-        trace=trace(decision, statics),
-        forced=decision.forced,
-        status=decision.status,
-        fallback=decision.fallback,
-        text=decision.text,
     )
 
 

@@ -26,10 +26,10 @@ from common.errors import UserError
 from common.foreign import visible
 from pipeline.log.folder import Folder, damaged
 from pipeline.log.live import Running
-from pipeline.log.outcomes import Measures, Outcome, outcome
-from pipeline.log.reading import Reader, whole
+from pipeline.log.outcomes import Outcome, outcome
 from pipeline.log.results import About, measures
 from pipeline.log.schema import MatchRecord
+from pipeline.log.tail import Place, Tail
 from pipeline.tables.numbers import number, percent, short
 from pipeline.tables.scale import Scale, heading
 from pipeline.tables.table import LABELS, console, short_names
@@ -42,46 +42,11 @@ NOTABLE = 3
 """How many of the last warnings are shown."""
 
 
-@dataclass
-class Tail:
-    """Reads the records of a folder, each once, however often it looks."""
-
-    folder: Folder
-    seen: set[str] = field(default_factory=set)
-    _read: dict[Path, tuple[int, int]] = field(default_factory=dict)
-    _readers: dict[Path, Reader] = field(default_factory=dict)
-
-    @property
-    def left_out(self) -> int:
-        """How many damaged lines were met."""
-        return sum(reader.left_out for reader in self._readers.values())
-
-    def new(self, measures: Measures) -> Iterator[Outcome]:
-        """The matches that came into the log since the last look; a line in the making waits."""
-        for path in self.folder.record_files():
-            now = path.stat()
-            inode, start = self._read.get(path, (now.st_ino, 0))
-            if now.st_ino != inode or now.st_size < start:
-                start = 0  # mended by a run that started since
-            if not start:
-                self._readers[path] = self.folder.reader(path.stem)
-            with path.open("rb") as file:
-                file.seek(start)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        break
-                    start += len(line)
-                    for record in whole(self._readers[path], [line]):
-                        if isinstance(record, MatchRecord) and record.match not in self.seen:
-                            self.seen.add(record.match)
-                            yield outcome(record, measures)
-            self._read[path] = (now.st_ino, start)
-
-
 @dataclass(frozen=True)
 class Row:
     """A cell as the status shows it. `planned` is None where no run has told."""
 
+    key: str
     name: str
     scale: Scale
     running: Running
@@ -116,9 +81,10 @@ class Status:
         abouts = self.folder.abouts() if self.folder.described or not self.run else []
         for about in abouts:
             self._running.setdefault(about.key, Running(about.rotations))
-        for ended in self._tail.new(measures(abouts)):
-            if ended.cell in self._running:
-                self._running[ended.cell].add(ended)
+        wanted = measures(abouts)
+        for record, place in self._tail.new():
+            if record.cell in self._running:
+                self._take(record, place, outcome(record, wanted))
         self.left_out = self._tail.left_out
         aside = {entry["match"]: entry["cell"] for entry in self.folder.set_aside}
         failed = [cell for match, cell in aside.items() if match not in self._tail.seen]
@@ -133,13 +99,17 @@ class Status:
             for name, about in zip(short_names(labels), abouts, strict=True)
         ]
 
+    def _take(self, record: MatchRecord, place: Place, ended: Outcome) -> None:
+        """Takes in a match that is new."""
+        self._running[record.cell].add(ended)
+
     def _row(self, name: str, about: About, failed: list[str], stops: Mapping[str, Any]) -> Row:
         running = self._running[about.key]
         aside = failed.count(about.key)
         planned = self.run.get("cells", {}).get(about.key)
         if about.key in self.run.get("stopped", ()) or stops.get(about.key):
             planned = running.matches + aside  # its stopping rule needs no more
-        return Row(name, Scale.of(about.measure), running, planned, aside)
+        return Row(about.key, name, Scale.of(about.measure), running, planned, aside)
 
     @property
     def done(self) -> int:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from urllib.parse import urlencode
 
-from nicegui import run, ui
+from nicegui import html, run, ui
 from nicegui.events import KeyEventArguments
 
 from common.errors import UserError
+from common.foreign import visible
 from games.base import Open
+from pipeline.log.replayed import ReplayedMatch
 from pipeline.pages import drawn
 from pipeline.pages.drawn.plain import told
-from pipeline.pages.frame import note, text_block
+from pipeline.pages.frame import note, part, text_block
+from pipeline.pages.matches import link
 from pipeline.pages.said import Asked, Over, answer
 from pipeline.pages.table import Table
-from pipeline.replay import ReplayedMatch
 
 LOOK_SECONDS = 0.2
 """How often a page looks whether anything has changed at its table."""
@@ -35,6 +35,11 @@ class Shown:
     end: ReplayedMatch | None = None
     damage: str = ""
     speaking: int | None = None
+
+    @property
+    def folder(self) -> str:
+        """What the pages call the run."""
+        return self.table.laid.folder.name if self.table.laid else ""
 
     def take(self, option: int) -> None:
         """Takes an option; one that wants words opens the field for them."""
@@ -81,7 +86,7 @@ class Shown:
 def show(table: Table) -> None:
     """The page of a table, which follows it."""
     shown = Shown(table)
-    ui.label(table.name).classes("title").props("role=heading aria-level=1")
+    html.h1(visible(table.name))
 
     @ui.refreshable
     def body() -> None:
@@ -123,7 +128,7 @@ def _body(shown: Shown) -> None:
 
 
 def _status(table: Table) -> None:
-    with ui.element("p").props("role=status aria-live=polite").classes("p-status"):
+    with html.p().props("role=status aria-live=polite").classes("p-status"):
         if table.ended:
             ui.label(f"The table is closed: {table.ended}").classes("warning")
         elif table.ended is not None:
@@ -151,12 +156,12 @@ def _outcome(table: Table, over: Over) -> str:
 def _asked(shown: Shown, asked: Asked) -> None:
     ui.html(str(drawn.seen(asked.game, asked.observation)))
     if shown.table.moves:
-        ui.label("Since your last decision").classes("part").props("role=heading aria-level=2")
+        part("Since your last decision")
         text_block("\n".join(shown.table.moves))
-    ui.label("Your options").classes("part").props("role=heading aria-level=2")
-    with ui.element("div").classes("p-options"):
+    part("Your options")
+    with html.div().classes("p-options"):
         for number, name in enumerate(asked.observation.options):
-            label = f"{number + 1}  {name}" if number < KEYS else name
+            label = visible(f"{number + 1}  {name}" if number < KEYS else name)
             button = _button(label, partial(shown.take, number))
             if number == shown.speaking:
                 button.classes("p-chosen")
@@ -201,17 +206,11 @@ def _over(shown: Shown, over: Over) -> None:
     if shown.end is None:
         text_block(over.ending)
     else:
-        ui.html(str(drawn.whole(shown.end.game, shown.end.final)))
+        ui.html(str(drawn.whole(shown.end.game, shown.end.ended)))
     if shown.damage:
         note(f"its record cannot be read: {shown.damage}", warning=True)
-    with ui.element("div").classes("p-after"):
+    with html.div().classes("p-after"):
         if shown.table.ended is None:
             _button("Next deal", shown.go_on)
         if shown.end is not None:
-            _link(shown.table, shown.end.match)
-
-
-def _link(table: Table, match: str) -> None:
-    folder: Path = table.laid.folder if table.laid else Path()
-    asked = urlencode({"run": folder.name, "id": match})
-    ui.link("The match, move by move", f"/match?{asked}")
+            ui.link("The match, move by move", link(shown.folder, shown.end.match))

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nicegui import ui
+from nicegui import html, ui
+
+from common.foreign import visible
 
 STYLE = Path(__file__).parent / "pages.css"
 PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play", "Observe": "/observe"}
@@ -22,28 +24,30 @@ def framed(title: str) -> Iterator[ui.element]:
     ui.page_title(f"{title} - Gauntlet")
     with ui.header(elevated=False).classes("top"):
         ui.link("Gauntlet", "/").classes("brand")
-        with ui.element("nav").props('aria-label="pages"'):
+        with html.nav().props('aria-label="pages"'):
             for name, place in PLACES.items():
                 link = ui.link(name, place)
                 if name == title:
                     link.props('aria-current="page"')
         _theme()
-    with ui.element("main").classes("main") as main:
+    with html.main().classes("main") as main:
         ui.skip_link("Skip to the page", target=main)
         yield main
 
 
 def note(text: str, warning: bool = False) -> ui.label:
     """A line of words. warning: in the colour of what a reader should not miss."""
-    return ui.label(text).classes("warning" if warning else "note")
+    return ui.label(visible(text)).classes("warning" if warning else "note")
 
 
-def text_block(text: str) -> ui.element:
-    """A text as it is, in its own lines."""
-    with ui.element("pre") as block:
-        block.props("tabindex=0")
-        ui.label(text).classes("text")
-    return block
+def part(title: str) -> None:
+    """The heading of a part of a page."""
+    html.h2(title).classes("part")
+
+
+def text_block(text: str) -> None:
+    """A text as it is, in its own lines; control characters are spelt out."""
+    html.pre(visible(text)).props("tabindex=0")
 
 
 def _theme() -> None:

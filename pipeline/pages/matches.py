@@ -1,19 +1,159 @@
-"""*Matches*."""
+"""*Matches*: those of a run, searched and filtered, a page of them at a time."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import asdict
+from urllib.parse import urlencode
 
-from nicegui import ui
+from nicegui import background_tasks, events, html, ui
+from nicegui import run as threads
 
+from common.foreign import visible
+from pipeline.log.folder import damaged
+from pipeline.pages import sheets
+from pipeline.pages.choosing import ORDERS, RESULTS, Choice, result
 from pipeline.pages.frame import framed, note
+from pipeline.pages.library import Kept, Library, Shelf
+from pipeline.pages.runs import EVERY
+from pipeline.tables.numbers import short
+from pipeline.tables.scale import Scale
+
+PAGE = 50
+"""Matches on the page at a time."""
+HEADINGS = (
+    *("match", "cell", "deal", "rotation", "result", "figure", "plies"),
+    *("decisions", "fallbacks", "least margin", "tokens"),
+)
 
 
-def register(outputs: Path) -> None:
+def register(library: Library) -> None:
     """Serves /matches."""
 
     @ui.page("/matches")
-    def page() -> None:
+    async def page(
+        run: str = "",
+        cell: str = "",
+        result: str = "all",
+        fallbacks: bool = False,
+        margin: float | None = None,
+        text: str = "",
+        order: str = "deal",
+    ) -> None:
+        given = Choice(
+            *(cell, result if result in RESULTS else "all", fallbacks, margin, text),
+            order if order in ORDERS else "deal",
+        )
         with framed("Matches"):
-            ui.label("Matches").classes("title").props("role=heading aria-level=1")
-            note("Nothing here yet.")
+            html.h1("Matches")
+            names = await threads.io_bound(library.names) or []
+            if not names:
+                note(f"{library.outputs} holds no runs yet: `python -m pipeline.run` plays one.")
+                return
+            if run and run not in names:
+                note(f"{library.outputs} has no run {run!r}; it has those below.", warning=True)
+            chosen = run if run in names else names[0]
+            _List(library.shelf(chosen), chosen, names, given)
+
+
+class _List:
+    """The filters and what they leave."""
+
+    def __init__(self, shelf: Shelf, name: str, names: list[str], choice: Choice) -> None:
+        self._shelf, self._name, self._choice = shelf, name, choice
+        self._found: list[Kept] = []
+        self._seen, self._drawn = -1, ""
+        self._filters(names)
+        self._told = note("reading the log ...")
+        self._warned = note("", warning=True)
+        self._table = sheets.sheet(HEADINGS, [], sortable=False)
+        self._pages = ui.pagination(1, 1, direction_links=True, on_change=self._show)
+        self._pages.props("max-pages=7 boundary-numbers")
+        ui.timer(EVERY, self._look)
+
+    def _filters(self, names: list[str]) -> None:
+        choice = self._choice
+        with html.form().classes("filters").props('role="search"').on("submit.prevent"):
+            ui.select(
+                names, value=self._name, label="run", with_input=True, on_change=self._other_run
+            ).classes("find")
+            self._cells = ui.select({"": "all cells"}, value="", label="cell").classes("find")
+            found = ui.select([*RESULTS], label="result").bind_value(choice, "result")
+            margin = ui.number("margin below", min=0, step=0.01).bind_value(choice, "margin")
+            text = ui.input("match id, or deal 7").bind_value(choice, "text")
+            order = ui.select([*ORDERS], label="order").bind_value(choice, "order")
+            fell = ui.checkbox("with fallbacks").bind_value(choice, "fallbacks")
+            margin.props("clearable debounce=300")
+            text.props("clearable debounce=300")
+        self._cells.on_value_change(self._other_cell)
+        for one in (found, margin, text, order, fell):
+            one.on_value_change(self._choose)
+
+    def _other_run(self, event: events.ValueChangeEventArguments[str]) -> None:
+        ui.navigate.to(f"/matches?{urlencode({'run': event.value})}")
+
+    async def _other_cell(self) -> None:
+        self._choice.cell = self._cells.value or ""
+        await self._choose()
+
+    async def _look(self) -> None:
+        """Reads on in a thread of its own, and shows what is there by now."""
+        background_tasks.create(threads.io_bound(self._shelf.refresh))
+        if len(self._shelf.kept) != self._seen:
+            await self._choose()
+        else:
+            self._tell()
+
+    async def _choose(self) -> None:
+        """Finds what is wanted among the matches that were read so far."""
+        self._choice.text = self._choice.text or ""
+        kept = dict(self._shelf.kept)
+        self._seen = len(kept)
+        self._found = await threads.io_bound(self._choice.of, kept.values()) or []
+        self._pages.max = max(1, -(-len(self._found) // PAGE))
+        self._pages.value = min(self._pages.value or 1, self._pages.max)
+        told = {name: value for name, value in asdict(self._choice).items() if value}
+        ui.navigate.history.replace(f"/matches?{urlencode({'run': self._name, **told})}")
+        self._show()
+
+    def _show(self) -> None:
+        cells = {row.key: row for row in self._shelf.rows}
+        if [*self._cells.options] != ["", *cells]:
+            names = {key: visible(row.name) for key, row in cells.items()}
+            known = self._choice.cell if self._choice.cell in names else ""
+            self._cells.set_options({"": "all cells", **names}, value=known)
+        first = ((self._pages.value or 1) - 1) * PAGE
+        shown = self._found[first : first + PAGE]
+        scales = {key: (row.name, row.scale) for key, row in cells.items()}
+        rows = [_cells(one, *scales.get(one.ended.cell, (one.ended.cell, None))) for one in shown]
+        if str(rows) != self._drawn:
+            self._drawn = str(rows)
+            links = [link(self._name, one.ended.match) for one in shown]
+            sheets.fill(self._table, HEADINGS, rows, links)
+        self._tell()
+
+    def _tell(self) -> None:
+        shelf, found = self._shelf, len(self._found)
+        reading = "; reading on ..." if shelf.reading else ""
+        self._told.text = f"{found:,} of {len(shelf.kept):,} matches{reading}"
+        if not shelf.kept and not reading:
+            self._told.text = "This run has no finished match yet."
+        left_out = damaged(shelf.left_out, shelf.folder.path) if shelf.left_out else ""
+        self._warned.text = shelf.fault or left_out
+
+
+def link(run: str, match: str, ply: int | None = None) -> str:
+    """The page of a match, at one of its plies."""
+    at = {} if ply is None else {"ply": ply}
+    return f"/match?{urlencode({'run': run, 'id': match, **at})}"
+
+
+def _cells(one: Kept, cell: str, scale: Scale | None) -> list[sheets.Cell]:
+    ended = one.ended
+    told = [
+        *(ended.match, visible(cell), f"{ended.deal}", f"{ended.rotation}", result(one)),
+        scale.mean(ended.figure) if scale else f"{ended.figure:g}",
+        *(f"{ended.plies:,}", f"{ended.decisions:,}", f"{ended.fallbacks:,}"),
+        "-" if one.margin is None else f"{one.margin:.4f}",
+        short(ended.all_tokens),
+    ]
+    return [(text, None) for text in told]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nicegui import ui
+from nicegui import html, ui
 
 from pipeline.pages.frame import framed, note
 
@@ -15,5 +15,5 @@ def register(outputs: Path) -> None:
     @ui.page("/observe")
     def page() -> None:
         with framed("Observe"):
-            ui.label("Observe").classes("title").props("role=heading aria-level=1")
+            html.h1("Observe")
             note("Nothing here yet.")

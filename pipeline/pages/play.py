@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nicegui import ui
+from nicegui import html, ui
 
 from pipeline.config.compose import CONF
 from pipeline.config.own_folder import short
 from pipeline.pages.at_table import show
-from pipeline.pages.frame import framed, note
+from pipeline.pages.frame import framed, note, part
 from pipeline.pages.table import Table
 
 STYLE = Path(__file__).parent / "play.css"
@@ -70,7 +70,7 @@ def register(outputs: Path) -> None:
     @ui.page("/play")
     def page() -> None:
         with framed("Play"):
-            ui.label("Play").classes("title").props("role=heading aria-level=1")
+            html.h1("Play")
             note("You against any player in any game, recorded as any other match.")
             _open(tables)
             _setup(outputs, tables)
@@ -94,21 +94,21 @@ def _open(tables: dict[str, Table]) -> None:
     """Links to the tables that still play."""
     playing = [table for table in tables.values() if table.ended is None]
     if playing:
-        ui.label("Open tables").classes("part").props("role=heading aria-level=2")
+        part("Open tables")
     for table in playing:
         ui.link(table.name, f"/play/{table.id}")
 
 
 def _setup(outputs: Path, tables: dict[str, Table]) -> None:
     wish = Wish()
-    ui.label("A new table").classes("part").props("role=heading aria-level=2")
-    with ui.element("div").classes("p-form"):
+    part("A new table")
+    with html.div().classes("p-form"):
         _select("Game", choices("game"), wish, "game")
         _number("Players", wish, "seats", 1, MOST_SEATS, lambda: _seats.refresh(wish))
         _number("Your seat", wish, "own", 0, MOST_SEATS - 1, lambda: _seats.refresh(wish))
-    with ui.element("div").classes("p-form"):
+    with html.div().classes("p-form"):
         _seats(wish)
-    with ui.element("div").classes("p-form"):
+    with html.div().classes("p-form"):
         _select("Model of llm", choices("model"), wish, "model")
         _select("Prompt of llm", choices("prompt"), wish, "prompt")
         _number("Seed", wish, "seed", 0, None)

@@ -1,19 +1,213 @@
-"""*Run*."""
+"""A run: how it goes, its figures as they grow, and in the end its tables and figures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
-from nicegui import ui
+import numpy as np
+from nicegui import app, html, ui
+from nicegui import run as threads
+from starlette.responses import FileResponse, PlainTextResponse, Response
 
-from pipeline.pages.frame import framed, note
+from common.errors import UserError
+from common.foreign import one_line, visible
+from pipeline.pages import charts, runs, sheets
+from pipeline.pages.frame import framed, note, part
+from pipeline.pages.library import Library, Shelf
+from pipeline.pages.standing import Estimate, Standing, estimates, standing
+from pipeline.status import Row
+from pipeline.tables.numbers import percent, short
+
+HEADINGS = (
+    *("cell", "mean", "95% interval", "baseline", "done", "left", "set aside"),
+    *("decisions", "fallback", "tokens", "device s"),
+)
+ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+"""What the report of a run may load: it needs nothing beside itself."""
+ASIDE = 5
+"""Matches that were set aside are told so many at the most."""
 
 
-def register(outputs: Path) -> None:
-    """Serves /run."""
+@dataclass(frozen=True)
+class View:
+    """What the page shows of a run at a time."""
+
+    standing: Standing
+    rows: tuple[Row, ...]
+    estimates: tuple[Estimate, ...]
+    aside: tuple[str, ...]
+    reading: bool
+
+
+def register(library: Library) -> None:
+    """Serves /run and the files of runs that it shows."""
+
+    @app.get("/run/file")
+    def file(name: str, file: str) -> Response:
+        try:
+            path = shown_files(library.shelf(name).folder.path).get(file)
+        except UserError:
+            path = None
+        if path is None:
+            return PlainTextResponse("there is no such file", 404)
+        alone = {"content-security-policy": ALONE, "cache-control": "no-cache"}
+        return FileResponse(path, headers=alone)
 
     @ui.page("/run")
-    def page() -> None:
-        with framed("Run"):
-            ui.label("Run").classes("title").props("role=heading aria-level=1")
-            note("Nothing here yet.")
+    async def page(name: str = "") -> None:
+        with framed(name or "Run"):
+            try:
+                shelf = library.shelf(name)
+            except UserError as error:
+                note(str(error), warning=True)
+                return
+            html.h1(name)
+            _links(library, name)
+            board = _Board(name, shelf)
+        ui.timer(runs.EVERY, board.look)
+
+
+class _Board:
+    """The parts of the page that change."""
+
+    def __init__(self, name: str, shelf: Shelf) -> None:
+        self._name, self._shelf, self._before = name, shelf, ""
+        self._files: list[str] = []
+        self._top = html.div()
+        self._reading = note("reading the log ...")
+        part("Cells")
+        self._table = sheets.sheet(HEADINGS, [])
+        self._charts = html.div()
+        self._aside = html.div()
+        self._views = html.div()
+
+    async def look(self) -> None:
+        """Shows what is new."""
+        found = await threads.io_bound(look, self._name, self._shelf)
+        if found is None:
+            return
+        self._top.clear()
+        with self._top:
+            runs.summary(found.standing)
+        self._reading.set_visibility(found.reading)
+        self._reading.text = f"reading the log: {len(self._shelf.kept):,} matches so far"
+        cells = [_cells(row, found.estimates) for row in found.rows]
+        if str(cells) != self._before:
+            self._before = str(cells)
+            sheets.fill(self._table, HEADINGS, cells)
+            self._draw(found)
+        files = [*shown_files(self._shelf.folder.path)]
+        if not found.standing.live and files != self._files:
+            self._files = files
+            self._views.clear()
+            with self._views:
+                await _views(self._name, self._shelf.folder.path)
+
+    def _draw(self, found: View) -> None:
+        self._charts.clear()
+        with self._charts:
+            charts.intervals(found.estimates)
+            for scale in dict.fromkeys(one.scale for one in found.estimates):
+                charts.growth(found.estimates, scale)
+        self._aside.clear()
+        with self._aside:
+            for told in found.aside:
+                note(told, warning=True)
+
+
+def look(name: str, shelf: Shelf) -> View:
+    """Reads what is new of a run."""
+    shelf.refresh()
+    aside = [] if shelf.fault else shelf.folder.set_aside
+    told = [f"set aside: match {one['match']}: {one_line(one['error'][-300:])}" for one in aside]
+    if len(told) > ASIDE:
+        told = [*told[:ASIDE], f"and {len(told) - ASIDE:,} further: set_aside.jsonl"]
+    return View(
+        standing(name, shelf),
+        tuple(shelf.rows),
+        tuple(estimates(shelf, curves=True)) if not shelf.fault else (),
+        tuple(told),
+        shelf.reading,
+    )
+
+
+def shown_files(folder: Path) -> dict[str, Path]:
+    """Figures, tables and the report of a run, by their names."""
+    files = [*sorted(folder.glob("figures/*.png")), *sorted(folder.glob("*.csv"))]
+    files += [file for file in [folder / "report.html"] if file.exists()]
+    return {file.name: file for file in files}
+
+
+def _cells(row: Row, found: Sequence[Estimate]) -> list[sheets.Cell]:
+    running = row.running
+    one = next((one for one in found if one.key == row.key), None)
+    mean, low, base = (one.mean, one.low, one.baseline) if one else (np.nan,) * 3
+    fallback = running.fallbacks / running.decisions if running.decisions else np.nan
+    return [
+        (visible(row.name), row.name),
+        (row.scale.mean(mean), _key(mean)),
+        (one.span if one else "-", _key(low)),
+        (row.scale.mean(base), _key(base)),
+        (f"{running.matches:,}", running.matches),
+        ("-" if row.left is None else f"{row.left:,}", row.left),
+        (f"{row.set_aside:,}", row.set_aside),
+        (f"{running.decisions:,}", running.decisions),
+        (percent(fallback), _key(fallback)),
+        (short(running.tokens), running.tokens),
+        (f"{running.device_seconds:,.1f}", running.device_seconds),
+    ]
+
+
+def _key(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _links(library: Library, name: str) -> None:
+    with html.p().classes("links"):
+        ui.link("its matches", f"/matches?{urlencode({'run': name})}")
+        ui.link("beside another run", f"/compare?{urlencode({'a': name})}")
+        if (library.outputs / name / "report.html").exists():
+            ui.link("its report", _file(name, "report.html"), new_tab=True)
+
+
+def _file(name: str, file: str) -> str:
+    return f"/run/file?{urlencode({'name': name, 'file': file})}"
+
+
+async def _views(name: str, folder: Path) -> None:
+    """The figures and tables that were written when the run ended."""
+    files = shown_files(folder)
+    tables = [file for file in files if file.endswith(".csv")]
+    figures = [file for file in files if file.endswith(".png")]
+    if figures:
+        part("Figures")
+        for figure in figures:
+            with html.figure().classes("figure"):
+                told = figure.removesuffix(".png").replace("_", " ")
+                html.img(src=_file(name, figure), alt=told, loading="lazy")
+    if tables:
+        part("Tables")
+        first = "summary.csv" if "summary.csv" in tables else tables[0]
+        chosen = ui.select(tables, value=first, label="table").classes("find").props("dense")
+        place = html.div()
+
+        async def show() -> None:
+            place.clear()
+            with place:
+                await _table(files[chosen.value])
+
+        chosen.on_value_change(show)
+        await show()
+
+
+async def _table(file: Path) -> None:
+    try:
+        found = await threads.io_bound(sheets.read, file)
+    except (OSError, ValueError) as error:
+        note(f"{file.name} cannot be read: {error}", warning=True)
+        return
+    if found:
+        sheets.sheet(*found)

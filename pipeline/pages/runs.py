@@ -1,19 +1,145 @@
-"""*Runs*."""
+"""*Runs*: every run under the directory, that which was written last first, as it goes."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import threading
+from urllib.parse import urlencode
 
-from nicegui import ui
+from nicegui import background_tasks, html, run, ui
 
+from pipeline.pages import charts
 from pipeline.pages.frame import framed, note
+from pipeline.pages.library import Library, Shelf
+from pipeline.pages.standing import Standing, finished, standing
+
+EVERY = 2.0
+"""Seconds between two looks, as a run tells of itself."""
+SHOWN = 20
+"""Runs on the page; the others are found by their names."""
+ESTIMATES = 6
+"""Cells of a run whose means stand here; its own page has all."""
 
 
-def register(outputs: Path) -> None:
+def register(library: Library) -> None:
     """Serves /."""
+    reader = threading.Lock()
 
     @ui.page("/")
-    def page() -> None:
+    async def page() -> None:
         with framed("Runs"):
-            ui.label("Runs").classes("title").props("role=heading aria-level=1")
-            note("Nothing here yet.")
+            html.h1("Runs")
+            wanted = ui.input("Find a run by its name").classes("find").props("dense clearable")
+            told = note("looking ...")
+            cards = html.div()
+        board = _Board(cards)
+
+        async def look() -> None:
+            names = await run.io_bound(library.names) or []
+            chosen = [name for name in names if (wanted.value or "").lower() in name.lower()]
+            told.text = _told(library, names, chosen)
+            found = await run.io_bound(_glances, library, chosen[:SHOWN])
+            board.show(found or [])
+            background_tasks.create(run.io_bound(_read_on, library, chosen[:SHOWN], reader))
+
+        wanted.on_value_change(look)
+        ui.timer(EVERY, look)
+
+
+class _Board:
+    """The cards on a page; what stands on one is made anew where it has changed."""
+
+    def __init__(self, place: ui.element) -> None:
+        self._place = place
+        self._cards: dict[str, _Card] = {}
+
+    def show(self, found: list[Standing]) -> None:
+        """Shows these runs in this order, and no others."""
+        for name in self._cards.keys() - {one.name for one in found}:
+            self._cards.pop(name).box.delete()
+        for at, one in enumerate(found):
+            if one.name not in self._cards:
+                with self._place:
+                    self._cards[one.name] = _Card(one.name)
+            card = self._cards[one.name]
+            card.show(one)
+            if self._place.default_slot.children.index(card.box) != at:
+                card.box.move(self._place, target_index=at)
+
+
+class _Card:
+    """A run on the page. Its link stays, so that who has come to it by keyboard is not lost."""
+
+    def __init__(self, name: str) -> None:
+        self._before = ""
+        with html.article().classes("card") as self.box:
+            with html.h2():
+                ui.link(name, link(name))
+            self._body = html.div()
+
+    def show(self, one: Standing) -> None:
+        if str(one) == self._before:
+            return
+        self._before = str(one)
+        self._body.clear()
+        with self._body:
+            summary(one)
+            charts.intervals(one.estimates[:ESTIMATES])
+            if len(one.estimates) > ESTIMATES:
+                note(f"and {len(one.estimates) - ESTIMATES:,} further cells")
+
+
+def summary(one: Standing) -> None:
+    """How a run goes, in a few lines."""
+    with html.div().classes("line"):
+        html.span(one.state).classes(f"state {one.state}")
+        note(one.headline)
+    if one.share is not None and one.state != "finished":
+        bar = ui.linear_progress(round(one.share, 4), show_value=False).classes("bar")
+        bar.props(f'aria-label="{one.share:.0%} done"')
+    note(one.pace)
+    for told in one.warnings:
+        note(told, warning=True)
+
+
+def link(name: str) -> str:
+    """The page of a run."""
+    return f"/run?{urlencode({'name': name})}"
+
+
+def _told(library: Library, names: list[str], chosen: list[str]) -> str:
+    if not names:
+        return (
+            f"{library.outputs} holds no runs yet. `python -m pipeline.run` plays one; it shows up "
+            "here by itself."
+        )
+    shown = min(len(chosen), SHOWN)
+    return f"{shown:,} of {len(names):,} run(s) under {library.outputs}"
+
+
+def _glances(library: Library, names: list[str]) -> list[Standing]:
+    """What can be said at once."""
+    return [_glance(name, library.shelf(name)) for name in names]
+
+
+def _glance(name: str, shelf: Shelf) -> Standing:
+    shelf.glance()
+    if shelf.run.get("state") == "finished" and not shelf.rows:
+        try:
+            return finished(name, shelf)
+        except (OSError, ValueError, KeyError):
+            pass  # its log will tell
+    return standing(name, shelf)
+
+
+def _read_on(library: Library, names: list[str], reader: threading.Lock) -> None:
+    """Reads the logs of runs that are under way, or have no tables; one page's at a time."""
+    if not reader.acquire(blocking=False):
+        return
+    try:
+        for name in names:
+            shelf = library.shelf(name)
+            tables = (shelf.folder.path / "summary.csv").exists()
+            if shelf.run.get("state") != "finished" or not tables:
+                shelf.refresh()
+    finally:
+        reader.release()

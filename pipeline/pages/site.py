@@ -8,9 +8,10 @@ from pathlib import Path
 from fastapi import FastAPI
 from nicegui import ui
 
-from pipeline.pages import drawn, match, matches, observe, play, run, runs
+from pipeline.pages import compare, drawn, match, matches, observe, play, run, runs
 from pipeline.pages.doors import Doors
 from pipeline.pages.frame import STYLE
+from pipeline.pages.library import Library
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '
@@ -38,5 +39,8 @@ def register(outputs: Path) -> None:
     """Lets NiceGUI know every page."""
     ui.add_css(STYLE, shared=True)
     ui.add_css(drawn.STYLE, shared=True)
-    for page in (runs, run, matches, match, play, observe):
+    library = Library(outputs)
+    for page in (runs, run, compare, matches, match):
+        page.register(library)
+    for page in (play, observe):
         page.register(outputs)

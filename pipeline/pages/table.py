@@ -18,8 +18,8 @@ from itertools import islice
 from multiprocessing import Pipe
 
 from pipeline.log.folder import Folder
+from pipeline.log.replayed import ReplayedMatch, replayed
 from pipeline.pages.said import Answer, Asked, Laid, News, Over
-from pipeline.replay import ReplayedMatch, replay
 
 
 class Table:
@@ -80,9 +80,10 @@ class Table:
         over, laid = self.over, self.laid
         if over is None or laid is None:
             return None
-        new = (one for one in Folder(laid.folder).matches() if one.match not in laid.before)
+        folder = Folder(laid.folder)
+        new = (one for one in folder.matches() if one.match not in laid.before)
         record = next(islice(new, over.played - 1, None), None)
-        return replay(record.match, [laid.folder]) if record else None
+        return replayed(folder, record) if record else None
 
     def go_on(self) -> None:
         """The end of a match has been looked at."""

@@ -156,7 +156,7 @@ def running_means(
         deals, rates = running(result.by_deal()[1])
         if not len(deals):
             continue
-        low, high = _band(result, deals, rates)
+        low, high = band(result, deals, rates)
         axes.plot(deals, by * rates, color=colour, ls=dash, lw=1.2, label=name)
         axes.fill_between(deals, by * low, by * high, color=colour, alpha=0.12, lw=0)
         settled = deals >= min(SETTLED, deals[-1])
@@ -175,7 +175,7 @@ def running_means(
     return figure
 
 
-def _band(
+def band(
     result: CellResults, deals: np.ndarray, rates: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The limits of the mean over the first so many deals. Of a deal that one player wins in half

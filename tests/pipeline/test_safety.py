@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from common.errors import ModelError, UserError
+from games.tic_tac_toe import TicTacToe
 from models.checkpoint import Checkpoint
 from pipeline.config.compose import refuse_calls
 from pipeline.config.nodes import build
+from pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
 from pipeline.log.trace import Answer, Trace, TracedPrompt
-from pipeline.replay import Ply, ReplayedMatch, ReplayedTurn, page, show
+from pipeline.replay import page, show
 from pipeline.tables.table import console
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
@@ -182,8 +184,9 @@ def evil_match() -> ReplayedMatch:
         chosen=0,
     )
     turn = ReplayedTurn(0, EVIL, trace, forced=False, status=EVIL, fallback=True, text=EVIL)
+    ply, game = Ply(0, None, EVIL, (turn,)), TicTacToe()
     return ReplayedMatch(
-        EVIL, EVIL, 0, 0, (EVIL, EVIL), (0,), (Ply(0, EVIL, (turn,)),), EVIL, (1.0, -1.0)
+        EVIL, game, EVIL, 0, 0, (EVIL, EVIL), (0,), (ply,), None, EVIL, (1.0, -1.0)
     )
 
 

@@ -20,6 +20,7 @@ from pipeline import status
 from pipeline.log.folder import Folder
 from pipeline.log.live import Running
 from pipeline.log.outcomes import WINS, Outcome
+from pipeline.log.tail import Tail
 from tests.pipeline.conftest import Sweep
 
 
@@ -128,12 +129,15 @@ def test_only_what_is_new_is_read_and_a_torn_line_waits(sweep: Sweep, folder: Pa
     whole = path.read_bytes()
     first, rest = whole[: whole.index(b"\n") + 1], whole[whole.index(b"\n") + 1 :]
     path.write_bytes(first + rest[:100])
-    tail = status.Tail(Folder(folder))
+    tail = Tail(Folder(folder))
     deals = [json.loads(line)["deal"] for line in whole.splitlines()]
-    assert [outcome.deal for outcome in tail.new(WINS)] == deals[:1]
-    assert list(tail.new(WINS)) == []
+    assert [record.deal for record, _ in tail.new()] == deals[:1]
+    assert list(tail.new()) == []
     path.write_bytes(whole + first)
-    assert [outcome.deal for outcome in tail.new(WINS)] == deals[1:], "each match once"
+    found = list(tail.new())
+    assert [record.deal for record, _ in found] == deals[1:], "each match once"
+    lines = {whole[place.start : place.start + place.size] for _, place in found}
+    assert lines == set(whole.splitlines(keepends=True)[1:])
 
 
 def test_folders_without_a_run_are_one_line(

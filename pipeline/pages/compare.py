@@ -1,0 +1,103 @@
+"""Two runs side by side, and their cells paired on the deals that both have finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pandas as pd
+from nicegui import html, ui
+from nicegui import run as threads
+
+from common.errors import UserError
+from common.foreign import visible
+from pipeline.compare import compare
+from pipeline.pages import charts, runs, sheets
+from pipeline.pages.frame import framed, note, part
+from pipeline.pages.library import Library
+from pipeline.pages.standing import Standing, standing
+from pipeline.tables.numbers import number, p_value
+from pipeline.tables.scale import Scale
+
+HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p", "p Holm")
+
+
+def register(library: Library) -> None:
+    """Serves /compare."""
+
+    @ui.page("/compare")
+    async def page(a: str = "", b: str = "") -> None:
+        with framed("Compare"):
+            html.h1("Two runs side by side")
+            with html.div().classes("line"):
+                names = await threads.io_bound(library.names) or []
+                chosen = [
+                    ui.select(
+                        names, value=given if given in names else None, label=label, with_input=True
+                    ).classes("find")
+                    for label, given in (("run A", a), ("run B", b))
+                ]
+            place = html.div()
+
+        async def show() -> None:
+            first, second = (one.value for one in chosen)
+            ui.navigate.history.replace(f"/compare?{urlencode({'a': first, 'b': second})}")
+            place.clear()
+            with place:
+                await _both(library, first, second)
+
+        for one in chosen:
+            one.on_value_change(show)
+        ui.timer(0, show, once=True)
+
+
+async def _both(library: Library, first: str | None, second: str | None) -> None:
+    if not first or not second:
+        note("Choose two runs. Only runs of one seed can be paired: they met the same deals.")
+        return
+    waiting = note("reading both logs ...")
+    sides = [await threads.io_bound(_standing, library, name) for name in (first, second)]
+    with html.div().classes("sides"):
+        for name, one in zip((first, second), sides, strict=True):
+            with html.div():
+                with html.h2().classes("part"):
+                    ui.link(name, runs.link(name))
+                if one:
+                    runs.summary(one)
+                    charts.intervals(one.estimates)
+    part("Paired on shared deals")
+    found = await threads.io_bound(_paired, library.outputs / first, library.outputs / second)
+    waiting.delete()
+    if isinstance(found, str):
+        note(found, warning=True)
+    elif found is not None:
+        sheets.sheet(HEADINGS, found)
+        note(f"`python -m pipeline.compare {first} {second}`, in {library.outputs}, has it too.")
+
+
+def _standing(library: Library, name: str) -> Standing:
+    shelf = library.shelf(name)
+    shelf.refresh()
+    return standing(name, shelf)
+
+
+def _paired(first: Path, second: Path) -> list[list[sheets.Cell]] | str:
+    """The rows of the paired table, or why there is none."""
+    try:
+        pairs = compare(first, second)
+    except (UserError, OSError) as error:
+        return str(error)
+    return [_row(row) for _, row in pairs.iterrows()]
+
+
+def _row(row: pd.Series) -> list[sheets.Cell]:
+    scale = Scale.row(row)
+    tested = row["p_permutation"] if pd.isna(row["p_mcnemar"]) else row["p_mcnemar"]
+    return [
+        (visible(row["cell_a"]), row["cell_a"]),
+        (visible(row["cell_b"]), row["cell_b"]),
+        *((f"{row[name]:,}", int(row[name])) for name in ("deals", "a_only", "b_only")),
+        (scale.change(row["difference"]), row["difference"]),
+        (scale.reach(row["ci_low"], row["ci_high"]), number(row["ci_low"], ".6f")),
+        *((p_value(p), None if pd.isna(p) else p) for p in (tested, row["p_test_holm"])),
+    ]

@@ -1,0 +1,157 @@
+"""The output folders under a directory, and of each what its log has been read of so far.
+
+Whoever looks at a folder shares what was read with all others, and each line is read once. All
+functions may be called from any thread; reading a log anew takes minutes where it has millions of
+matches, so pages call them in threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import force_setattr
+
+from common.errors import UserError
+from pipeline.judging import stopping
+from pipeline.log.folder import Folder
+from pipeline.log.outcomes import Outcome, Outcomes
+from pipeline.log.reading import whole
+from pipeline.log.replayed import ReplayedMatch, replayed
+from pipeline.log.results import CellResults, collect
+from pipeline.log.schema import MatchRecord
+from pipeline.log.tail import Place
+from pipeline.status import Status
+
+MARKS = ("sweep.json", "status.json", "cells", "records")
+"""A folder that has one of these is a run's."""
+DEEP = 3
+"""How many folders below the directory a run's may lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A match as lists show it, and where its line lies. margin: the least by which a decision of
+    the subjects led over the second best; None where none was scored."""
+
+    ended: Outcome
+    margin: float | None
+    place: Place
+
+
+@dataclass
+class Shelf(Status):
+    """A folder with all that was read of its log. fault: why it cannot be read, in a line; ""
+    where it can. reading: whether somebody reads it just now."""
+
+    kept: dict[str, Kept] = field(default_factory=dict)
+    outcomes: dict[str, Outcomes] = field(default_factory=dict)
+    fault: str = ""
+    reading: bool = False
+    _statics: dict[Path, dict[str, str]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def glance(self) -> None:
+        """Reads what the run itself told last, and none of its log."""
+        if not self.reading:
+            self.now, self.run = time.time(), self.folder.status or {}
+
+    def refresh(self) -> None:
+        """Reads what is new; at once back where another thread does so."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            self.reading = True
+            self.look()
+            self.fault = ""
+        except (UserError, OSError) as error:
+            self.fault = str(error)
+        finally:
+            self.reading = False
+            self._lock.release()
+
+    def results(self) -> list[CellResults]:
+        """The cells as the tables would have them now. Raises UserError."""
+        abouts = self.folder.abouts() if self.folder.described else []
+        found = collect(abouts, dict(self.outcomes), self.folder.set_aside, deals=None)
+        return stopping.cut(self.folder.path, found)
+
+    def match(self, match: str) -> ReplayedMatch:
+        """The match of that id, played again. Raises UserError."""
+        kept = self.kept.get(match)
+        record = self._record(kept) if kept else None
+        if record is None or record.match != match:
+            raise UserError(
+                f"no match {match} can be read in {self.folder.path}: damaged lines are left out, "
+                "`python -m pipeline.verify DIR` names them"
+            )
+        return replayed(self.folder, record)
+
+    def _record(self, kept: Kept) -> MatchRecord | None:
+        """The record with the texts that its prompts share; None where its line has gone."""
+        place = kept.place
+        with place.file.open("rb") as file:
+            file.seek(place.start)
+            line = file.read(place.size)
+        for record in whole(self.folder.reader(place.file.stem), [line]):
+            statics = self._statics[place.file]
+            if isinstance(record, MatchRecord) and statics.keys() >= record.named:
+                force_setattr(record, "statics", statics)
+                return record
+        return None
+
+    def _take(self, record: MatchRecord, place: Place, ended: Outcome) -> None:
+        super()._take(record, place, ended)
+        own = (one for one in record.decisions if one.seat in record.subjects and not one.forced)
+        margins = [one.margin for one in own if one.margin is not None]
+        self._statics.setdefault(place.file, {}).update(record.statics)
+        self.outcomes.setdefault(record.cell, Outcomes(record.cell)).add(ended)
+        self.kept[record.match] = Kept(ended, min(margins, default=None), place)
+
+
+class Library:
+    """All runs under a directory, by their folders' names in it."""
+
+    def __init__(self, outputs: Path) -> None:
+        self.outputs = outputs
+        self._shelves: dict[str, Shelf] = {}
+        self._lock = threading.Lock()
+
+    def names(self) -> list[str]:
+        """Of the runs' folders, that which was written last first."""
+        found = [(_written(path), path) for path in _runs(self.outputs, DEEP)]
+        return [path.relative_to(self.outputs).as_posix() for _, path in sorted(found)[::-1]]
+
+    def shelf(self, name: str) -> Shelf:
+        """The run of that name. Raises UserError where there is none."""
+        with self._lock:
+            if name not in self._shelves:
+                if name not in self.names():
+                    raise UserError(f"{self.outputs} has no run {name!r}")
+                self._shelves[name] = Shelf(Folder(self.outputs / name))
+            return self._shelves[name]
+
+
+def _runs(folder: Path, deep: int) -> Iterator[Path]:
+    """Folders of runs: this one, or those within."""
+    if any((folder / mark).exists() for mark in MARKS):
+        yield folder
+    elif deep and folder.is_dir():
+        with os.scandir(folder) as entries:
+            within = [entry.path for entry in entries if entry.is_dir() and entry.name[0] != "."]
+        for path in within:
+            yield from _runs(Path(path), deep - 1)
+
+
+def _written(folder: Path) -> float:
+    """When the run last said something, in seconds."""
+    for name in ("status.json", "sweep.json", "."):
+        try:
+            return (folder / name).stat().st_mtime
+        except OSError:
+            continue
+    return 0.0

@@ -1,0 +1,94 @@
+"""Tables on a page: sortable, a page of rows at a time, every text as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from nicegui import ui
+
+from common.foreign import visible
+from pipeline.tables.numbers import amount
+
+ROWS = 25
+"""Of a table at a time."""
+BY_KEY = """(a, b, x, y) => {
+    const [p, q] = [x.keys["NAME"], y.keys["NAME"]];
+    if (p === q) return 0;
+    if (p === null || q === null) return p === null ? -1 : 1;
+    return p < q ? -1 : 1;
+}"""
+LINKED = '<q-td :props="props"><a :href="props.row.link">{{ props.value }}</a></q-td>'
+
+Cell = tuple[str, float | str | None]
+"""A text, and what rows are sorted by."""
+
+
+def sheet(
+    headings: Sequence[str], rows: Sequence[Sequence[Cell]], sortable: bool = True
+) -> ui.table:
+    """A table of these columns. Its first one names the rows and stands to the left. sortable:
+    and paged in the browser, which then has all rows."""
+    columns = [
+        {
+            "name": name,
+            "label": name,
+            "field": name,
+            "sortable": sortable,
+            "align": "right" if at else "left",
+            ":sort": BY_KEY.replace("NAME", name.replace("\\", "").replace('"', "")),
+        }
+        for at, name in enumerate(headings)
+    ]
+    paged = {"rowsPerPage": ROWS} if sortable else None
+    table = ui.table(columns=columns, rows=[], row_key="id", pagination=paged).classes("sheet")
+    table.props("flat dense :rows-per-page-options='[10, 25, 100, 0]'")
+    fill(table, headings, rows)
+    return table
+
+
+def fill(
+    table: ui.table,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    links: Sequence[str] = (),
+) -> None:
+    """Puts these rows in the place of the table's. links: where the name of each leads."""
+    table.rows = [
+        {
+            "id": at,
+            **{name: text for name, (text, _) in zip(headings, row, strict=True)},
+            "keys": {name: key for name, (_, key) in zip(headings, row, strict=True)},
+            **({"link": links[at]} if links else {}),
+        }
+        for at, row in enumerate(rows)
+    ]
+    if links and f"body-cell-{headings[0]}" not in table.slots:
+        table.add_slot(f"body-cell-{headings[0]}", LINKED)
+
+
+def read(file: Path) -> tuple[list[str], list[list[Cell]]]:
+    """The headings and rows of a CSV. Raises OSError and ValueError."""
+    data = pd.read_csv(file)
+    columns = [column for column in data.columns if data[column].notna().any()]
+    rows = [[_cell(row[column]) for column in columns] for row in data.to_dict("records")]
+    return [str(column) for column in columns], rows
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, str):
+        return visible(value), value
+    if value is None or value != value:
+        return "-", None
+    if isinstance(value, bool | int):
+        return f"{value:,}" if not isinstance(value, bool) else str(value), float(value)
+    return _figure(float(value)), float(value)
+
+
+def _figure(value: float) -> str:
+    """A number in four digits or so, a tiny one with its power of ten."""
+    if value and abs(value) < 1e-4:
+        return f"{value:.1e}"
+    return amount(value)

@@ -1,0 +1,164 @@
+"""How a run stands, in words and figures, as its pages show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from common.errors import UserError
+from pipeline.log.folder import damaged
+from pipeline.log.results import CellResults
+from pipeline.pages.library import Shelf
+from pipeline.status import Row, headline, pace
+from pipeline.tables.figures import band, running
+from pipeline.tables.scale import Scale, scales_of
+from pipeline.tables.table import short_names, warnings
+from stats.means import limits, per_deal
+
+POINTS = 60
+"""Of a curve."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A cell's mean over its gap-free deals with its 95% interval, all nan without deals.
+
+    curve: deals, and after so many of them the mean and its limits: (4, points).
+    """
+
+    key: str
+    name: str
+    scale: Scale
+    deals: int
+    mean: float
+    low: float
+    high: float
+    baseline: float
+    curve: np.ndarray | None = None
+
+    @property
+    def told(self) -> str:
+        """The mean and its interval in words."""
+        if np.isnan(self.mean):
+            return "no deal is complete yet"
+        return f"{self.scale.mean(self.mean, named=True)} ({self.span})"
+
+    @property
+    def span(self) -> str:
+        return self.scale.span(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A run at a glance. state: a word. share: of its matches that are done, 0 to 1; None where
+    nobody knows. lines: what else there is to say, a line each; warnings: what must not be missed.
+    """
+
+    name: str
+    state: str
+    headline: str
+    pace: str
+    share: float | None
+    estimates: tuple[Estimate, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def live(self) -> bool:
+        return self.state in ("loading", "playing", "judging")
+
+
+def state_of(shelf: Shelf) -> str:
+    """What a run is at, in a word."""
+    if shelf.fault:
+        return "damaged"
+    if shelf.gone:
+        return "gone"
+    return str(shelf.run.get("state", "unknown"))
+
+
+def standing(name: str, shelf: Shelf) -> Standing:
+    """Of what was read of the folder so far."""
+    told = [shelf.fault] if shelf.fault else []
+    if shelf.left_out:
+        told.append(damaged(shelf.left_out, shelf.folder.path))
+    return Standing(
+        name=name,
+        state=state_of(shelf),
+        headline=headline(shelf).partition(": ")[2],
+        pace=pace(shelf),
+        share=share_done(shelf),
+        estimates=tuple(estimates(shelf)) if not shelf.fault else (),
+        warnings=tuple(told),
+    )
+
+
+def finished(name: str, shelf: Shelf) -> Standing:
+    """Of a finished run, from its tables alone: its log need not be read for that. Raises OSError
+    and ValueError where they cannot be read."""
+    summary = pd.read_csv(shelf.folder.path / "summary.csv")
+    labels = short_names(summary)
+    found = [
+        Estimate(
+            *(
+                label,
+                label,
+                scale,
+                int(row["deals"]),
+                row["mean"],
+                row["mean_low"],
+                row["mean_high"],
+            ),
+            row["baseline_mean"],
+        )
+        for label, scale, (_, row) in zip(
+            labels, scales_of(summary), summary.iterrows(), strict=True
+        )
+    ]
+    matches, aside = int(summary["matches"].sum()), int(summary["set_aside"].sum())
+    done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} set aside"
+    summary["warning"] = summary["warning"].fillna("") if "warning" in summary else ""
+    told = tuple(warnings(summary))
+    said = headline(shelf).partition(": ")[2]
+    return Standing(name, state_of(shelf), said, done, 1.0, tuple(found), told)
+
+
+def share_done(shelf: Shelf) -> float | None:
+    """Of the planned matches, 0 to 1; None where no run has told how many."""
+    if shelf.left is None:
+        return None
+    ended = shelf.done + sum(row.set_aside for row in shelf.rows)
+    return ended / max(1, ended + shelf.left)
+
+
+def estimates(shelf: Shelf, curves: bool = False) -> list[Estimate]:
+    """Every cell's mean so far, as the tables would have it. curves: how it came to that, too."""
+    try:
+        results = {result.about.key: result for result in shelf.results()}
+    except UserError:
+        return []
+    rows = [row for row in shelf.rows if row.key in results]
+    return [_estimate(row, results[row.key], curves) for row in rows]
+
+
+def _estimate(row: Row, result: CellResults, curves: bool) -> Estimate:
+    about, outcomes = result.about, result.outcomes
+    values = per_deal(outcomes.column("figure"), outcomes.column("deal"))
+    low, high = limits(values, (about.measure.low, about.measure.high))
+    return Estimate(
+        key=about.key,
+        name=row.name,
+        scale=row.scale,
+        deals=len(values),
+        mean=float(values.mean()) if len(values) else np.nan,
+        low=float(low),
+        high=float(high),
+        baseline=about.baseline.rate if about.baseline else np.nan,
+        curve=_curve(result) if curves and len(values) else None,
+    )
+
+
+def _curve(result: CellResults) -> np.ndarray:
+    deals, means = running(result.by_deal()[1], POINTS)
+    return np.stack([deals, means, *band(result, deals, means)])
