@@ -35,7 +35,6 @@ from pipeline.log.folder import Folder
 from pipeline.log.this_run import typed
 from pipeline.pages.said import Answer, Asked, Laid, News, Over
 from pipeline.plan.cells import Plan, Player, Task
-from pipeline.sweep import course
 
 
 class Line(PersonModel):
@@ -50,7 +49,8 @@ class Line(PersonModel):
         self._asked = 0
         self._answers: queue.Queue[Answer] = queue.Queue()
         self._lines: list[str] = []
-        threading.Thread(target=self._hear, daemon=True, name="page").start()
+        self.hearing = threading.Thread(target=self._hear, daemon=True, name="page")
+        self.hearing.start()
 
     def tell(self, news: News) -> None:
         with suppress(OSError):  # `_hear` ends the run where nobody is there
@@ -145,6 +145,8 @@ def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
 def play(
     line: Line, first: int, words: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig
 ) -> int:
+    from pipeline.sweep import course  # takes seconds, which a refused config need not wait
+
     seated = partial(at_page, line, first, sweep.output_dir)
     return course.run(cells, sweep, typed("python -m pipeline.run", words), seated)
 

@@ -4,21 +4,30 @@ nobody sits at any more."""
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from nicegui.testing import User
 from nicegui.testing.user_simulation import user_simulation
 
+from agents.base import Goal, Turn
+from common.errors import ModelError
+from games.base import Open, TextSpec
+from games.tic_tac_toe import TicTacToe
 from pipeline import replay, verify
 from pipeline.log.folder import Folder
 from pipeline.pages import play, site
 from pipeline.pages.at_table import Shown
 from pipeline.pages.play import Wish
-from pipeline.pages.said import Asked, answer
+from pipeline.pages.said import Answer, Asked, answer
+from pipeline.pages.seat import Line
 from pipeline.pages.table import Table
 
 PATIENCE = 60
@@ -94,3 +103,58 @@ def test_a_whole_match_is_played_and_its_record_read_back(
     assert replay.main([record.match, "--in", str(folder)]) == 0
     assert "player 1 plays C1R" in capsys.readouterr().out
     assert (folder / "summary.csv").exists()
+
+
+def test_whoever_is_gone_interrupts_the_run_and_an_answer_to_an_old_question_is_nobodys() -> None:
+    killed: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "kill", lambda _, number: killed.append(number))
+        page, theirs = Pipe()
+        line = Line(theirs)
+        line.turn = turn()
+        page.send(Answer(0, ("3",)))
+        page.send(Answer(1, ("2", "so be it")))
+        assert [line.line(""), line.line("")] == ["2", "so be it"]
+        asked = page.recv()
+        assert (asked.number, asked.observation.seat) == (1, 0)
+        line.hang_up()
+        with pytest.raises(ModelError, match="nobody is at the page"):
+            line.line("")
+        page.recv()
+        page.close()
+        line.hearing.join(PATIENCE)
+    assert killed == [signal.SIGINT]
+
+
+def turn() -> Turn:
+    game = TicTacToe()
+    state = game.deal(np.random.default_rng(0))
+    return Turn(game, game.legal(state, 0), Goal(), lambda: game.observe(state, 0))
+
+
+def test_words_go_with_their_option_and_alone_where_there_is_no_other() -> None:
+    game = TicTacToe()
+    seen = game.observe(game.deal(np.random.default_rng(0)), 0)
+    spoken = Open(0, TextSpec("a greeting", ("hello",)))
+    alone, among = (Asked(7, game, seen, options, 0) for options in ((spoken,), (spoken, 1)))
+    assert answer(alone, 0, "hello") == Answer(7, ("hello",))
+    assert answer(among, 0, "hello") == Answer(7, ("1", "hello"))
+    assert answer(among, 1) == Answer(7, ("2",))
+
+
+def test_a_table_that_cannot_be_laid_says_why(tmp_path: Path) -> None:
+    table = Table("chess", ["experiment=play", "game=chess", f"output_dir={tmp_path}"])
+    table.wait(PATIENCE)
+    assert table.ended is not None
+    assert table.ended.startswith("game=chess does not exist")
+    assert not any(tmp_path.iterdir())
+
+
+def test_settings_name_the_folder_and_only_what_differs_from_the_terminals(tmp_path: Path) -> None:
+    words = Wish().words(tmp_path)
+    assert f"output_dir={tmp_path}/play-uno-0_llm" in words
+    assert not [word for word in words if word.startswith("seats.")]
+    wish = Wish(game="holdem", own=0, others={1: "tight"}, seed=4, further="game.hands=3")
+    words = wish.words(tmp_path)
+    assert f"output_dir={tmp_path}/play-holdem-1_tight-game.hands_3-seed_4"[:60] in str(words)
+    assert {"seats.0.agent=subject", "seats.measured=0", "seats.1.player=tight"} <= set(words)
