@@ -122,7 +122,9 @@ def _body(shown: Shown) -> None:
     elif table.asked:
         _asked(shown, table.asked)
     if table.ended is None:
-        ui.button("Leave the table", on_click=table.leave).props("no-caps flat").classes("p-leave")
+        ui.button("Leave the table", on_click=table.leave, color=None).props(
+            "no-caps flat"
+        ).classes("p-leave")
     else:
         ui.link("Open another table", "/play")
 
@@ -162,9 +164,9 @@ def _asked(shown: Shown, asked: Asked) -> None:
     with html.div().classes("p-options"):
         for number, name in enumerate(asked.observation.options):
             label = visible(f"{number + 1}  {name}" if number < KEYS else name)
-            button = _button(label, partial(shown.take, number))
+            made = button(label, partial(shown.take, number))
             if number == shown.speaking:
-                button.classes("p-chosen")
+                made.classes("p-chosen")
     only = len(asked.options) == 1 and isinstance(asked.options[0], Open)
     if only or shown.speaking is not None:
         _words(shown, asked, shown.speaking or 0)
@@ -182,11 +184,13 @@ def _words(shown: Shown, asked: Asked, option: int) -> None:
         shown.say(option, str(field.value or ""))
 
     field.on("keydown.enter", say)
-    _button("Say it", say)
+    button("Say it", say)
 
 
-def _button(label: str, act: Callable[[], None]) -> ui.button:
-    return ui.button(label, on_click=act).props("no-caps unelevated").classes("p-go")
+def button(label: str, act: Callable[[], None]) -> ui.button:
+    """What a person may do, in words."""
+    made = ui.button(label, on_click=act, color=None)  # the sheet colours it, light and dark
+    return made.props("no-caps unelevated").classes("p-go")
 
 
 def _more(asked: Asked) -> None:
@@ -211,6 +215,6 @@ def _over(shown: Shown, over: Over) -> None:
         note(f"its record cannot be read: {shown.damage}", warning=True)
     with html.div().classes("p-after"):
         if shown.table.ended is None:
-            _button("Next deal", shown.go_on)
+            button("Next deal", shown.go_on)
         if shown.end is not None:
             ui.link("The match, move by move", link(shown.folder, shown.end.match))

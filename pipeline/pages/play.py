@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from nicegui import html, ui
 
 from pipeline.config.compose import CONF
 from pipeline.config.own_folder import short
-from pipeline.pages.at_table import show
+from pipeline.pages.at_table import button, show
 from pipeline.pages.frame import framed, note, part
 from pipeline.pages.table import Table
 
@@ -115,9 +116,7 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
         _number("First deal", wish, "first", 0, None)
     further = ui.input("Further settings, as game.size=4").classes("p-wide")
     further.bind_value(wish, "further")
-    ui.button("Sit down", on_click=lambda: _sit_down(outputs, tables, wish)).props(
-        "no-caps unelevated"
-    ).classes("p-go")
+    button("Sit down", partial(_sit_down, outputs, tables, wish))
 
 
 @ui.refreshable
