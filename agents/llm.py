@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Answer, Decision, Goal, Question, Thinking, Turn
-from agents.prompting.base import Method, PreparedMethod
+from agents.base import Answer, Decision, Goal, Question, Thinking, Turn, check
+from agents.prompting.base import Method, PreparedMethod, says_itself
 from agents.prompting.words import worded
 from games.base import Game, Open
 
@@ -17,11 +17,15 @@ from games.base import Game, Open
 @dataclass(frozen=True)
 class LLM:
     """Plays what the model answers to `method`; an unusable reply becomes a uniform random legal
-    move, recorded as a fallback with what was wrong. Where the option wants words, the model is
-    asked for them next, whatever the method; one of the game's examples is the fallback.
+    move, recorded as a fallback with what was wrong. Where the option wants words that the method
+    has not given, the model is asked for them next; one of the game's examples is the fallback.
     """
 
     method: Method
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError where the method cannot ask about the game."""
+        check(self.method, game)
 
     def prepare(self, game: Game[Any], seat: int, goal: Goal) -> Generator[Question, Answer, LLM]:
         method = self.method
@@ -31,10 +35,11 @@ class LLM:
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         decision = yield from self._choose(turn, rng)
-        return (yield from worded(turn, decision, rng))
+        return decision if decision.text else (yield from worded(turn, decision, rng))
 
     def _choose(self, turn: Turn, rng: np.random.Generator) -> Thinking:
-        if len(turn.options) == 1 and isinstance(turn.options[0], Open):
+        only_words = len(turn.options) == 1 and isinstance(turn.options[0], Open)
+        if only_words and not says_itself(self.method):
             return Decision(0)
         answer = yield from self.method.ask(turn, rng)
         if isinstance(answer, Decision):

@@ -32,8 +32,9 @@ class TextSpec:
     pattern: a regular expression that the whole text must match.
     max_chars: the most characters that it may have.
     forbidden: words that must not stand in it, in upper or lower case.
+    instead: the text of a player whose own will not do; "" for one of the examples.
 
-    Raises ValueError without an example, and for an example that would not do.
+    Raises ValueError without an example, and for an example or `instead` that would not do.
     """
 
     ask: str
@@ -41,11 +42,12 @@ class TextSpec:
     pattern: str = r"(?s).*\S.*"
     max_chars: int = 200
     forbidden: tuple[str, ...] = ()
+    instead: str = ""
 
     def __post_init__(self) -> None:
         if not self.examples:
             raise ValueError(f"a text ({self.ask}) needs an example that would do")
-        for example in self.examples:
+        for example in (*self.examples, *([self.instead] if self.instead else [])):
             if fault := self.fault(example):
                 raise ValueError(f"the example {example!r} of a text ({self.ask}) {fault}")
 

@@ -62,6 +62,19 @@ def probabilities(game: Game[Any], policy: str, observation: Observation) -> tup
     return (1 / len(observation.options),) * len(observation.options)
 
 
+def chances(game: Game[Any], policies: Sequence[str], observation: Observation) -> np.ndarray:
+    """As `probabilities`, of several policies: float64 of shape (policies, options)."""
+    own = game if isinstance(game, Scripted) else None
+    alike = (1 / len(observation.options),) * len(observation.options)
+    _check(game, policies, len(policies))
+    return np.array(
+        [
+            alike if own is None or policy == RANDOM else own.probabilities(policy, observation)
+            for policy in policies
+        ]
+    )
+
+
 def simulate(
     game: Game[Any],
     policies: Sequence[str],
@@ -78,6 +91,17 @@ def simulate(
     _check(game, policies, game.num_seats)
     if isinstance(game, Simulated):
         return game.simulate(policies, games, seed)
+    return simulate_by_rules(game, policies, games, seed, reach)
+
+
+def simulate_by_rules(
+    game: Game[Any],
+    policies: Sequence[str],
+    games: int,
+    seed: int,
+    reach: Callable[[int, int], None] = lambda done, games: None,
+) -> np.ndarray:
+    """As `simulate`, by the rules whatever the game can do faster."""
     counts = np.zeros(game.num_seats + 1, np.int64)
     for number in range(games):
         last, _ = played(game, policies, seed, number)
@@ -102,7 +126,9 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
         seats = game.to_move(state)
         if not seats:
             return state, plies
-        state = game.play(state, [_move(game, state, seat, policies[seat], rng) for seat in seats])
+        state = game.play(
+            state, [scripted_move(game, state, seat, policies[seat], rng) for seat in seats]
+        )
     raise UserError(
         f"{type(game).__name__} is not over after {LONGEST:,} plies between scripted players: "
         "a game has to end, for instance with nobody as winner after so many plies"
@@ -211,7 +237,7 @@ def _after(
             rng = _stream(seed, MOVES, playout)
             move = spoken(option, _stream(seed, WORDS, playout))
             others = [
-                move if mover == seat else _move(game, start, mover, policies[mover], rng)
+                move if mover == seat else scripted_move(game, start, mover, policies[mover], rng)
                 for mover in game.to_move(start)
             ]
             last, _ = play_on(game, game.play(start, others), policies, rng)
@@ -220,7 +246,7 @@ def _after(
     return np.stack(found, axis=1)
 
 
-def _move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
+def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
     """What a scripted player does. "random" need not look: an observation takes its time."""
     options = game.legal(state, seat)
     if len(options) == 1 or policy == RANDOM:

@@ -56,6 +56,12 @@ class PreparedMethod(Protocol):
         ...
 
 
+def says_itself(method: Method) -> bool:
+    """Whether a method gives the words of an open option with the option; those of others are asked
+    for once the option is chosen."""
+    return bool(getattr(method, "own_words", False))
+
+
 def check_moves(moves: int) -> None:
     """Raises ValueError unless a prompt can tell that many moves."""
     if moves < 0:

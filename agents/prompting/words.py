@@ -94,7 +94,8 @@ def with_words(decision: Decision, text: str, faults: Sequence[str]) -> Decision
 def without_words(
     decision: Decision, wanted: TextSpec, faults: Sequence[str], rng: np.random.Generator
 ) -> Decision:
-    """The decision with one of the examples, a fallback: none of the words would do."""
+    """The decision with what stands in for words, or one of the examples: a fallback, as none of
+    the words would do."""
     malformed = faults[-1] == MALFORMED
     return replace(
         decision,
@@ -102,7 +103,7 @@ def without_words(
         fallback=True,
         attempts=decision.attempts + len(faults),
         notes=_notes(decision, faults),
-        text=wanted.examples[int(rng.integers(len(wanted.examples)))],
+        text=wanted.instead or wanted.examples[int(rng.integers(len(wanted.examples)))],
     )
 
 

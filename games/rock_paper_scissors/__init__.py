@@ -1,14 +1,18 @@
-"""Rock-paper-scissors over several rounds: the game in which both seats move at once."""
+"""Rock-paper-scissors over several rounds: the game in which both seats move at once, with the 19
+strategies of Observer, Not Player as its scripted players."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import ClassVar
 
 import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
+from games.rock_paper_scissors import spectator, steady, strategies
 
 HANDS = ("rock", "paper", "scissors")
 """Each beats the one before it, the first beats the last."""
@@ -22,17 +26,32 @@ class RockPaperScissors:
     """Two seats choose a hand at the same time, `rounds` times; who wins more rounds wins.
 
     An action is an index into HANDS. A state holds finished rounds only, so a seat cannot see
-    what the other is about to choose. Raises ValueError for other than 2 seats or no rounds.
+    what the other is about to choose.
+
+    react: how the reactive strategies play `together` with another one: "lag1" by their rule, which
+    answers the other's last hand; "iid" by chance alone, each from the mix it settles at. A policy
+    by its plain name follows its rule.
+    legacy_D: D as .333, .333, .334 and not exact thirds.
+
+    Raises ValueError for other than 2 seats, no rounds, or another way to react.
     """
 
     num_seats: int = 2
     rounds: int = 1
+    react: str = field(default="lag1", metadata={"told": "unless default"})
+    legacy_D: bool = field(default=False, metadata={"told": "unless default"})  # noqa: N815
+
+    policies: ClassVar[tuple[str, ...]] = strategies.CODES
+    spectator_rules: ClassVar[str] = spectator.RULES
+    spectator_names: ClassVar[tuple[str, ...]] = spectator.NAMES
 
     def __post_init__(self) -> None:
         if self.num_seats != 2:
             raise ValueError(f"rock-paper-scissors seats 2 players, got {self.num_seats}")
         if self.rounds < 1:
             raise ValueError(f"rounds is {self.rounds}; a game has 1 or more")
+        if self.react not in ("lag1", "iid"):
+            raise ValueError(f"react is {self.react!r}; it is lag1 or iid")
 
     def deal(self, rng: np.random.Generator) -> State:
         return ()
@@ -78,8 +97,49 @@ class RockPaperScissors:
         lines = [f"{len(state)} of {self.rounds} rounds played, score {first}:{second}"]
         return "\n".join([*lines, *map(_clause, range(1, self.rounds + 1), state)])
 
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        rounds: State = observation.view
+        if not rounds:
+            return strategies.first(policy, self.legacy_D)
+        return strategies.after(policy, rounds[-1][1 - observation.seat], self.legacy_D)
+
+    def together(self, policies: Sequence[str]) -> tuple[str, ...]:
+        """The names under which the game knows these policies where they play each other."""
+        if self.react == "lag1":
+            return tuple(policies)
+        one, other = policies
+        found = steady.steady([(one, other)], self.legacy_D).mixes[0]
+        return tuple(
+            strategies.settled(name, mix) if name in strategies.ANSWERS else name
+            for name, mix in zip(policies, found, strict=True)
+        )
+
+    def outlook(self, policies: Sequence[str]) -> tuple[float, ...]:
+        """The chances that seat 0 wins, draws and loses a round, in the long run and exactly; the
+        same whichever way reactive ones react."""
+        one, other = policies
+        if {one, other} <= set(self.policies):
+            at = self.policies.index(one), self.policies.index(other)
+            return tuple(steady.grid(self.legacy_D)[at].tolist())
+        return tuple(steady.outcomes(steady.exact([(one, other)], self.legacy_D))[0].tolist())
+
+    @property
+    def mixes(self) -> Mapping[str, tuple[float, ...]]:
+        """The chances of each hand of those policies that mind no other player."""
+        return strategies.mixes(self.legacy_D)
+
+    @property
+    def told_policies(self) -> Mapping[str, str]:
+        """What each policy does, in a sentence."""
+        return {code: strategies.sentence(code, self.legacy_D) for code in self.policies}
+
+    def spectate(self, moves: Sequence[Sequence[Action]], first: int) -> str:
+        """These rounds in JSON, of which the first has the number `first`."""
+        return spectator.rounds(moves, first)
+
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        hands = np.random.default_rng(seed).integers(len(HANDS), size=(2, games, self.rounds))
+        rng = np.random.default_rng(seed)
+        hands = strategies.drawn(policies, games, self.rounds, rng, self.legacy_D)
         ahead = (hands[0] - hands[1]) % len(HANDS)  # 1: seat 0 wins the round; 2: seat 1 does
         lead = (ahead == 1).sum(axis=1) - (ahead == 2).sum(axis=1)
         return np.array([(lead > 0).sum(), (lead < 0).sum(), (lead == 0).sum()], np.int64)
@@ -126,6 +186,7 @@ class RockPaperScissors:
         )
 
 
+@cache  # nine of a round: a seat is told all rounds at every turn
 def _clause(number: int, choices: tuple[Action, Action]) -> str:
     first, second = choices
     return f"round {number}: player 0 {HANDS[first]}, player 1 {HANDS[second]}"

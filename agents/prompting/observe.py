@@ -1,0 +1,164 @@
+"""Observing: the model watches players and names, step by step, the strategy of each.
+
+The protocol is that of "Observer, Not Player" and its prototype: catalogue, role, the last steps,
+a JSON object of guesses and a confidence, now and then a reasoning; one request a step, which
+remembers nothing of those before it. Ours: one retry with a reminder, and after it no guess, where
+the prototype guesses. The wording is ours.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from agents.base import Decision, Status, Turn
+from agents.observers import watching
+from agents.prompting.base import Asking, told_facts
+from games.base import Game, Open
+from games.capabilities import Watching
+from models.base import Dialogue, Generate, Generation, Prompt
+
+CUE = "Answer:"
+WHO = "You are {role} of a match, not one of its players.\n"
+FORM = "Reply with one JSON object and nothing else: {{{keys}}}\n"
+ASK = "Which strategies do players {players} follow?\n"
+REASON = (
+    'This time the object also has "reasoning": three to five short phrases, separated by '
+    "semicolons.\n"
+)
+REMINDER = "\nThat is not in the form asked for. {form}Codes: {codes}\n"
+CONFIDENCE = 0.6
+"""Of a reply that gives none, as in the prototype."""
+
+
+@dataclass(frozen=True)
+class Observe:
+    """Asks once a step for a guess, and once more where the reply is none.
+
+    temperature: of all replies; a decision's luck seeds them. max_tokens: how long a reply may be.
+    reasons: every so many steps, and at the last one, the model is to give its reasons; 0 for
+    never.
+
+    A decision's notes hold the reply's "confidence" and, where one was given, its "reasoning".
+    """
+
+    temperature: float = 0.2
+    max_tokens: int = 512
+    reasons: int = 20
+
+    own_words: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1 or self.reasons < 0:
+            told = f"max_tokens={self.max_tokens}, reasons={self.reasons}"
+            raise ValueError(f"{told}: max_tokens is 1 or more, reasons 0 or more")
+        if not 0 <= self.temperature <= 2:
+            raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
+
+    def check(self, game: Game[Any]) -> None:
+        """Raises ValueError where there is nobody to watch."""
+        watching(game)
+
+    def labels(self) -> tuple[str, ...]:
+        return ()
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        game, seed = watching(turn.game), int(rng.integers(2**31))
+        prompt, status = self.prompt(turn), cast(Status, "malformed")
+        for attempt in (1, 2):
+            reply = yield Generate(prompt, self.max_tokens, self.temperature, seed=seed, json=True)
+            assert isinstance(reply, Generation), reply
+            answer = object_in(reply.text)
+            guess = guess_in(answer, game)
+            if isinstance(guess, tuple):
+                return Decision(0, attempts=attempt, text=game.guess(guess), notes=notes(answer))
+            prompt, status = reminded(prompt, reply.text, game), guess
+        return none(turn, status)
+
+    def prompt(self, turn: Turn) -> Prompt:
+        """What the model reads at this step."""
+        game, seen = watching(turn.game), turn.observation
+        shown, steps = game.progress(seen)
+        reason = self.reasons and (shown % self.reasons == 0 or shown == steps)
+        return Prompt(
+            static=f"{WHO.format(role=seen.role)}Rules: {seen.rules}\n{form(game)}",
+            changing=told_facts(seen.facts)
+            + ASK.format(players=" and ".join(game.watched))
+            + REASON * bool(reason),
+            cue=CUE,
+        )
+
+
+def form(game: Watching) -> str:
+    """What the reply is to be."""
+    guesses = "".join(f'"{key}": a code, ' for key in keys(game))
+    return FORM.format(keys=f'{guesses}"confidence": a number from 0 to 1')
+
+
+def keys(game: Watching) -> list[str]:
+    """Under what a reply has the guess for each player."""
+    return [f"guess_s{name}" for name in game.watched]
+
+
+def reminded(prompt: Prompt, reply: str, game: Watching) -> Dialogue:
+    """The conversation so far, the reply, and what form it should have."""
+    told = REMINDER.format(form=form(game), codes=", ".join(game.codes))
+    return Dialogue(prompt.static, prompt.changing, prompt.cue, turns=((reply, told),))
+
+
+def object_in(reply: str) -> Mapping[str, Any] | None:
+    """The JSON object from the first opening brace of a reply to its last closing one."""
+    try:
+        answer = json.loads(reply[max(reply.find("{"), 0) : reply.rfind("}") + 1], strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def guess_in(answer: Mapping[str, Any] | None, game: Watching) -> tuple[int, ...] | Status:
+    """Of each player the index of the code that a reply names, in upper or lower case; or what is
+    wrong with it: "malformed" where a guess is missing, "illegal" where one is no code."""
+    said = [None if answer is None else answer.get(key) for key in keys(game)]
+    if not all(isinstance(one, str) for one in said):
+        return "malformed"
+    codes = [code.casefold() for code in game.codes]
+    named = [str(one).strip().casefold() for one in said]
+    if not set(named) <= set(codes):
+        return "illegal"
+    return tuple(map(codes.index, named))
+
+
+def notes(answer: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What else a reply says."""
+    told = answer or {}
+    reasoning = told.get("reasoning")
+    kept = {"reasoning": _text(reasoning)} if reasoning else {}
+    return {"confidence": confidence(told.get("confidence")), **kept}
+
+
+def confidence(given: Any) -> float:
+    """A confidence as a number from 0 to 1; CONFIDENCE where none is given."""
+    try:
+        figure = float(given) if not isinstance(given, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        figure = math.nan
+    return CONFIDENCE if math.isnan(figure) else min(max(figure, 0.0), 1.0)
+
+
+def none(turn: Turn, status: Status) -> Decision:
+    """No guess: what stands in for words that will not do."""
+    (option,) = turn.options
+    assert isinstance(option, Open), option
+    return Decision(0, status, fallback=True, attempts=2, text=option.text.instead)
+
+
+def _text(reasoning: Any) -> str:
+    """A reasoning as one text; a list of phrases is one with semicolons. Half a character, which
+    no file can hold, counts as a question mark."""
+    phrases: Sequence[Any] = reasoning if isinstance(reasoning, list) else [reasoning]
+    return "; ".join(map(str, phrases)).encode(errors="replace").decode()

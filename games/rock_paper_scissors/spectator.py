@@ -1,0 +1,33 @@
+"""Rock-paper-scissors as whoever watches it is told: rounds as JSON, one a line.
+
+The keys, and players who count from 1, are those of "Observer, Not Player" and its prototype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+HANDS = "RPS"
+NAMES = ("1", "2")
+RULES = (
+    "Players 1 and 2 play rock-paper-scissors round after round. In a round both choose a hand at "
+    "the same time: rock (R), paper (P) or scissors (S). Rock beats scissors, scissors beat paper, "
+    "paper beats rock. A round is told with its number, the hand of player 1 (move1), the hand of "
+    "player 2 (move2) and the result for player 1: 1 a win, 0 a draw, -1 a loss. Each round is a "
+    "step."
+)
+
+
+def rounds(moves: Sequence[Sequence[int]], first: int) -> str:
+    """These rounds as a JSON list, of which the first has the number `first`."""
+    lines = (
+        _round(number, int(one), int(other)) for number, (one, other) in enumerate(moves, first)
+    )
+    return "[\n" + ",\n".join(lines) + "\n]"
+
+
+@cache  # nine of a round number
+def _round(number: int, one: int, other: int) -> str:
+    result = ((one - other + 1) % 3) - 1
+    return f'{{"round":{number},"move1":"{HANDS[one]}","move2":"{HANDS[other]}","result":{result}}}'

@@ -1,0 +1,224 @@
+"""Watching as a game: one seat sees others play, and guesses step by step who plays how.
+
+`deal` plays the watched games to their end, so what is watched hangs on the deal alone. The match
+itself is the guesses. Source of the task: "Observer, Not Player" (rock-paper-scissors); here any
+game with scripted players can be watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from common.errors import IllegalAction, nearest
+from games.base import Action, Fact, Game, Observation, Said, move_fault
+from games.capabilities import Keyed, Measure, Mixed, Scripted
+from games.playouts import policies_of
+from games.watch import telling, truth
+from games.watch.guesses import NULL, Guess, Wanted, wanted
+from games.watch.transcript import Step, Transcript, watched
+
+ROLE = "the observer"
+
+
+@dataclass(frozen=True)
+class State:
+    """What is watched, and the guesses so far; one that was none is ()."""
+
+    transcript: Transcript
+    guesses: tuple[Guess, ...] = ()
+
+
+@dataclass(frozen=True)
+class View:
+    """What the observer knows: how many steps were shown, of how many, and the steps that are
+    told."""
+
+    shown: int
+    steps: int
+    told: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """One seat watches `of`.
+
+    of: the watched game. catalogue: the policies that a guess may name; () for all scripted ones.
+    players: who plays, a policy a watched seat; () for any of the catalogue, drawn by the deal.
+    games: how many games of the same players are watched, one after the other.
+    warmup: steps that are shown before the first guess; the last step always has one.
+    window: how many of the last steps are told at a time; None for all.
+
+    Raises ValueError for fewer than two policies or such as the game lacks, for players that are
+    not one a seat of the catalogue, and for numbers below 1, of warmup below 0.
+    """
+
+    num_seats: int = 1
+    of: Game[Any] = field(kw_only=True)
+    catalogue: tuple[str, ...] = ()
+    players: tuple[str, ...] = ()
+    games: int = 1
+    warmup: int = 10
+    window: int | None = 50
+
+    def __post_init__(self) -> None:
+        if self.num_seats != 1:
+            raise ValueError(f"watching seats 1 player, got {self.num_seats}")
+        if self.games < 1 or self.warmup < 0 or (self.window is not None and self.window < 1):
+            told = f"games={self.games}, warmup={self.warmup}, window={self.window}"
+            raise ValueError(f"{told}: games and window are 1 or more, warmup 0 or more")
+        self._check_policies()
+
+    def _check_policies(self) -> None:
+        known, name = policies_of(self.of), type(self.of).__name__
+        for policy in self.catalogue:
+            if policy not in known:
+                raise ValueError(f"{name} has no policy {policy!r}{nearest(policy, known)}")
+        if len(set(self.policies)) < max(2, len(self.policies)):
+            told = ", ".join(self.policies)
+            raise ValueError(f"a catalogue has 2 policies or more, each once; of {name}: {told}")
+        if self.players and len(self.players) != self.of.num_seats:
+            told = f"{self.of.num_seats} seats of {name} need as many players"
+            raise ValueError(f"{told}, got {len(self.players)}")
+        for player in self.players:
+            if player not in self.policies:
+                near = nearest(player, self.policies)
+                raise ValueError(f"the player {player!r} is not in the catalogue{near}")
+
+    @property
+    def deal_key(self) -> str:
+        """What is watched, whatever is told of it: so observers of another window watch it too."""
+        of, own = type(self.of), self.of.deal_key if isinstance(self.of, Keyed) else ""
+        who = " ".join(self.players or self.policies)
+        return f"{of.__module__}.{of.__qualname__} {own} {self.of.num_seats} {self.games}: {who}"
+
+    @cached_property
+    def policies(self) -> tuple[str, ...]:
+        """The catalogue: the names of the policies that a guess may name."""
+        own = tuple(self.of.policies) if isinstance(self.of, Scripted) else ()
+        return self.catalogue or own or policies_of(self.of)
+
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        return tuple(policy.replace(" ", "_") for policy in self.policies)
+
+    @cached_property
+    def watched(self) -> tuple[str, ...]:
+        return telling.names(self.of)
+
+    @property
+    def _wanted(self) -> Wanted:
+        return wanted(self.codes, self.watched)
+
+    def guess(self, picked: Sequence[int]) -> str:
+        return " ".join(self.codes[one] for one in picked)
+
+    def deal(self, rng: np.random.Generator) -> State:
+        drawn = rng.integers(len(self.policies), size=self.of.num_seats)
+        players = self.players or tuple(self.policies[one] for one in drawn.tolist())
+        return State(watched(self.of, players, self.games, rng))
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        return (0,) if len(state.guesses) < self._guesses(state) else ()
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        return (self._wanted.action,) if seat in self.to_move(state) else ()
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        if not self.to_move(state) or len(moves) != 1:
+            raise IllegalAction(f"moves {list(moves)} in\n{self.show(state)}")
+        (move,) = moves
+        if fault := move_fault(move, self.legal(state, 0)):
+            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        assert isinstance(move, Said)
+        return State(state.transcript, (*state.guesses, self._wanted.read(move.text)))
+
+    def observe(self, state: State, seat: int) -> Observation:
+        of: Any = self.of  # frozen, and so fit for a cache
+        transcript, shown = state.transcript, self._shown(state)
+        first = max(0, shown - (self.window or shown))
+        opening = transcript.opening
+        return Observation(
+            game=f"Watching {opening.game}",
+            seat=seat,
+            rules=telling.rules(of, opening.game, opening.rules, self.policies, self.codes),
+            facts=(Fact("History", telling.told(transcript, first, shown)),),
+            history=tuple(map(self._clause, range(len(state.guesses)), self._said(state))),
+            options=("guess",),
+            view=View(shown, len(transcript), transcript.steps[first:shown]),
+            role=ROLE,
+        )
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        return (1.0,) if state.guesses[-1] == self.truth(state) else (-1.0,)
+
+    def truth(self, state: State) -> Guess:
+        """Who plays: of each watched player the index of its policy in the catalogue."""
+        return tuple(map(self.policies.index, state.transcript.players))
+
+    def show(self, state: State) -> str:
+        shown, right = self._shown(state), state.guesses.count(self.truth(state))
+        lines = [
+            telling.told(state.transcript, max(0, shown - 5), shown),
+            f"step {shown} of {len(state.transcript)}, played by {self.guess(self.truth(state))}",
+        ]
+        if state.guesses:
+            last = self._said(state)[-1]
+            lines.append(f"last guess {last}; {right} of {len(state.guesses)} guesses right")
+        return "\n".join(lines)
+
+    def progress(self, observation: Observation) -> tuple[int, int]:
+        return observation.view.shown, observation.view.steps
+
+    def likelihoods(self, observation: Observation) -> np.ndarray:
+        told: Sequence[Step] = observation.view.told
+        return np.array([step.chances(self.of, self.policies) for step in told])
+
+    def frequencies(self, observation: Observation) -> np.ndarray:
+        told: Sequence[Step] = observation.view.told
+        taken = np.array([[one.taken for one in step.acted] for step in told])
+        options = self.mix_table().shape[1]
+        return np.array([np.bincount(row, minlength=options) / len(told) for row in taken.T])
+
+    def mix_table(self) -> np.ndarray:
+        if not isinstance(self.of, Mixed):
+            raise ValueError(f"{type(self.of).__name__} has no mixes to be told apart by")
+        width = len(next(iter(self.of.mixes.values())))
+        unknown = (np.nan,) * width
+        return np.array([self.of.mixes.get(policy, unknown) for policy in self.policies])
+
+    def losses(self) -> np.ndarray | None:
+        known = self._outlook()
+        return None if known is None else known.losses
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        return truth.measures_of(self.watched, truth.told(self.of, self.policies))
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        real, known = self.truth(state), self._outlook()
+        found = truth.measured(self.watched, self.policies, real, state.guesses, known)
+        return {name: (figure,) for name, figure in found.items()}
+
+    def _outlook(self) -> truth.Outlook | None:
+        of: Any = self.of
+        return truth.outlook(of, self.policies)
+
+    def _guesses(self, state: State) -> int:
+        """How many guesses a match has."""
+        return max(1, len(state.transcript) - self.warmup)
+
+    def _shown(self, state: State) -> int:
+        """How many steps the next guess knows; all of them once there is none."""
+        left = self._guesses(state) - len(state.guesses)
+        return len(state.transcript) - max(0, left - 1)
+
+    def _said(self, state: State) -> list[str]:
+        return [self.guess(guess) if guess else NULL for guess in state.guesses]
+
+    def _clause(self, number: int, said: str) -> str:
+        return f"guess {number + 1}: {said}"
