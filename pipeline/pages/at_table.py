@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +14,7 @@ from games.base import Open
 from pipeline.log.replayed import ReplayedMatch
 from pipeline.pages import drawn
 from pipeline.pages.drawn.plain import told
+from pipeline.pages.forms import button
 from pipeline.pages.frame import note, part, text_block
 from pipeline.pages.matches import link
 from pipeline.pages.said import Asked, Over, answer
@@ -119,7 +119,7 @@ def _body(shown: Shown) -> None:
     _status(table)
     if table.over:
         _over(shown, table.over)
-    elif table.asked:
+    elif table.asked and table.ended is None:
         _asked(shown, table.asked)
     if table.ended is None:
         ui.button("Leave the table", on_click=table.leave, color=None).props(
@@ -132,7 +132,7 @@ def _body(shown: Shown) -> None:
 def _status(table: Table) -> None:
     with html.p().props("role=status aria-live=polite").classes("p-status"):
         if table.ended:
-            ui.label(f"The table is closed: {table.ended}").classes("warning")
+            ui.label(visible(f"The table is closed: {table.ended}")).classes("warning")
         elif table.ended is not None:
             ui.label("All deals of this table are played.")
         elif table.over:
@@ -185,12 +185,6 @@ def _words(shown: Shown, asked: Asked, option: int) -> None:
 
     field.on("keydown.enter", say)
     button("Say it", say)
-
-
-def button(label: str, act: Callable[[], None]) -> ui.button:
-    """What a person may do, in words."""
-    made = ui.button(label, on_click=act, color=None)  # the sheet colours it, light and dark
-    return made.props("no-caps unelevated").classes("p-go")
 
 
 def _more(asked: Asked) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from nicegui import html, ui
 
-from pipeline.config.compose import CONF
 from pipeline.config.own_folder import short
-from pipeline.pages.at_table import button, show
+from pipeline.pages.at_table import show
+from pipeline.pages.forms import button, choices, number, select
 from pipeline.pages.frame import framed, note, part
 from pipeline.pages.table import Table
 
@@ -86,11 +86,6 @@ def register(outputs: Path) -> None:
                 ui.link("Open another one", "/play")
 
 
-def choices(group: str) -> list[str]:
-    """The names of a group of the config."""
-    return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
-
-
 def _open(tables: dict[str, Table]) -> None:
     """Links to the tables that still play."""
     playing = [table for table in tables.values() if table.ended is None]
@@ -104,52 +99,33 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
     wish = Wish()
     part("A new table")
     with html.div().classes("p-form"):
-        _select("Game", choices("game"), wish, "game")
-        _number("Players", wish, "seats", 1, MOST_SEATS, lambda: _seats.refresh(wish))
-        _number("Your seat", wish, "own", 0, MOST_SEATS - 1, lambda: _seats.refresh(wish))
+        select("Game", choices("game"), wish, "game")
+        number("Players", wish, "seats", 1, MOST_SEATS, lambda: others.refresh())
+        number("Your seat", wish, "own", 0, MOST_SEATS - 1, lambda: others.refresh())
+
+    @ui.refreshable
+    def others() -> None:
+        _others(wish)
+
     with html.div().classes("p-form"):
-        _seats(wish)
+        others()
     with html.div().classes("p-form"):
-        _select("Model of llm", choices("model"), wish, "model")
-        _select("Prompt of llm", choices("prompt"), wish, "prompt")
-        _number("Seed", wish, "seed", 0, None)
-        _number("First deal", wish, "first", 0, None)
+        select("Model of llm", choices("model"), wish, "model")
+        select("Prompt of llm", choices("prompt"), wish, "prompt")
+        number("Seed", wish, "seed", 0)
+        number("First deal", wish, "first", 0)
     further = ui.input("Further settings, as game.size=4").classes("p-wide")
     further.bind_value(wish, "further")
     button("Sit down", partial(_sit_down, outputs, tables, wish))
 
 
-@ui.refreshable
-def _seats(wish: Wish) -> None:
+def _others(wish: Wish) -> None:
     """Who sits in every other seat."""
     for seat in range(wish.seats):
         if seat == wish.own:
             continue
         chosen = ui.select(choices("player"), value=wish.other(seat), label=f"Player {seat}")
         chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))
-
-
-def _select(label: str, names: list[str], wish: Wish, key: str) -> None:
-    ui.select(names, label=label).bind_value(wish, key)
-
-
-def _number(
-    label: str,
-    wish: Wish,
-    key: str,
-    low: int,
-    high: int | None,
-    then: Callable[[], object] | None = None,
-) -> None:
-    shown = ui.number(label, min=low, max=high, precision=0, value=getattr(wish, key))
-
-    def changed() -> None:
-        if shown.value is not None:
-            setattr(wish, key, int(shown.value))
-            if then:
-                then()
-
-    shown.on_value_change(changed)
 
 
 def _sit_down(outputs: Path, tables: dict[str, Table], wish: Wish) -> None:

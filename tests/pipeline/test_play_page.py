@@ -85,7 +85,7 @@ def test_a_whole_match_is_played_and_its_record_read_back(
             await until(lambda: table.asked)
             user.find("Leave the table").click()
             await asyncio.to_thread(table.wait, PATIENCE)
-            assert table.ended == "the table was left; what was finished is kept"
+            assert table.ended == "it was left; what was finished is kept"
             await user.should_see("The table is closed", retries=20)
 
     with pytest.MonkeyPatch.context() as patch:
