@@ -102,7 +102,7 @@ def show(follower: Follower) -> None:
 def _controls(shown: Shown) -> None:
     for icon, label, by in (("chevron_left", "back", -1), ("chevron_right", "on", 1)):
         made = ui.button(icon=icon, on_click=lambda by=by: shown.step(by), color=None)
-        made.props(f'flat dense aria-label="{label}"')
+        made.props(f'flat dense aria-label="{label}"').mark(label)
     pause = ui.button(on_click=shown.switch, color=None).props("no-caps unelevated")
     pause.classes("p-go").bind_text_from(shown, "going", lambda on: "Pause" if on else "Go on")
     ui.select(SPEEDS, label="Speed").bind_value(shown, "speed")
@@ -160,7 +160,9 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
         if scene.losses:
             with html.div():
                 part("Losses")
-                lines = {name: _costs(scene, name, guesses) for name in ("union", "brier", "ce")}
+                lines = {
+                    name: _costs(scene, name, guesses) for name in ("union", "brier", "ev_loss")
+                }
                 ui.html(str(watched.course("losses", lines, most)))
         with html.div():
             part("Belief in the truth")

@@ -11,8 +11,10 @@ from pipeline.pages.drawn.markup import picture, tag, text, together
 
 SIDE = 14
 """A cell of the heat map, in its own units."""
-WIDTH, HEIGHT, LEFT, BELOW = 640, 200, 36, 20
+WIDTH, HEIGHT, LEFT, BELOW = 420, 180, 36, 20
 """A chart, in its own units, and the room of its two axes."""
+LEAST = 0.1
+"""Where the axis of a chart ends at the least."""
 MOST = 14
 """Steps that are told; the last ones."""
 
@@ -49,7 +51,7 @@ def heat(
     truth: Sequence[int],
     guess: Sequence[int],
 ) -> Markup:
-    """What every guess costs, float64 (guesses,) for two players: the darker the dearer; a ring is
+    """What every guess costs, float64 (guesses,) for two players: the more ink the dearer; a ring is
     the truth, a square the guess."""
     count, high = len(codes), float(losses.max()) or 1.0
     grid = losses.reshape(count, count)
@@ -77,7 +79,7 @@ def heat(
     label = f"losses of all guesses from 0 to {high:.2f}; {told}"
     box = f"0 0 {side} {side}"
     drawing = tag("svg", tag("title", label), *cells, *names, *marks, viewBox=box, role="img")
-    key = tag("p", f"{told}; ring: truth, square: guess; darkest: {high:.2f}", class_="d-label")
+    key = tag("p", f"{told}; ring: truth, square: guess; full ink: {high:.2f}", class_="d-label")
     return picture(label, drawing, key, kind="d-heatmap")
 
 
@@ -96,8 +98,7 @@ def _square(at: Sequence[int]) -> Markup:
 def course(title: str, lines: Mapping[str, Sequence[float]], most: int) -> Markup:
     """Figures from 0 on, guess by guess, NaN where there is none; most: how many guesses there
     will be."""
-    known = [value for line in lines.values() for value in line if not np.isnan(value)]
-    high = max(1.0, *known) if known else 1.0
+    high = max([LEAST, *(value for line in lines.values() for value in line if value == value)])
     drawn = [_line(line, at, most, high) for at, line in enumerate(lines.values(), 1) if len(line)]
     ticks = [
         together(
