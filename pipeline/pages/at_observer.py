@@ -12,13 +12,15 @@ from nicegui.events import KeyEventArguments
 from common.foreign import visible
 from pipeline.pages.child import Child
 from pipeline.pages.drawn import watched
-from pipeline.pages.frame import note, part, text_block
+from pipeline.pages.frame import note, part, text_block, words
 from pipeline.pages.said import Guessed, Scene
 
 TICK = 0.2
 """Seconds after which a page looks what is new."""
 SPEEDS = {1: "1 a second", 5: "5 a second", 20: "20 a second", 1000: "as they come"}
 """Guesses that are shown in a second."""
+LOSSES = ("union", "brier", "ev_loss")
+"""Those of `games.watch.truth` that are drawn guess by guess."""
 ADDED = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 """How many guesses a key goes on."""
 
@@ -79,7 +81,7 @@ class Shown:
 def show(follower: Follower) -> None:
     """The page of a match that is watched."""
     shown = Shown(follower)
-    html.h1(visible(follower.name))
+    words("h1", follower.name)
     with html.div().classes("p-after"):
         _controls(shown)
 
@@ -143,7 +145,7 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
     with html.div().classes("p-columns"):
         for seat, name in enumerate(scene.players):
             with html.div():
-                part(f"Player {visible(name)}")
+                part(f"Player {name}")
                 guess = now.guess[seat] if now.guess else None
                 row = now.posterior[seat], scene.truth[seat], guess
                 ui.html(str(watched.beliefs(name, scene.codes, *row)))
@@ -160,9 +162,7 @@ def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
         if scene.losses:
             with html.div():
                 part("Losses")
-                lines = {
-                    name: _costs(scene, name, guesses) for name in ("union", "brier", "ev_loss")
-                }
+                lines = {name: _costs(scene, name, guesses) for name in LOSSES}
                 ui.html(str(watched.course("losses", lines, most)))
         with html.div():
             part("Belief in the truth")

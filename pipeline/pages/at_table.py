@@ -15,7 +15,7 @@ from pipeline.log.replayed import ReplayedMatch
 from pipeline.pages import drawn
 from pipeline.pages.drawn.plain import told
 from pipeline.pages.forms import button
-from pipeline.pages.frame import note, part, text_block
+from pipeline.pages.frame import note, part, text_block, words
 from pipeline.pages.matches import link
 from pipeline.pages.said import Asked, Over, answer
 from pipeline.pages.table import Table
@@ -86,7 +86,7 @@ class Shown:
 def show(table: Table) -> None:
     """The page of a table, which follows it."""
     shown = Shown(table)
-    html.h1(visible(table.name))
+    words("h1", table.name)
 
     @ui.refreshable
     def body() -> None:

@@ -7,19 +7,22 @@ page, light or dark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
 from nicegui import html, ui
-from nicegui.elements.mixins.text_element import TextElement
 
+from pipeline.pages.frame import words
 from pipeline.pages.standing import Estimate
 from pipeline.tables.scale import Scale
 
 SERIES = 8
 """Curves that can be told apart; of more cells the first are drawn."""
-WIDTH, HEIGHT, LEFT, BELOW = 640, 260, 52, 24
-"""Of a chart, in its own units, and the room of its two axes."""
+WIDTH, HEIGHT, LEFT, RIGHT, BELOW = 640, 260, 62, 20, 24
+"""Of a chart, in its own units, and the room around it."""
+TICKS = 6
+"""Of an axis, at the most."""
 
 
 def intervals(found: Sequence[Estimate]) -> None:
@@ -40,23 +43,26 @@ def growth(found: Sequence[Estimate], scale: Scale) -> None:
     if not curves:
         return
     most = max(float(curve[0, -1]) for _, curve in curves)
-    low, high = _reach([curve for _, curve in curves])
-    across, up = (LEFT, WIDTH - 8, 0.0, most), (HEIGHT - BELOW, 8, low, high)
+    baselines = sorted({one.baseline for one, _ in curves if not np.isnan(one.baseline)})
+    low, high = _reach([curve for _, curve in curves], baselines, scale)
+    across, up = (LEFT, WIDTH - RIGHT, 0.0, most), (HEIGHT - BELOW, 8, low, high)
     told = "; ".join(f"{one.name}: {one.told}" for one, _ in curves)
     box = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "aria-label": told}
     with _node("svg", **box).classes("chart"):
-        for value in np.linspace(low, high, 5):
-            y = _place(value, *up)
-            _node("line", x1=LEFT, x2=WIDTH - 8, y1=y, y2=y).classes("grid")
-            _text(scale.mean(value), LEFT - 6, y + 4, "end")
-        for deals in np.unique(np.linspace(0, most, 5).astype(int)):
-            _text(f"{deals:,}", _place(deals, *across), HEIGHT - 6, "middle")
+        for value in _ticks(low, high):
+            _across(_place(value, *up)).classes("grid")
+            _text(scale.mean(value), LEFT - 6, _place(value, *up) + 4, "end")
+        for deals in _ticks(0.0, most):
+            _text(f"{deals:,.0f}", _place(deals, *across), HEIGHT - 6, "middle")
+        for baseline in baselines:
+            _across(_place(baseline, *up)).classes("baseline")
         for at, (_, curve) in enumerate(curves, 1):
             _curve(curve, at, across, up)
     with html.div().classes("key"):
         for at, (one, _) in enumerate(curves, 1):
-            html.span(one.name).classes(f"series-{at}")
-        html.span(f"{scale.title} after so many deals; bands: 95% intervals, each of one look")
+            words("span", one.name).classes(f"series-{at}")
+        told = f"{scale.title} after so many deals; bands: 95% intervals, each of one look"
+        words("span", f"{told}; dashed: baseline" if baselines else told)
 
 
 def _curve(curve: np.ndarray, at: int, across: Sequence[float], up: Sequence[float]) -> None:
@@ -73,7 +79,7 @@ def _curve(curve: np.ndarray, at: int, across: Sequence[float], up: Sequence[flo
 
 def _interval(one: Estimate, low: float, high: float) -> None:
     with html.div().classes("interval").props('role="listitem"'):
-        html.span(one.name).classes("name")
+        words("span", one.name).classes("name")
         with html.span().classes("track").props('aria-hidden="true"'):
             if not np.isnan(one.low):
                 left, right = _percent(one.low, low, high), _percent(one.high, low, high)
@@ -82,7 +88,7 @@ def _interval(one: Estimate, low: float, high: float) -> None:
                 html.u().style(f"left:{_percent(one.baseline, low, high):.2f}%")
             if not np.isnan(one.mean):
                 html.b().style(f"left:{_percent(one.mean, low, high):.2f}%")
-        html.span(one.told).classes("told")
+        words("span", one.told).classes("told")
 
 
 def _range(found: Sequence[Estimate]) -> tuple[float, float]:
@@ -95,12 +101,22 @@ def _range(found: Sequence[Estimate]) -> tuple[float, float]:
     return float(known.min() - margin), float(known.max() + margin)
 
 
-def _reach(curves: Sequence[np.ndarray]) -> tuple[float, float]:
+def _reach(
+    curves: Sequence[np.ndarray], also: Sequence[float], scale: Scale
+) -> tuple[float, float]:
     """Of an axis for these curves; the first few deals, whose bands are wide, may leave it."""
     late = [curve[1:, max(0, curve.shape[1] // 10) :] for curve in curves]
-    known = np.concatenate([each[~np.isnan(each)] for each in late])
+    known = np.concatenate([np.array(also), *(each[~np.isnan(each)] for each in late)])
     margin = 0.02 * (known.max() - known.min()) or 0.5
-    return float(known.min() - margin), float(known.max() + margin)
+    low, high = float(known.min() - margin), float(known.max() + margin)
+    return (max(low, 0.0), min(high, 1.0)) if scale.share else (low, high)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round values within a range."""
+    unit = 10.0 ** floor(log10((high - low or 1.0) / TICKS))
+    step = next(by * unit for by in (1, 2, 5, 10) if (high - low) / (by * unit) <= TICKS)
+    return [at * step for at in range(ceil(low / step), floor(high / step) + 1)]
 
 
 def _percent(value: float, low: float, high: float) -> float:
@@ -123,6 +139,10 @@ def _node(tag: str, **props: Any) -> ui.element:
     return node
 
 
+def _across(y: float) -> ui.element:
+    """A line from the one side of a chart to the other."""
+    return _node("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y)
+
+
 def _text(text: str, x: float, y: float, anchor: str) -> None:
-    node = TextElement(tag="text", text=text)
-    node.props.update({"x": x, "y": y, "text-anchor": anchor})
+    words("text", text).props.update({"x": x, "y": y, "text-anchor": anchor})

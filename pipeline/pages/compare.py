@@ -13,7 +13,7 @@ from common.errors import UserError
 from common.foreign import visible
 from pipeline.compare import compare
 from pipeline.pages import charts, runs, sheets
-from pipeline.pages.frame import framed, note, part
+from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.library import Library
 from pipeline.pages.standing import Standing, standing
 from pipeline.tables.numbers import number, p_value
@@ -27,8 +27,8 @@ def register(library: Library) -> None:
 
     @ui.page("/compare")
     async def page(a: str = "", b: str = "") -> None:
-        with framed("Compare"):
-            html.h1("Two runs side by side")
+        with framed("Compare", "Runs"):
+            words("h1", "Two runs side by side")
             with html.div().classes("line"):
                 names = await threads.io_bound(library.names) or []
                 chosen = [

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nicegui import html, ui
+from nicegui.elements.mixins.text_element import TextElement
 
 from common.foreign import visible
 
@@ -18,16 +19,18 @@ COOKIE = "gauntlet_theme"
 
 
 @contextmanager
-def framed(title: str) -> Iterator[ui.element]:
-    """A page with this title, which is that of one of PLACES or of something within; what is made
-    meanwhile stands in its main part, which this gives."""
+def framed(title: str, within: str = "") -> Iterator[ui.element]:
+    """A page with this title; what is made meanwhile stands in its main part, which this gives.
+
+    within: the one of PLACES that it belongs to, where its title does not say it.
+    """
     ui.page_title(f"{title} - Gauntlet")
     with ui.header(elevated=False).classes("top"):
         ui.link("Gauntlet", "/").classes("brand")
         with html.nav().props('aria-label="pages"'):
             for name, place in PLACES.items():
                 link = ui.link(name, place)
-                if name == title:
+                if name in (title, within):
                     link.props('aria-current="page"')
         _theme()
     with html.main().classes("main") as main:
@@ -35,19 +38,24 @@ def framed(title: str) -> Iterator[ui.element]:
         yield main
 
 
-def note(text: str, warning: bool = False) -> ui.label:
+def words(tag: str, text: str) -> TextElement:
+    """An element of HTML with a text in it, whose control characters are spelt out."""
+    return TextElement(tag=tag, text=visible(text))
+
+
+def note(text: str, warning: bool = False) -> TextElement:
     """A line of words. warning: in the colour of what a reader should not miss."""
-    return ui.label(visible(text)).classes("warning" if warning else "note")
+    return words("div", text).classes("warning" if warning else "note")
 
 
 def part(title: str) -> None:
     """The heading of a part of a page."""
-    html.h2(title).classes("part")
+    words("h2", title).classes("part")
 
 
 def text_block(text: str) -> None:
     """A text as it is, in its own lines; control characters are spelt out."""
-    html.pre(visible(text)).props("tabindex=0")
+    words("pre", text).props("tabindex=0")
 
 
 def _theme() -> None:

@@ -14,7 +14,7 @@ from games.base import Game
 from pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
 from pipeline.log.trace import TracedPrompt
 from pipeline.pages import drawn
-from pipeline.pages.frame import framed, note, text_block
+from pipeline.pages.frame import framed, note, text_block, words
 from pipeline.pages.library import Library, Shelf
 from pipeline.pages.matches import link
 from pipeline.pages.runs import link as run_link
@@ -29,8 +29,8 @@ def register(library: Library) -> None:
 
     @ui.page("/match")
     def page(run: str = "", id: str = "", ply: int = 0) -> None:
-        with framed(f"Match {id}"):
-            html.h1(f"Match {visible(id)}")
+        with framed(f"Match {id}", "Matches"):
+            words("h1", f"Match {id}")
             waiting = note("looking for it in the log ...")
             place = html.div()
 
@@ -83,7 +83,7 @@ class _Viewer:
             }
             for name, (icon, by) in steps.items():
                 button = ui.button(icon=icon, on_click=lambda by=by: self._go(self._at + by))
-                button.props(f'flat dense aria-label="{name}"')
+                button.props(f'flat dense aria-label="{name}"').mark(name)
             self._where = html.span()
         self._slider = ui.slider(min=0, max=self._last, value=0).props('aria-label="ply"')
         self._slider.on_value_change(lambda event: self._go(int(event.value)))
@@ -94,7 +94,7 @@ class _Viewer:
             for ply in self._match.plies:
                 told = "; ".join(f"{turn.seat}: {one_line(turn.move, 60)}" for turn in ply.turns)
                 with html.li():
-                    button = html.button(told).props('type="button"')
+                    button = words("button", told).props('type="button"')
                 button.on("click", lambda at=ply.number: self._go(at))
                 if any(turn.fallback for turn in ply.turns):
                     button.classes("warning")
@@ -127,7 +127,7 @@ class _Viewer:
                 _ply(self._match.game, self._match.plies[at])
             else:
                 _board(self._match.game, self._match.ended)
-                html.p(self._match.outcome.capitalize() + ".")
+                words("p", self._match.outcome.capitalize() + ".")
 
 
 def _facts(run: str, match: ReplayedMatch) -> None:
@@ -137,7 +137,7 @@ def _facts(run: str, match: ReplayedMatch) -> None:
     ]
     returns = ", ".join(f"{value:g}" for value in match.returns)
     with html.dl().classes("facts"):
-        html.dt("run")
+        words("dt", "run")
         with html.dd():
             ui.link(run, run_link(run))
         for term, text in (
@@ -146,8 +146,8 @@ def _facts(run: str, match: ReplayedMatch) -> None:
             ("players", "; ".join(players)),
             ("outcome", f"{match.outcome}; returns {returns}"),
         ):
-            html.dt(term)
-            html.dd(visible(text))
+            words("dt", term)
+            words("dd", text)
 
 
 def _board(game: Game[object], state: object) -> None:
@@ -162,7 +162,7 @@ def _ply(game: Game[object], ply: Ply) -> None:
 
 def _turn(turn: ReplayedTurn) -> None:
     with html.section().classes("turn"):
-        html.h2(f"Player {turn.seat} plays {visible(turn.move)}").classes("part")
+        words("h2", f"Player {turn.seat} plays {turn.move}").classes("part")
         note(_how(turn))
         if turn.forced and not turn.trace.asked:
             return
@@ -194,12 +194,13 @@ def _options(turn: ReplayedTurn) -> None:
     with html.table().classes("options"):
         for row in found:
             with html.tr().classes("chosen" if row.chosen else ""):
-                html.td(
+                words(
+                    "td",
                     ("\N{BLACK RIGHT-POINTING SMALL TRIANGLE} " if row.chosen else "")
-                    + visible(row.option)
+                    + visible(row.option),
                 )
                 if row.bar is not None:
-                    html.td(f"{row.score:+.4f}")
+                    words("td", f"{row.score:+.4f}")
                     with html.td().classes("bar"):
                         html.i().style(f"left:{row.bar[0]}%;width:{row.bar[1]}%")
 
@@ -217,5 +218,5 @@ def _asked(number: int, asked: TracedPrompt, options: tuple[str, ...]) -> None:
     ]
     told = f"prompt {number}{': ' if given else ''}{', '.join(given)}"
     with html.details().classes("prompt"):
-        html.summary(visible(told))
+        words("summary", told)
         text_block(asked.prompt)

@@ -12,7 +12,7 @@ from common.foreign import visible
 from pipeline.log.folder import damaged
 from pipeline.pages import sheets
 from pipeline.pages.choosing import ORDERS, RESULTS, Choice, result
-from pipeline.pages.frame import framed, note
+from pipeline.pages.frame import framed, note, words
 from pipeline.pages.library import Kept, Library, Shelf
 from pipeline.pages.runs import EVERY
 from pipeline.tables.numbers import short
@@ -44,7 +44,7 @@ def register(library: Library) -> None:
             order if order in ORDERS else "deal",
         )
         with framed("Matches"):
-            html.h1("Matches")
+            words("h1", "Matches")
             names = await threads.io_bound(library.names) or []
             if not names:
                 note(f"{library.outputs} holds no runs yet: `python -m pipeline.run` plays one.")

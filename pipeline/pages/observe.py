@@ -11,7 +11,7 @@ from games.rock_paper_scissors.strategies import CODES
 from pipeline.config.own_folder import short
 from pipeline.pages.at_observer import Follower, show
 from pipeline.pages.forms import button, choices, number, select
-from pipeline.pages.frame import framed, note, part
+from pipeline.pages.frame import framed, note, part, words
 
 OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
 DRAWN = "drawn by the deal"
@@ -62,7 +62,7 @@ def register(outputs: Path) -> None:
     @ui.page("/observe")
     def page() -> None:
         with framed("Observe"):
-            html.h1("Observe")
+            words("h1", "Observe")
             note("Scripted players play; an observer says, step by step, who plays how.")
             for follower in followers.values():
                 ui.link(follower.name, f"/observe/{follower.id}")

@@ -13,7 +13,7 @@ from nicegui import html, ui
 from pipeline.config.own_folder import short
 from pipeline.pages.at_table import show
 from pipeline.pages.forms import button, choices, number, select
-from pipeline.pages.frame import framed, note, part
+from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.table import Table
 
 STYLE = Path(__file__).parent / "play.css"
@@ -71,7 +71,7 @@ def register(outputs: Path) -> None:
     @ui.page("/play")
     def page() -> None:
         with framed("Play"):
-            html.h1("Play")
+            words("h1", "Play")
             note("You against any player in any game, recorded as any other match.")
             _open(tables)
             _setup(outputs, tables)

@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from common.errors import UserError
 from common.foreign import one_line, visible
 from pipeline.pages import charts, runs, sheets
-from pipeline.pages.frame import framed, note, part
+from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.library import Library, Shelf
 from pipeline.pages.standing import Estimate, Standing, estimates, standing
 from pipeline.status import Row
@@ -58,13 +58,13 @@ def register(library: Library) -> None:
 
     @ui.page("/run")
     async def page(name: str = "") -> None:
-        with framed(name or "Run"):
+        with framed(name or "Run", "Runs"):
             try:
                 shelf = library.shelf(name)
             except UserError as error:
                 note(str(error), warning=True)
                 return
-            html.h1(name)
+            words("h1", name)
             _links(library, name)
             board = _Board(name, shelf)
         ui.timer(runs.EVERY, board.look)

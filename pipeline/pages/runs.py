@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from nicegui import background_tasks, html, run, ui
 
 from pipeline.pages import charts
-from pipeline.pages.frame import framed, note
+from pipeline.pages.frame import framed, note, words
 from pipeline.pages.library import Library, Shelf
 from pipeline.pages.standing import Standing, finished, standing
 
@@ -27,7 +27,7 @@ def register(library: Library) -> None:
     @ui.page("/")
     async def page() -> None:
         with framed("Runs"):
-            html.h1("Runs")
+            words("h1", "Runs")
             wanted = ui.input("Find a run by its name").classes("find").props("dense clearable")
             told = note("looking ...")
             cards = html.div()
@@ -91,7 +91,7 @@ class _Card:
 def summary(one: Standing) -> None:
     """How a run goes, in a few lines."""
     with html.div().classes("line"):
-        html.span(one.state).classes(f"state {one.state}")
+        words("span", one.state).classes(f"state {one.state}")
         note(one.headline)
     if one.share is not None and one.state != "finished":
         bar = ui.linear_progress(round(one.share, 4), show_value=False).classes("bar")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nicegui import ui
+from nicegui.testing import User
 
 from common.foreign import visible
 from pipeline.config.compose import compose
@@ -23,8 +23,8 @@ from pipeline.pages.observe import DRAWN, Wish
 from pipeline.pages.said import Guessed, Scene
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
+from tests.pipeline.paged import visit
 from tests.pipeline.test_drawn import EVIL, Page
-from tests.pipeline.test_play_page import visitor
 
 SHORT = ("game.of.rounds=16", "controls=[]")
 
@@ -96,22 +96,21 @@ class Still(Follower):
 
 
 def test_a_page_pauses_steps_and_shows_what_was_said_as_text() -> None:
-    async def visit() -> None:
-        async with visitor(Path()) as user:
-            ui.page("/still")(lambda: at_observer.show(Still()))
-            await user.open("/still")
-            await user.should_see("Step 1 of 8: no guess", retries=20)
-            user.find("Pause").click()
-            await user.should_see("Go on", retries=20)
-            for step in (2, 3):
-                user.find(marker="on").click()
-                await user.should_see(f"Step {step} of 8", retries=20)
-            await user.should_see(f"step 3: {visible(EVIL)}")
-            user.find(marker="back").click()
-            await user.should_see("Step 2 of 8", retries=20)
-            await user.should_not_see("step 3:")
+    async def act(user: User) -> None:
+        ui.page("/still")(lambda: at_observer.show(Still()))
+        await user.open("/still")
+        await user.should_see("Step 1 of 8: no guess", retries=20)
+        user.find("Pause").click()
+        await user.should_see("Go on", retries=20)
+        for step in (2, 3):
+            user.find(marker="on").click()
+            await user.should_see(f"Step {step} of 8", retries=20)
+        await user.should_see(f"step 3: {visible(EVIL)}")
+        user.find(marker="back").click()
+        await user.should_see("Step 2 of 8", retries=20)
+        await user.should_not_see("step 3:")
 
-    asyncio.run(visit())
+    visit(Path(), act)
     shown = Shown(Still())
     for by, at in ((1, 0), (2, 2), (5, 3), (-9, 0)):
         shown.step(by)

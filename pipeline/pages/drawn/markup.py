@@ -30,7 +30,7 @@ def text(part: object) -> Markup:
 
 def picture(label: str, *inside: object, kind: str = "") -> Markup:
     """A drawing, which whoever cannot see it hears as `label`. kind: further classes."""
-    return tag("div", *inside, class_=f"drawn {kind}".strip(), role="group", aria_label=label)
+    return tag("div", *inside, class_=f"d-picture {kind}".strip(), role="group", aria_label=label)
 
 
 def sign(label: str, *inside: object, kind: str) -> Markup:

@@ -51,8 +51,8 @@ def heat(
     truth: Sequence[int],
     guess: Sequence[int],
 ) -> Markup:
-    """What every guess costs, float64 (guesses,) for two players: the more ink the dearer; a ring is
-    the truth, a square the guess."""
+    """What every guess about two players costs, float64 (guesses,): the more ink the dearer; a
+    ring is the truth, a square the guess."""
     count, high = len(codes), float(losses.max()) or 1.0
     grid = losses.reshape(count, count)
     cells = [

@@ -1,0 +1,100 @@
+"""The pictures of the pages in docs/pages: `python docs/screenshots.py [DIR]`.
+
+Serves the runs under DIR (default: outputs, in which `make run` has left `quickstart`) and takes
+each page in headless Chromium: light, dark, and 380 pixels wide.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+from pipeline.log.folder import Folder
+
+ROOT = Path(__file__).parent.parent
+CHROMIUM = "/usr/bin/chromium"
+RUN = "quickstart"
+LOOKS = {"": ("light", 1200), "_dark": ("dark", 1200), "_narrow": ("light", 380)}
+HEIGHT, COLOURS = 900, 128
+"""Of a picture: pixels, and how many colours it is kept in."""
+SETTLED = 4000
+"""Milliseconds in which a page has read its run and drawn it."""
+
+
+def pages(folder: Path) -> dict[str, str]:
+    """Where each picture is taken. The match is one that was lost after a few decisions."""
+    matches = Folder(folder).matches()
+    lost = next(
+        one
+        for one in matches
+        if one.returns[one.measured[0]] < 0 and sum(bool(made.asked) for made in one.decisions) > 5
+    )
+    ply = next(at for at, made in enumerate(lost.decisions) if made.asked)
+    return {
+        "runs": "/",
+        "run": f"/run?name={RUN}",
+        "matches": f"/matches?run={RUN}&result=lost&order=smallest+margin",
+        "match": f"/match?run={RUN}&id={lost.match}&ply={ply}",
+        "compare": f"/compare?a={RUN}&b={RUN}",
+    }
+
+
+@contextmanager
+def served(outputs: Path) -> Iterator[str]:
+    """The address of the pages over this directory."""
+    command = [sys.executable, "-m", "pipeline.pages", str(outputs), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout
+        yield process.stdout.readline().split()[-1]
+        process.terminate()
+
+
+def take(browser: Browser, address: str, file: Path, look: str) -> None:
+    """Writes a picture of a page."""
+    scheme, width = LOOKS[look]
+    context = browser.new_context(
+        viewport={"width": width, "height": HEIGHT},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_timeout(SETTLED)
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    picture.quantize(COLOURS).save(file, optimize=True)
+    print(f"{file}: {file.stat().st_size / 1024:.0f} kB", flush=True)
+    context.close()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python docs/screenshots.py", description="The pictures of the pages, taken again."
+    )
+    parser.add_argument("outputs", nargs="?", type=Path, default=Path("outputs"), metavar="DIR")
+    parser.add_argument("--only", default="", metavar="PART", help="of a page's name")
+    given = parser.parse_args(arguments)
+    outputs = given.outputs.resolve()
+    if not Folder(outputs / RUN).played:
+        print(f"gauntlet: {outputs} has no {RUN}; `make run` plays it", file=sys.stderr)
+        return 2
+    with served(outputs) as address, sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for name, path in pages(outputs / RUN).items():
+            for look in LOOKS:
+                if given.only in name:
+                    file = ROOT / "docs" / "pages" / f"{name}{look}.png"
+                    file.parent.mkdir(exist_ok=True)
+                    take(browser, address + path, file, look)
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

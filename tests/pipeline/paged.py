@@ -1,0 +1,73 @@
+"""What the tests of the pages share: runs to show, and a visitor without a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nicegui import Client
+from nicegui.testing import User
+from nicegui.testing.user_simulation import user_simulation
+
+from pipeline import run
+from pipeline.pages.site import register
+from pipeline.tables import gallery
+from tests.pipeline.conftest import FAST
+from tests.pipeline.logs import edited
+
+SCRIPT = "<script>document.title='stolen'</script><img src=https://evil.example/x onerror=alert(1)>"
+"""What the model of the runs replies, before its answer."""
+DEALS = 6
+OWN = (f"deals={DEALS}", "game=tic_tac_toe", "prompt=cloze,direct")
+
+
+def played(folder: Path, *overrides: str) -> None:
+    """A run of tic-tac-toe by two prompting methods; replies of that which writes hold SCRIPT."""
+    chosen = {word.partition("=")[0]: word for word in (*FAST, *OWN, *overrides)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["run", *chosen.values(), f"output_dir={folder}"])
+        patch.setattr(gallery, "drawings", lambda *_: {})
+        patch.chdir(folder.parent)
+        assert run.main() == 0
+    for file in (folder / "records").iterdir():
+        edited(file, with_script)
+
+
+def with_script(told: dict[str, Any]) -> dict[str, Any]:
+    for asked in (one for made in told["decisions"] for one in made["asked"]):
+        if "text" in asked:
+            asked["text"] = SCRIPT + asked["text"]
+    return told
+
+
+def damage(source: Path, outputs: Path) -> None:
+    """Beside the run a copy of it of which one line cannot be read, `torn`, and one without any
+    description of its cells that can, `broken`."""
+    for name in ("torn", "broken"):
+        shutil.copytree(source, outputs / name)
+        (outputs / name / "summary.csv").unlink()
+    records = sorted((outputs / "torn" / "records").iterdir())[0]
+    lines = records.read_bytes().splitlines(keepends=True)
+    records.write_bytes(b"".join([*lines[:-1], lines[-1].replace(b"1", b"2")]))
+    for file in (outputs / "broken" / "cells").iterdir():
+        file.write_text("not a cell")
+
+
+def visit(outputs: Path, act: Callable[[User], Awaitable[None]]) -> None:
+    """Lets a simulated visitor look at the pages over `outputs`."""
+
+    async def go() -> None:
+        async with user_simulation(root=lambda: None) as user:
+            register(outputs)
+            await act(user)
+            Client.page_routes.clear()  # else NiceGUI drops the modules that hold our pages
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "collect", lambda: 0)  # NiceGUI's simulation would do so twice, at length
+        asyncio.run(go())

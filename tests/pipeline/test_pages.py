@@ -1,0 +1,171 @@
+"""The pages without a browser: what stands on them, of runs that are whole, torn or not there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from nicegui import ElementFilter, ui
+from nicegui.testing import User
+
+from pipeline.log.folder import Folder
+from pipeline.pages import library, standing
+from tests.pipeline.logs import matches
+from tests.pipeline.paged import DEALS, SCRIPT, damage, played, visit
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with three runs: `whole`, `torn` and `broken`."""
+    path = tmp_path_factory.mktemp("outputs")
+    played(path / "whole")
+    damage(path / "whole", path)
+    return path
+
+
+def rows(user: User) -> list[dict[str, object]]:
+    """Of the first table on the page."""
+    assert user.client
+    with user.client:
+        table = next(iter(ElementFilter(kind=ui.table)))
+    return list(table.rows)
+
+
+def told(folder: Path, **data: object) -> None:
+    """As if the latest run had written this into its status."""
+    file = Folder(folder).status_file
+    file.write_text(json.dumps({**json.loads(file.read_text()), **data}))
+
+
+def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:
+    async def act(user: User) -> None:
+        await user.open("/")
+        await user.should_see("3 of 3 run(s)", retries=20)
+        await user.should_see("whole")
+        await user.should_see("fake cloze")
+        await user.should_see("damaged", retries=20)
+        await user.should_see("broken/cells", retries=20)
+        await user.should_see(f"{4 * DEALS // 2} matches in the tables")
+        user.find("Find a run by its name").type("who")
+        await user.should_see("1 of 3 run(s)", retries=20)
+        await user.should_not_see("torn")
+
+    visit(outputs, act)
+
+
+def test_an_empty_directory_says_what_would_fill_it(tmp_path: Path) -> None:
+    async def act(user: User) -> None:
+        for page in ("/", "/matches"):
+            await user.open(page)
+            await user.should_see("holds no runs yet", retries=20)
+
+    visit(tmp_path / "nothing", act)
+
+
+def test_a_run_shows_its_cells_tables_and_damage(outputs: Path) -> None:
+    async def act(user: User) -> None:
+        await user.open("/run?name=torn")
+        await user.should_see("1 damaged line(s)", retries=20)
+        await user.open("/run?name=whole")
+        await user.should_see("Tables", retries=20)
+        first, second = rows(user)
+        assert {first["cell"], second["cell"]} == {"fake cloze", "fake direct"}
+        assert first["done"] == second["done"] == str(DEALS)
+        await user.open("/run?name=broken")
+        await user.should_see("is damaged: it should hold the description", retries=20)
+        await user.open("/run?name=../whole")
+        await user.should_see("has no run '../whole'")
+        for name in ("whole", "../whole", "none"):
+            reply = await user.http_client.get(f"/run/file?name={name}&file=../sweep.json")
+            assert reply.status_code == 404
+        reply = await user.http_client.get("/run/file?name=whole&file=report.html")
+        assert reply.headers["content-security-policy"].startswith("default-src 'none'")
+
+    visit(outputs, act)
+
+
+def test_the_interim_figures_are_those_of_the_tables(outputs: Path) -> None:
+    shelf = library.Library(outputs).shelf("whole")
+    shelf.refresh()
+    now = standing.estimates(shelf, curves=True)
+    then = standing.finished("whole", shelf).estimates
+    assert len(now) == 2
+    for one, other in zip(now, then, strict=True):
+        assert (one.name, one.deals, one.told) == (other.name, other.deals, other.told)
+        assert one.curve is not None
+        assert one.curve[:, -1] == pytest.approx([DEALS, one.mean, one.low, one.high])
+
+
+def test_a_run_that_died_says_so(outputs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "dead"
+    shutil.copytree(outputs / "whole", folder)
+    told(folder, state="playing", process=2**22 + 1)
+    shelf = library.Library(tmp_path).shelf("dead")
+    shelf.refresh()
+    found = standing.standing("dead", shelf)
+    assert found.state == "gone"
+    assert "start it again to go on" in found.headline
+    told(folder, state="failed", error=SCRIPT)
+    shelf.refresh()
+    assert standing.standing("dead", shelf).state == "failed"
+
+
+def test_matches_are_filtered_and_lead_to_their_pages(outputs: Path) -> None:
+    log = matches(outputs / "whole")
+    fell = [match for match, one in log.items() if any(made.fallback for made in one.decisions)]
+    lost = [match for match, one in log.items() if one.returns[one.measured[0]] < 0]
+    assert 0 < len(lost) < len(log)
+
+    async def act(user: User) -> None:
+        async def listed(query: str) -> set[object]:
+            await user.open(f"/matches?run=whole&{query}")
+            await user.should_see(f"of {len(log)} matches", retries=30)
+            return {row["match"] for row in rows(user)}
+
+        assert await listed("") == set(log)
+        assert await listed("result=lost") == set(lost)
+        assert await listed("fallbacks=true") == set(fell)
+        assert await listed("text=deal+3") == {one.match for one in log.values() if one.deal == 3}
+        narrow = await listed("margin=0.01&order=smallest+margin")
+        assert 0 < len(narrow) < len(log)
+        await user.open("/matches?run=gone")
+        await user.should_see("has no run 'gone'")
+
+    visit(outputs, act)
+
+
+def test_a_match_is_shown_move_by_move_and_a_reply_stays_text(outputs: Path) -> None:
+    match, record = next(
+        (match, one)
+        for match, one in matches(outputs / "whole").items()
+        if any(SCRIPT in str(made.asked) for made in one.decisions)
+    )
+    made = next(made for made in record.decisions if SCRIPT in str(made.asked))
+    ply = record.decisions.index(made)
+
+    async def act(user: User) -> None:
+        await user.open(f"/match?run=whole&id={match}&ply={ply}")
+        await user.should_see(f"Player {made.seat} plays {made.move}", retries=40)
+        await user.should_see(SCRIPT)
+        await user.should_see("You do exactly what")
+        for option in made.options:
+            await user.should_see(option)
+        user.find("last").click()
+        await user.should_see("over")
+        await user.open("/match?run=whole&id=0000")
+        await user.should_see("no match 0000 can be read", retries=40)
+
+    visit(outputs, act)
+
+
+def test_two_runs_are_paired(outputs: Path) -> None:
+    async def act(user: User) -> None:
+        await user.open("/compare")
+        await user.should_see("Choose two runs", retries=20)
+        await user.open("/compare?a=whole&b=torn")
+        await user.should_see("has it too", retries=60)
+        assert {row["deals"] for row in rows(user)} == {str(DEALS - 1), str(DEALS)}
+
+    visit(outputs, act)

@@ -1,0 +1,189 @@
+"""The pages in headless Chromium: opened, clicked through, a run watched to its end."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.pipeline.logs import matches
+from tests.pipeline.paged import SCRIPT, damage, played
+
+CHROMIUM = Path("/usr/bin/chromium")
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+PATIENCE = 30_000
+"""Milliseconds until something must be seen, on a machine that is busy."""
+EVERYWHERE = ("/", "/run?name=whole", "/matches?run=whole", "/compare", "/play", "/observe")
+
+LONG = 1200
+"""Deals of a run that lasts a few looks of the pages."""
+WATCH = """() => {
+    window.seen = [];
+    const watch = () => window.seen.push(document.querySelector("main").innerText);
+    new MutationObserver(watch).observe(document.body, {subtree: true, childList: true});
+}"""
+"""Keeps all that stood on the page since."""
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with three runs: `whole`, `torn` and `broken`."""
+    path = tmp_path_factory.mktemp("outputs")
+    played(path / "whole")
+    damage(path / "whole", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(outputs: Path) -> Iterator[str]:
+    """The address of the pages; that they end when they are told to is checked."""
+    command = [sys.executable, "-m", "pipeline.pages", str(outputs), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        line = process.stdout.readline()
+        yield line.split()[-1]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(5) in (0, -signal.SIGTERM)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as player:
+        chromium = player.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, server: str) -> Iterator[Open]:
+    """Opens a page. In the end nothing was asked of other hosts, and no script has failed."""
+    wrong: list[str] = []
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
+
+    own = (f"{server}/", f"{server.replace('http', 'ws')}/", "data:", "blob:")
+
+    def asked(url: str) -> None:
+        if not url.startswith(own):
+            wrong.append(url)
+
+    def opened(path: str) -> Page:
+        page = context.new_page()
+        page.on("request", lambda request: asked(request.url))
+        page.on("websocket", lambda socket: asked(socket.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.goto(server + path)
+        return page
+
+    yield opened
+    context.close()
+    assert wrong == []
+
+
+def _port(server: str) -> str:
+    return server.rpartition(":")[2]
+
+
+def see(page: Page, text: str | re.Pattern[str]) -> None:
+    expect(page.get_by_text(text).first).to_be_visible(timeout=PATIENCE)
+
+
+def test_every_page_opens_narrow_and_wide_without_scrolling_sideways(visit: Open) -> None:
+    page = visit("/")
+    for path in EVERYWHERE:
+        page.goto(page.url.partition("/")[0] + "//" + page.url.split("/")[2] + path)
+        expect(page.locator("h1")).to_be_visible(timeout=PATIENCE)
+        for width in (380, 1200):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_from_the_runs_to_a_decision_by_clicks_and_keys(visit: Open, outputs: Path) -> None:
+    page = visit("/")
+    see(page, "is damaged: it should hold the description")
+    page.get_by_role("link", name="whole", exact=True).click()
+    see(page, "win rate after so many deals")
+    names = page.locator(".sheet").first.locator("tbody td:first-child")
+    for order in (["fake cloze", "fake direct"], ["fake direct", "fake cloze"]):
+        page.locator("th", has_text="cell").first.click()
+        expect(names).to_have_text(order)
+    page.get_by_label("table").click()
+    page.get_by_role("option", name="pairs.csv").click()
+    see(page, "cell_a")
+    page.get_by_role("link", name="its matches").click()
+    see(page, f"{len(matches(outputs / 'whole'))} of")
+    page.get_by_label("result").click()
+    page.get_by_role("option", name="lost").click()
+    expect(page).to_have_url(re.compile("result=lost"), timeout=PATIENCE)
+    expect(page.locator(".sheet tbody tr", has_text="won")).to_have_count(0, timeout=PATIENCE)
+    page.locator(".sheet tbody a").first.click()
+    see(page, "ply 0 of")
+    page.keyboard.press("ArrowRight")
+    see(page, "ply 1 of")
+    page.locator("summary").first.click()
+    expect(page.locator("details pre").first).to_be_visible()
+
+
+def test_a_script_in_a_reply_is_text_and_nothing_else(visit: Open, outputs: Path) -> None:
+    match, ply = next(
+        (match, at)
+        for match, one in matches(outputs / "whole").items()
+        for at, made in enumerate(one.decisions)
+        if SCRIPT in str(made.asked)
+    )
+    page = visit(f"/match?run=whole&id={match}&ply={ply}")
+    see(page, SCRIPT)
+    assert page.title() == f"Match {match} - Gauntlet"
+    page.goto(page.url.replace(match, "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"))
+    see(page, "no match <img src=x onerror=alert(1)>")
+
+
+def test_light_and_dark_follow_the_system_until_one_is_chosen(visit: Open) -> None:
+    page = visit("/")
+    expect(page.locator("h1")).to_be_visible(timeout=PATIENCE)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    seen = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.wait_for_timeout(200)
+        seen.append(page.evaluate(ground))
+    assert seen[0] != seen[1]
+    page.get_by_label("look: system, light or dark").click()
+    page.get_by_role("option", name="light").click()
+    page.wait_for_function(f"{ground} === '{seen[0]}'")
+    page.reload()
+    page.wait_for_function(f"{ground} === '{seen[0]}'")
+
+
+def test_a_run_is_watched_to_its_end(visit: Open, outputs: Path) -> None:
+    page = visit("/")
+    expect(page.get_by_role("link", name="whole", exact=True)).to_be_visible(timeout=PATIENCE)
+    page.evaluate(WATCH)
+    played(outputs / "live", "prompt=cloze", f"deals={LONG}")
+    card = page.locator("article").filter(has=page.get_by_role("link", name="live", exact=True))
+    expect(card.locator(".state")).to_have_text("finished", timeout=PATIENCE)
+    seen = "\n".join(page.evaluate("window.seen"))
+    assert re.search(r"playing for .*, 1 worker", seen)
+    assert re.search(r"[\d,]+ matches done   [1-9][\d,]* left   .* matches/s", seen)
+    assert len({*re.findall(r"win rate [\d.]+% \([\d.]+-[\d.]+%\)", seen)}) > 1  # as they grow
+    page.get_by_role("link", name="live", exact=True).click()
+    see(page, f"{LONG:,} matches done")
+    see(page, "Tables")
+
+
+def test_a_page_from_elsewhere_gets_nothing(visit: Open, server: str) -> None:
+    page = visit("/")
+    port = _port(server)
+    for headers in ({"Host": f"evil.example:{port}"}, {"Origin": "http://evil.example"}):
+        assert page.request.get(f"{server}/", headers=headers).status in (403, 421)
