@@ -12,11 +12,10 @@ from pipeline.config.own_folder import short
 from pipeline.pages.at_observer import Follower, show
 from pipeline.pages.forms import button, choices, number, select
 from pipeline.pages.frame import framed, note, part, words
+from pipeline.pages.play import WATCHING
 
 OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
 DRAWN = "drawn by the deal"
-GAMES = "watch_"
-"""How the names of games of watching begin."""
 
 
 @dataclass
@@ -82,7 +81,7 @@ def _setup(outputs: Path, followers: dict[str, Follower]) -> None:
     wish = Wish()
     part("A match to watch")
     with html.div().classes("p-form"):
-        select("Game", [one for one in choices("game") if one.startswith(GAMES)], wish, "game")
+        select("Game", [one for one in choices("game") if one.startswith(WATCHING)], wish, "game")
         for label, key in (("Player 1", "first"), ("Player 2", "second")):
             select(label, [DRAWN, *CODES], wish, key).bind_visibility_from(
                 wish, "game", value="watch_rps"

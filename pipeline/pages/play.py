@@ -17,6 +17,8 @@ from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.table import Table
 
 STYLE = Path(__file__).parent / "play.css"
+WATCHING = "watch_"
+"""How the names of games of watching begin."""
 MOST_SEATS = 10
 DEALS = 100
 """How many deals a table plays, from the first on."""
@@ -40,10 +42,16 @@ class Wish:
     def other(self, seat: int) -> str:
         return self.others.get(seat, "llm")
 
+    @property
+    def rest(self) -> list[int]:
+        """The others' seats; whoever watches sits alone."""
+        alone = self.game.startswith(WATCHING)
+        return [] if alone else [seat for seat in range(self.seats) if seat != self.own]
+
     def words(self, outputs: Path) -> list[str]:
         """The run's settings. Raises ValueError for further words that cannot be told apart."""
         further = shlex.split(self.further)
-        rest = [seat for seat in range(self.seats) if seat != self.own]
+        rest = self.rest
         others = [f"{seat}_{self.other(seat)}" for seat in rest]
         named = [self.game, *others, *further, *([f"seed_{self.seed}"] if self.seed != 1 else [])]
         return [
@@ -56,6 +64,9 @@ class Wish:
 
     def _seating(self, rest: Sequence[int]) -> Iterator[str]:
         """What differs from conf/seats/play.yaml: the sweep's model in seat 0, the person in 1."""
+        if not rest:
+            yield "seats=observer"
+            return
         if self.own != 1:
             yield from (f"seats.{self.own}.agent=subject", f"seats.measured={self.own}")
         for seat in rest:
@@ -99,14 +110,15 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
     wish = Wish()
     part("A new table")
     with html.div().classes("p-form"):
-        select("Game", choices("game"), wish, "game")
-        number("Players", wish, "seats", 1, MOST_SEATS, lambda: others.refresh())
+        game = select("Game", choices("game"), wish, "game")
+        number("Players", wish, "seats", 2, MOST_SEATS, lambda: others.refresh())
         number("Your seat", wish, "own", 0, MOST_SEATS - 1, lambda: others.refresh())
 
     @ui.refreshable
     def others() -> None:
         _others(wish)
 
+    game.on_value_change(lambda: others.refresh())
     with html.div().classes("p-form"):
         others()
     with html.div().classes("p-form"):
@@ -121,9 +133,7 @@ def _setup(outputs: Path, tables: dict[str, Table]) -> None:
 
 def _others(wish: Wish) -> None:
     """Who sits in every other seat."""
-    for seat in range(wish.seats):
-        if seat == wish.own:
-            continue
+    for seat in wish.rest:
         chosen = ui.select(choices("player"), value=wish.other(seat), label=f"Player {seat}")
         chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))
 
@@ -137,7 +147,7 @@ def _sit_down(outputs: Path, tables: dict[str, Table], wish: Wish) -> None:
     except ValueError as error:
         ui.notify(f"further settings: {error}", type="warning")
         return
-    against = ", ".join(wish.other(n) for n in range(wish.seats) if n != wish.own)
+    against = ", ".join(map(wish.other, wish.rest)) or "nobody else"
     table = Table(f"{wish.game} with {against}", words, wish.first)
     tables[table.id] = table
     ui.navigate.to(f"/play/{table.id}")
