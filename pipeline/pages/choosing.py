@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from msgspec.json import encode
 
 from pipeline.pages.library import Kept
 
@@ -24,18 +28,21 @@ ORDERS: dict[str, Callable[[Kept], Any]] = {
 @dataclass
 class Choice:
     """What is asked for. cell: a key, "" for all. margin: the least margin is below it, where one
-    is given. text: the start of a match's id, or "deal 7"."""
+    is given. text: the start of a match's id, or "deal 7". said: what a prompt, without what all
+    prompts share, or a reply must hold, in upper or lower case."""
 
     cell: str = ""
     result: str = "all"
     fallbacks: bool = False
     margin: float | None = None
     text: str = ""
+    said: str = ""
     order: str = "deal"
 
     def of(self, kept: Iterable[Kept]) -> list[Kept]:
-        """Those that are wanted, in order."""
-        return sorted(filter(self._wanted, kept), key=ORDERS[self.order])
+        """Those that are wanted, in order. Raises OSError."""
+        found = sorted(filter(self._wanted, kept), key=ORDERS[self.order])
+        return _holding(found, self.said) if self.said.strip() else found
 
     def _wanted(self, one: Kept) -> bool:
         ended = one.ended
@@ -52,6 +59,22 @@ class Choice:
         if word.startswith("deal"):
             return word.removeprefix("deal").strip() in ("", str(one.ended.deal))
         return one.ended.match.startswith(word)
+
+
+def _holding(kept: Iterable[Kept], words: str) -> list[Kept]:
+    """Those whose lines hold the words, as JSON writes them; that is where options stand, too."""
+    wanted = encode(words.strip().lower())[1:-1]
+    found = []
+    with ExitStack() as opened:
+        files: dict[Path, BinaryIO] = {}
+        for one in kept:
+            path = one.place.file
+            if path not in files:
+                files[path] = opened.enter_context(path.open("rb"))
+            files[path].seek(one.place.start)
+            if wanted in files[path].read(one.place.size).lower():
+                found.append(one)
+    return found
 
 
 def result(one: Kept) -> str:

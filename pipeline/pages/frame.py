@@ -54,7 +54,7 @@ def part(title: str) -> None:
 
 
 def text_block(text: str) -> None:
-    """A text as it is, in its own lines; control characters are spelt out."""
+    """A text as it is, in its own lines."""
     words("pre", text).props("tabindex=0")
 
 

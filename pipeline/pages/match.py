@@ -194,11 +194,7 @@ def _options(turn: ReplayedTurn) -> None:
     with html.table().classes("options"):
         for row in found:
             with html.tr().classes("chosen" if row.chosen else ""):
-                words(
-                    "td",
-                    ("\N{BLACK RIGHT-POINTING SMALL TRIANGLE} " if row.chosen else "")
-                    + visible(row.option),
-                )
+                words("td", ("\N{BLACK RIGHT-POINTING SMALL TRIANGLE} " * row.chosen) + row.option)
                 if row.bar is not None:
                     words("td", f"{row.score:+.4f}")
                     with html.td().classes("bar"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
 from urllib.parse import urlencode
 
 from nicegui import background_tasks, events, html, ui
 from nicegui import run as threads
+from nicegui.elements.mixins.value_element import ValueElement
 
 from common.foreign import visible
 from pipeline.log.folder import damaged
@@ -37,10 +40,11 @@ def register(library: Library) -> None:
         fallbacks: bool = False,
         margin: float | None = None,
         text: str = "",
+        said: str = "",
         order: str = "deal",
     ) -> None:
         given = Choice(
-            *(cell, result if result in RESULTS else "all", fallbacks, margin, text),
+            *(cell, result if result in RESULTS else "all", fallbacks, margin, text, said),
             order if order in ORDERS else "deal",
         )
         with framed("Matches"):
@@ -71,29 +75,34 @@ class _List:
         ui.timer(EVERY, self._look)
 
     def _filters(self, names: list[str]) -> None:
-        choice = self._choice
+        given = self._choice
         with html.form().classes("filters").props('role="search"').on("submit.prevent"):
             ui.select(
                 names, value=self._name, label="run", with_input=True, on_change=self._other_run
             ).classes("find")
             self._cells = ui.select({"": "all cells"}, value="", label="cell").classes("find")
-            found = ui.select([*RESULTS], label="result").bind_value(choice, "result")
-            margin = ui.number("margin below", min=0, step=0.01).bind_value(choice, "margin")
-            text = ui.input("match id, or deal 7").bind_value(choice, "text")
-            order = ui.select([*ORDERS], label="order").bind_value(choice, "order")
-            fell = ui.checkbox("with fallbacks").bind_value(choice, "fallbacks")
-            margin.props("clearable debounce=300")
-            text.props("clearable debounce=300")
-        self._cells.on_value_change(self._other_cell)
-        for one in (found, margin, text, order, fell):
-            one.on_value_change(self._choose)
+            asked: dict[str, ValueElement[Any]] = {
+                "cell": self._cells,
+                "result": ui.select([*RESULTS], value=given.result, label="result"),
+                "margin": ui.number("margin below", value=given.margin, min=0, step=0.01),
+                "text": ui.input("match id, or deal 7", value=given.text),
+                "said": ui.input("words in a prompt or reply", value=given.said),
+                "order": ui.select([*ORDERS], value=given.order, label="order"),
+                "fallbacks": ui.checkbox("with fallbacks", value=given.fallbacks),
+            }
+        for name in ("margin", "text", "said"):
+            asked[name].props("clearable debounce=300")
+        for name, one in asked.items():
+            one.on_value_change(partial(self._asked, name))
+
+    async def _asked(self, name: str, event: events.ValueChangeEventArguments[Any]) -> None:
+        """A filter was changed; an empty one asks for nothing."""
+        empty = None if name == "margin" else False if name == "fallbacks" else ""
+        setattr(self._choice, name, empty if event.value is None else event.value)
+        await self._choose()
 
     def _other_run(self, event: events.ValueChangeEventArguments[str]) -> None:
         ui.navigate.to(f"/matches?{urlencode({'run': event.value})}")
-
-    async def _other_cell(self) -> None:
-        self._choice.cell = self._cells.value or ""
-        await self._choose()
 
     async def _look(self) -> None:
         """Reads on in a thread of its own, and shows what is there by now."""
@@ -105,10 +114,12 @@ class _List:
 
     async def _choose(self) -> None:
         """Finds what is wanted among the matches that were read so far."""
-        self._choice.text = self._choice.text or ""
-        kept = dict(self._shelf.kept)
-        self._seen = len(kept)
-        self._found = await threads.io_bound(self._choice.of, kept.values()) or []
+        kept = list(self._shelf.kept.values())
+        self._seen, choice = len(kept), replace(self._choice)
+        found = await threads.io_bound(choice.of, kept)
+        if found is None or choice != self._choice:
+            return  # something else is asked for by now
+        self._found = found
         self._pages.max = max(1, -(-len(self._found) // PAGE))
         self._pages.value = min(self._pages.value or 1, self._pages.max)
         told = {name: value for name, value in asdict(self._choice).items() if value}

@@ -65,7 +65,7 @@ def register(library: Library) -> None:
                 note(str(error), warning=True)
                 return
             words("h1", name)
-            _links(library, name)
+            _links(name)
             board = _Board(name, shelf)
         ui.timer(runs.EVERY, board.look)
 
@@ -165,12 +165,10 @@ def _key(value: float) -> float | None:
     return None if np.isnan(value) else value
 
 
-def _links(library: Library, name: str) -> None:
+def _links(name: str) -> None:
     with html.p().classes("links"):
         ui.link("its matches", f"/matches?{urlencode({'run': name})}")
         ui.link("beside another run", f"/compare?{urlencode({'a': name})}")
-        if (library.outputs / name / "report.html").exists():
-            ui.link("its report", _file(name, "report.html"), new_tab=True)
 
 
 def _file(name: str, file: str) -> str:
@@ -182,6 +180,9 @@ async def _views(name: str, folder: Path) -> None:
     files = shown_files(folder)
     tables = [file for file in files if file.endswith(".csv")]
     figures = [file for file in files if file.endswith(".png")]
+    if "report.html" in files:
+        with html.p():
+            ui.link("the report of this run", _file(name, "report.html"), new_tab=True)
     if figures:
         part("Figures")
         for figure in figures:

@@ -13,6 +13,7 @@ from pipeline.log.results import CellResults
 from pipeline.pages.library import Shelf
 from pipeline.status import Row, headline, pace
 from pipeline.tables.figures import band, running
+from pipeline.tables.numbers import short
 from pipeline.tables.scale import Scale, scales_of
 from pipeline.tables.table import short_names, warnings
 from stats.means import limits, per_deal
@@ -87,7 +88,7 @@ def standing(name: str, shelf: Shelf) -> Standing:
         name=name,
         state=state_of(shelf),
         headline=headline(shelf).partition(": ")[2],
-        pace=pace(shelf),
+        pace=f"{pace(shelf)}   {_cost(*_spent(shelf))}",
         share=share_done(shelf),
         estimates=tuple(estimates(shelf)) if not shelf.fault else (),
         warnings=tuple(told),
@@ -118,10 +119,21 @@ def finished(name: str, shelf: Shelf) -> Standing:
     ]
     matches, aside = int(summary["matches"].sum()), int(summary["set_aside"].sum())
     done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} set aside"
+    done += f"   {_cost(*summary[['all_tokens', 'device_seconds']].sum())}"
     summary["warning"] = summary["warning"].fillna("") if "warning" in summary else ""
     told = tuple(warnings(summary))
     said = headline(shelf).partition(": ")[2]
     return Standing(name, state_of(shelf), said, done, 1.0, tuple(found), told)
+
+
+def _spent(shelf: Shelf) -> tuple[float, float]:
+    """Tokens and device-seconds of all matches so far."""
+    running = [row.running for row in shelf.rows]
+    return sum(one.tokens for one in running), sum(one.device_seconds for one in running)
+
+
+def _cost(tokens: float, device_seconds: float) -> str:
+    return f"{short(tokens)} tokens   {device_seconds:,.0f} device s"
 
 
 def share_done(shelf: Shelf) -> float | None:

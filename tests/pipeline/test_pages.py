@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+import socket
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from nicegui import ElementFilter, ui
 from nicegui.testing import User
 
 from pipeline.log.folder import Folder
+from pipeline.pages import __main__ as command
 from pipeline.pages import library, standing
+from pipeline.pages.doors import Doors
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import DEALS, SCRIPT, damage, played, visit
 
@@ -130,6 +136,8 @@ def test_matches_are_filtered_and_lead_to_their_pages(outputs: Path) -> None:
         assert await listed("text=deal+3") == {one.match for one in log.values() if one.deal == 3}
         narrow = await listed("margin=0.01&order=smallest+margin")
         assert 0 < len(narrow) < len(log)
+        written = {match for match, one in log.items() if SCRIPT in str(one.decisions)}
+        assert await listed(urlencode({"said": SCRIPT.upper()})) == written
         await user.open("/matches?run=gone")
         await user.should_see("has no run 'gone'")
 
@@ -169,3 +177,49 @@ def test_two_runs_are_paired(outputs: Path) -> None:
         assert {row["deals"] for row in rows(user)} == {str(DEALS - 1), str(DEALS)}
 
     visit(outputs, act)
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    ("headers", "open_to"),
+    [
+        ({"host": "127.0.0.1:8050"}, True),
+        ({"host": "[::1]:8050", "origin": "http://[::1]:8050"}, True),
+        ({"host": "friend:8050"}, True),
+        ({"host": "evil.example:8050"}, False),
+        ({"host": "localhost:8050", "origin": "http://evil.example"}, False),
+        ({"host": "localhost:8050", "origin": "null"}, False),
+        ({"host": "localhost:8050", "sec-fetch-site": "cross-site"}, False),
+    ],
+)
+def test_only_a_browser_of_this_machine_gets_in(
+    kind: str, headers: dict[str, str], open_to: bool
+) -> None:
+    passed, sent = [], []
+
+    async def app(*_: Any) -> None:
+        passed.append(kind)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError("nothing is read of who is turned away")
+
+    told = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": kind, "method": "GET", "headers": told, "server": ("127.0.0.1", 8050)}
+    asyncio.run(Doors(app, ["friend"])(scope, receive, send))
+    assert bool(passed) == open_to
+    if not open_to:
+        assert sent[0].get("status", 1008) in (403, 421, 1008)
+
+
+def test_an_address_that_cannot_be_had_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for asked in (["--port", f"{port}"], ["--port", "70000"], ["--host", "203.0.113.1"]):
+            assert command.main(asked) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert all(line.startswith("gauntlet: ") and "--port" in line for line in said)
+    assert "0 takes a free one" in said[0]

@@ -11,7 +11,7 @@ from pipeline.pages.drawn.markup import picture, tag
 
 
 def whole(game: Game[Any], state: Any) -> Markup:
-    return picture("the whole state", tag("pre", game.show(state), class_="drawn", tabindex=0))
+    return picture("the whole state", tag("pre", game.show(state), tabindex=0))
 
 
 def seen(game: Game[Any], observation: Observation) -> Markup:
