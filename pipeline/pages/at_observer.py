@@ -69,12 +69,12 @@ class Shown:
         self.going = not self.going
 
     def press(self, event: KeyEventArguments) -> None:
-        """Arrows step, the space bar goes on and pauses."""
+        """Arrows step, P pauses and goes on."""
         if not event.action.keydown or event.modifiers.alt or event.modifiers.ctrl:
-            return
+            return  # the browser's own
         if event.key.name in ADDED:
             self.step(ADDED[event.key.name])
-        elif event.key.space and not event.action.repeat:
+        elif event.key.name in ("p", "P") and not event.action.repeat:
             self.switch()
 
 
@@ -97,7 +97,7 @@ def show(follower: Follower) -> None:
             body.refresh()
 
     body()
-    ui.keyboard(shown.press, ignore=["input", "select", "textarea", "button"])
+    ui.keyboard(shown.press, ignore=["input", "select", "textarea"])
     ui.timer(TICK, look)
 
 

@@ -213,6 +213,8 @@ def test_an_observer_is_followed_paused_and_stepped(visit: Open) -> None:
     page.get_by_role("button", name="Watch").click()
     see(page, re.compile(r"Step 1[2-9] of 210"))
     page.get_by_role("button", name="Pause").click()
+    see(page, "Go on")
+    page.wait_for_timeout(1000)
     at = re.compile(r"Step (\d+) of 210")
     before = at.search(page.inner_text("main"))
     page.keyboard.press("ArrowRight")
