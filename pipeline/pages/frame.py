@@ -33,7 +33,7 @@ def framed(title: str, within: str = "") -> Iterator[ui.element]:
                 if name in (title, within):
                     link.props('aria-current="page"')
         _theme()
-    with html.main().classes("main") as main:
+    with html.div().classes("main") as main:
         ui.skip_link("Skip to the page", target=main)
         yield main
 

@@ -29,6 +29,8 @@ from pipeline.status import Status
 
 MARKS = ("sweep.json", "status.json", "cells", "records")
 """A folder that has one of these is a run's."""
+SUMMARY = "summary.csv"
+"""The table that a run leaves in the end; one that was simulated leaves nothing else to read."""
 DEEP = 3
 """How many folders below the directory a run's may lie."""
 
@@ -54,6 +56,12 @@ class Shelf(Status):
     reading: bool = False
     _statics: dict[Path, dict[str, str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its games were counted and no match of them was kept."""
+        folder = self.folder.path
+        return (folder / SUMMARY).exists() and not any((folder / mark).exists() for mark in MARKS)
 
     def glance(self) -> None:
         """Reads what the run itself told last, and none of its log."""
@@ -138,7 +146,7 @@ class Library:
 
 def _runs(folder: Path, deep: int) -> Iterator[Path]:
     """Folders of runs: this one, or those within."""
-    if any((folder / mark).exists() for mark in MARKS):
+    if any((folder / mark).exists() for mark in (*MARKS, SUMMARY)):
         yield folder
     elif deep and folder.is_dir():
         with os.scandir(folder) as entries:
@@ -149,7 +157,7 @@ def _runs(folder: Path, deep: int) -> Iterator[Path]:
 
 def _written(folder: Path) -> float:
     """When the run last said something, in seconds."""
-    for name in ("status.json", "sweep.json", "."):
+    for name in ("status.json", "sweep.json", SUMMARY, "."):
         try:
             return (folder / name).stat().st_mtime
         except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -23,6 +24,8 @@ from pipeline.tables.scale import Scale
 
 PAGE = 50
 """Matches on the page at a time."""
+SOON = 0.5
+"""Seconds in which a small log is read, so that all of it is shown at once."""
 HEADINGS = (
     *("match", "cell", "deal", "rotation", "result", "figure", "plies"),
     *("decisions", "fallbacks", "least margin", "tokens"),
@@ -106,7 +109,8 @@ class _List:
 
     async def _look(self) -> None:
         """Reads on in a thread of its own, and shows what is there by now."""
-        background_tasks.create(threads.io_bound(self._shelf.refresh))
+        reading = background_tasks.create(threads.io_bound(self._shelf.refresh))
+        await asyncio.wait({reading}, timeout=SOON)
         if len(self._shelf.kept) != self._seen:
             await self._choose()
         else:
@@ -145,8 +149,8 @@ class _List:
     def _tell(self) -> None:
         shelf, found = self._shelf, len(self._found)
         reading = "; reading on ..." if shelf.reading else ""
-        self._told.text = f"{found:,} of {len(shelf.kept):,} matches{reading}"
-        if not shelf.kept and not reading:
+        self._told.text = f"{found:,} of {self._seen:,} matches{reading}"
+        if not self._seen and not reading:
             self._told.text = "This run has no finished match yet."
         left_out = damaged(shelf.left_out, shelf.folder.path) if shelf.left_out else ""
         self._warned.text = shelf.fault or left_out

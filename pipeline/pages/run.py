@@ -17,7 +17,7 @@ from common.foreign import one_line, visible
 from pipeline.pages import charts, runs, sheets
 from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.library import Library, Shelf
-from pipeline.pages.standing import Estimate, Standing, estimates, standing
+from pipeline.pages.standing import Estimate, Standing, estimates, glance, standing
 from pipeline.status import Row
 from pipeline.tables.numbers import percent, short
 
@@ -95,8 +95,9 @@ class _Board:
         self._reading.set_visibility(found.reading)
         self._reading.text = f"reading the log: {len(self._shelf.kept):,} matches so far"
         cells = [_cells(row, found.estimates) for row in found.rows]
-        if str(cells) != self._before:
-            self._before = str(cells)
+        shown = str((cells, [one.told for one in found.estimates], found.aside))
+        if shown != self._before:
+            self._before = shown
             sheets.fill(self._table, HEADINGS, cells)
             self._draw(found)
         files = [*shown_files(self._shelf.folder.path)]
@@ -120,6 +121,9 @@ class _Board:
 
 def look(name: str, shelf: Shelf) -> View:
     """Reads what is new of a run."""
+    if shelf.simulated:
+        found = glance(name, shelf)
+        return View(found, (), found.estimates, (), False)
     shelf.refresh()
     aside = [] if shelf.fault else shelf.folder.set_aside
     told = [f"set aside: match {one['match']}: {one_line(one['error'][-300:])}" for one in aside]

@@ -9,8 +9,8 @@ from nicegui import background_tasks, html, run, ui
 
 from pipeline.pages import charts
 from pipeline.pages.frame import framed, note, words
-from pipeline.pages.library import Library, Shelf
-from pipeline.pages.standing import Standing, finished, standing
+from pipeline.pages.library import SUMMARY, Library
+from pipeline.pages.standing import Standing, glance
 
 EVERY = 2.0
 """Seconds between two looks, as a run tells of itself."""
@@ -93,7 +93,7 @@ def summary(one: Standing) -> None:
     with html.div().classes("line"):
         words("span", one.state).classes(f"state {one.state}")
         note(one.headline)
-    if one.share is not None and one.state != "finished":
+    if one.share is not None and one.state not in ("finished", "simulated"):
         bar = ui.linear_progress(round(one.share, 4), show_value=False).classes("bar")
         bar.props(f'aria-label="{one.share:.0%} done"')
     note(one.pace)
@@ -118,17 +118,7 @@ def _told(library: Library, names: list[str], chosen: list[str]) -> str:
 
 def _glances(library: Library, names: list[str]) -> list[Standing]:
     """What can be said at once."""
-    return [_glance(name, library.shelf(name)) for name in names]
-
-
-def _glance(name: str, shelf: Shelf) -> Standing:
-    shelf.glance()
-    if shelf.run.get("state") == "finished" and not shelf.rows:
-        try:
-            return finished(name, shelf)
-        except (OSError, ValueError, KeyError):
-            pass  # its log will tell
-    return standing(name, shelf)
+    return [glance(name, library.shelf(name)) for name in names]
 
 
 def _read_on(library: Library, names: list[str], reader: threading.Lock) -> None:
@@ -138,7 +128,7 @@ def _read_on(library: Library, names: list[str], reader: threading.Lock) -> None
     try:
         for name in names:
             shelf = library.shelf(name)
-            tables = (shelf.folder.path / "summary.csv").exists()
+            tables = (shelf.folder.path / SUMMARY).exists()
             if shelf.run.get("state") != "finished" or not tables:
                 shelf.refresh()
     finally:

@@ -10,7 +10,7 @@ import pandas as pd
 from common.errors import UserError
 from pipeline.log.folder import damaged
 from pipeline.log.results import CellResults
-from pipeline.pages.library import Shelf
+from pipeline.pages.library import SUMMARY, Shelf
 from pipeline.status import Row, headline, pace
 from pipeline.tables.figures import band, running
 from pipeline.tables.numbers import short
@@ -72,6 +72,8 @@ class Standing:
 
 def state_of(shelf: Shelf) -> str:
     """What a run is at, in a word."""
+    if shelf.simulated:
+        return "simulated"
     if shelf.fault:
         return "damaged"
     if shelf.gone:
@@ -95,10 +97,22 @@ def standing(name: str, shelf: Shelf) -> Standing:
     )
 
 
+def glance(name: str, shelf: Shelf) -> Standing:
+    """What can be said without reading its log, where that is not read yet."""
+    shelf.glance()
+    over = shelf.run.get("state") == "finished" and not shelf.rows
+    if shelf.simulated or over:
+        try:
+            return finished(name, shelf)
+        except (OSError, ValueError, KeyError):
+            pass  # its log will tell
+    return standing(name, shelf)
+
+
 def finished(name: str, shelf: Shelf) -> Standing:
     """Of a finished run, from its tables alone: its log need not be read for that. Raises OSError
     and ValueError where they cannot be read."""
-    summary = pd.read_csv(shelf.folder.path / "summary.csv")
+    summary = pd.read_csv(shelf.folder.path / SUMMARY)
     labels = short_names(summary)
     found = [
         Estimate(
@@ -123,6 +137,8 @@ def finished(name: str, shelf: Shelf) -> Standing:
     summary["warning"] = summary["warning"].fillna("") if "warning" in summary else ""
     told = tuple(warnings(summary))
     said = headline(shelf).partition(": ")[2]
+    if shelf.simulated:
+        said = "counted by compiled games; no match of them was kept"
     return Standing(name, state_of(shelf), said, done, 1.0, tuple(found), told)
 
 

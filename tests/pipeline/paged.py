@@ -47,8 +47,10 @@ def with_script(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def damage(source: Path, outputs: Path) -> None:
-    """Beside the run a copy of it of which one line cannot be read, `torn`, and one without any
-    description of its cells that can, `broken`."""
+    """Beside the run a copy of it of which one line cannot be read, `torn`, one without any
+    description of its cells that can, `broken`, and its table alone, `counted`."""
+    (outputs / "counted").mkdir()
+    shutil.copy(source / "summary.csv", outputs / "counted")
     for name in ("torn", "broken"):
         shutil.copytree(source, outputs / name)
         (outputs / name / "summary.csv").unlink()

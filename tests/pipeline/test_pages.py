@@ -24,7 +24,7 @@ from tests.pipeline.paged import DEALS, SCRIPT, damage, played, visit
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with three runs: `whole`, `torn` and `broken`."""
+    """A directory with the runs `whole`, `torn`, `broken` and `counted`."""
     path = tmp_path_factory.mktemp("outputs")
     played(path / "whole")
     damage(path / "whole", path)
@@ -48,14 +48,15 @@ def told(folder: Path, **data: object) -> None:
 def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:
     async def act(user: User) -> None:
         await user.open("/")
-        await user.should_see("3 of 3 run(s)", retries=20)
+        await user.should_see("4 of 4 run(s)", retries=20)
         await user.should_see("whole")
         await user.should_see("fake cloze")
+        await user.should_see("counted by compiled games")
         await user.should_see("damaged", retries=20)
         await user.should_see("broken/cells", retries=20)
         await user.should_see(f"{4 * DEALS // 2} matches in the tables")
         user.find("Find a run by its name").type("who")
-        await user.should_see("1 of 3 run(s)", retries=20)
+        await user.should_see("1 of 4 run(s)", retries=20)
         await user.should_not_see("torn")
 
     visit(outputs, act)
@@ -79,6 +80,9 @@ def test_a_run_shows_its_cells_tables_and_damage(outputs: Path) -> None:
         first, second = rows(user)
         assert {first["cell"], second["cell"]} == {"fake cloze", "fake direct"}
         assert first["done"] == second["done"] == str(DEALS)
+        await user.open("/run?name=counted")
+        await user.should_see("counted by compiled games", retries=20)
+        await user.should_see("fake direct")
         await user.open("/run?name=broken")
         await user.should_see("is damaged: it should hold the description", retries=20)
         await user.open("/run?name=../whole")

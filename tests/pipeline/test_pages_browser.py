@@ -35,7 +35,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with three runs: `whole`, `torn` and `broken`."""
+    """A directory with the runs `whole`, `torn`, `broken` and `counted`."""
     path = tmp_path_factory.mktemp("outputs")
     played(path / "whole")
     damage(path / "whole", path)
