@@ -60,7 +60,8 @@ def results(
         check(policy)
     rng = np.random.default_rng(seed)
     batches = (min(BATCH, games - first) for first in range(0, games, BATCH))
-    return np.sum([_batch(policies, batch, rng, cells, lines) for batch in batches], axis=0)
+    found = [_batch(policies, batch, rng, cells, lines) for batch in batches]
+    return np.asarray(np.sum(found, axis=0))
 
 
 def _batch(

@@ -21,6 +21,7 @@ from games.playouts import policies_of
 from games.watch import telling, truth
 from games.watch.guesses import NULL, Guess, Wanted, wanted
 from games.watch.transcript import Step, Transcript, watched
+from games.watch.truth import Outlook
 
 ROLE = "the observer"
 
@@ -204,7 +205,7 @@ class Watch:
         found = truth.measured(self.watched, self.policies, real, state.guesses, known)
         return {name: (figure,) for name, figure in found.items()}
 
-    def _outlook(self) -> truth.Outlook | None:
+    def _outlook(self) -> Outlook | None:
         of: Any = self.of
         return truth.outlook(of, self.policies)
 

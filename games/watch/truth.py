@@ -94,14 +94,19 @@ def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
     sir: the share of guesses that name all players rightly (Strategy Identification Rate); sir_NAME
     one player. null_rate: the share of guesses that are none. lag: guesses between the first that
     names one player rightly and the first that has named each. With losses also: same_outcome: the
-    share of guesses that name what no loss tells from the truth. ce, brier, ev_loss, union: mean
-    losses; late: of union, over the last guesses. understood: the number of the first guess of next
-    to no union loss. spikes: how often it is lost again. Never is the number of guesses + 1.
+    share of guesses that name what no loss tells from the truth; alike: how many tuples of policies
+    that are; blind: 1 where they leave open what one of the players is. ce, brier, ev_loss, union:
+    mean losses; late: of union, over the last guesses. understood: the number of the first guess of
+    next to no union loss. spikes: how often it is lost again. Never is the number of guesses + 1.
     """
     own = [Measure("sir", 0.0, 1.0), *(Measure(f"sir_{name}", 0.0, 1.0) for name in names)]
     own += [Measure("null_rate", 0.0, 1.0), Measure("lag", 0.0)]
     if losses:
-        own += [Measure("same_outcome", 0.0, 1.0)]
+        own += [
+            Measure("same_outcome", 0.0, 1.0),
+            Measure("alike", 1.0),
+            Measure("blind", 0.0, 1.0),
+        ]
         own += [Measure(name, 0.0, WORST[name]) for name in LOSSES]
         own += [Measure("late", 0.0, 1.0), Measure("understood", 1.0), Measure("spikes", 0.0)]
     return tuple(own)
@@ -126,11 +131,20 @@ def measured(
     places = [int(np.ravel_multi_index(guess, shape)) if guess else None for guess in guesses]
     alike, curves = known.alike(right), known.curves(right, places)
     figures["same_outcome"] = float(np.mean([at is not None and alike[at] for at in places]))
+    figures |= {"alike": float(alike.sum()), "blind": float(_blind(alike.reshape(shape), truth))}
     for name, curve in curves.items():
         figures[name] = _or_worst(observation.course(curve).mean, name)
     course = observation.course(curves["union"])
     figures["late"] = _or_worst(course.late, "union")
     return figures | {"understood": float(course.understood), "spikes": float(course.spikes)}
+
+
+def _blind(alike: np.ndarray, truth: Guess) -> bool:
+    """Whether one player may be taken for any policy, the others being what they are."""
+    others = [
+        (np.moveaxis(alike, at, -1), truth[:at] + truth[at + 1 :]) for at in range(len(truth))
+    ]
+    return any(bool(table[rest].all()) for table, rest in others)
 
 
 def _or_worst(mean: float, loss: str) -> float:

@@ -34,7 +34,7 @@ ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
 
 SHORTER: dict[str, dict[str, Any]] = {
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
-    "watch_tic_tac_toe": {"games": 3, "catalogue": ("first", "careful")},
+    "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
     "watch_uno_arena": {"games": 1},
     "watch_holdem": {"of": Holdem(mode="hands", hands=4), "catalogue": ("caller", "tight")},
