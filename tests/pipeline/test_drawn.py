@@ -158,11 +158,11 @@ def test_the_line_that_won_is_struck_through_and_no_other() -> None:
 
 
 def test_rounds_are_told_last_first_with_who_won_them() -> None:
-    game = RockPaperScissors(rounds=3)
-    state = ((0, 1), (2, 1))
+    game = RockPaperScissors(rounds=4)
+    state = ((0, 1), (2, 1), (0, 2))
     words = Page(drawn.whole(game, state)).words
-    assert words.index(HANDS[2]) < words.index(HANDS[0])
-    assert "2 of 3 rounds played, score 1:1" in words
+    assert words.index(HANDS[2]) < words.index(HANDS[1])
+    assert "3 of 4 rounds played, score 2:1" in words
 
 
 EVIL = '<script>alert(1)</script>"\u202e'

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable
 from multiprocessing import Pipe
 from pathlib import Path
@@ -131,6 +132,26 @@ def test_words_go_with_their_option_and_alone_where_there_is_no_other() -> None:
     assert answer(alone, 0, "hello") == Answer(7, ("hello",))
     assert answer(among, 0, "hello") == Answer(7, ("1", "hello"))
     assert answer(among, 1) == Answer(7, ("2",))
+
+
+class Still(Table):
+    """A table without a process."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.ended, self.changes, self._answering = None, 0, threading.Lock()
+        self.asked, self.sent = asked, list[object]()
+
+    def send(self, message: object) -> None:
+        self.sent.append(message)
+
+
+def test_of_two_pages_the_first_answer_to_a_question_counts() -> None:
+    asked = Asked(7, TicTacToe(), turn().observation, turn().options, 0)
+    table = Still(asked)
+    assert not table.answer(Answer(6, ("1",)))
+    assert table.answer(answer(asked, 2))
+    assert not table.answer(answer(asked, 3))
+    assert table.sent == [Answer(7, ("3",))]
 
 
 def test_a_table_that_cannot_be_laid_says_why(tmp_path: Path) -> None:
