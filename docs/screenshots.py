@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
@@ -50,8 +52,9 @@ def pages(folder: Path) -> dict[str, str]:
 @contextmanager
 def served(outputs: Path) -> Iterator[str]:
     """The address of the pages over this directory."""
-    command = [sys.executable, "-m", "pipeline.pages", str(outputs), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    command = [sys.executable, "-m", "pipeline.pages", outputs.name, "--port", "0"]
+    where: dict[str, Any] = {"cwd": outputs.parent, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **where) as process:
         assert process.stdout
         yield process.stdout.readline().split()[-1]
         process.terminate()

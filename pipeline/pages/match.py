@@ -22,6 +22,11 @@ from pipeline.tables.page import rows
 
 KEYS = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 """How many plies a key goes on."""
+SCROLL = """
+    const one = getHtmlElement(ID), list = one?.closest("ol");
+    if (list) list.scrollTop = one.offsetTop - list.offsetTop - list.clientHeight / 2;
+"""
+"""Brings a move into view in the list of moves, and leaves the page where it is."""
 
 
 def register(library: Library) -> None:
@@ -90,7 +95,7 @@ class _Viewer:
 
     def _moves(self) -> None:
         self._links: list[ui.element] = []
-        with html.ol().classes("list"):
+        with html.ol(start=0).classes("list"):
             for ply in self._match.plies:
                 told = "; ".join(f"{turn.seat}: {one_line(turn.move, 60)}" for turn in ply.turns)
                 with html.li():
@@ -120,6 +125,7 @@ class _Viewer:
             note(f"ply {at} of {self._last}" if at < self._last else "over")
         if at < self._last:
             self._links[at].props('aria-current="step"')
+            ui.run_javascript(SCROLL.replace("ID", f"{self._links[at].id}"))
         ui.navigate.history.replace(link(self._run, self._match.match, at))
         self._place.clear()
         with self._place:

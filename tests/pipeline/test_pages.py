@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 from nicegui import ElementFilter, ui
+from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
 
 from pipeline.log.folder import Folder
@@ -179,6 +180,14 @@ def test_two_runs_are_paired(outputs: Path) -> None:
         await user.open("/compare?a=whole&b=torn")
         await user.should_see("has it too", retries=60)
         assert {row["deals"] for row in rows(user)} == {str(DEALS - 1), str(DEALS)}
+        await user.open("/compare?a=broken&b=torn")
+        await user.should_see("Paired on shared deals", retries=60)
+        await user.should_not_see("reading both logs", retries=60)
+        assert user.client
+        with user.client:
+            said = [one.text for one in ElementFilter(kind=TextElement)]
+        assert sum("is damaged: it should hold" in text for text in said) == 2  # of A, of the pair
+        assert sum("1 damaged line(s)" in text for text in said) == 1  # of B
 
     visit(outputs, act)
 
