@@ -1,4 +1,4 @@
-"""A person at this terminal as a model: reads what a language model would read, and types.
+"""A person as a model: reads what a language model would read, and answers; here by typing.
 
 A person remembers. What a prompt shares with the one before, line by line from the start, is not
 printed again: of a game's rules and moves each is read once. What another player said may hold
@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -42,21 +43,26 @@ class Terminal:
         return TerminalModel(KEYBOARD)
 
 
-class TerminalModel:
-    """Prints each prompt and waits for a line. The end of the input interrupts the program, as
-    Ctrl-C does: without the person there is no going on.
+class PersonModel(ABC):
+    """Shows each prompt to a person and waits for a line."""
 
-    keyboard: the file descriptor to read from.
-    """
+    def __init__(self) -> None:
+        self.gone = threading.Event()
+        """Set once nobody waits for the person any more."""
 
-    def __init__(self, keyboard: int) -> None:
-        self._keyboard = keyboard
-        self._typed = b""
-        self._read: list[str] = []
-        self._gone = threading.Event()
+    @abstractmethod
+    def show(self, prompt: Prompt) -> None: ...
+
+    @abstractmethod
+    def line(self, cue: str) -> str:
+        """What the person answers. Raises ModelError where nobody is there to."""
+
+    @abstractmethod
+    def refuse(self, message: str) -> None:
+        """Tells why the line is asked for again."""
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """A choice that is typed is certain, all others impossible; anything else is asked again.
+        """A choice that is given is certain, all others impossible; anything else is asked again.
         A Generate that leaves no room for words is shown, and nothing is read.
 
         Raises ModelError where nobody is there to answer.
@@ -64,50 +70,86 @@ class TerminalModel:
         return [self._write(r) if isinstance(r, Generate) else self._choose(r) for r in requests]
 
     def hang_up(self) -> None:
-        self._gone.set()
+        self.gone.set()
 
     def close(self) -> None:
-        pass
+        self.hang_up()
 
     def _choose(self, request: Score) -> Scores:
         if len(request.prompts) > 1:
             raise ModelError(f"a person answers one prompt a decision, not {len(request.prompts)}")
         (prompt,) = request.prompts
-        self._show(prompt)
-        while (typed := self._line(prompt.cue)) not in request.choices:
-            print(f"{typed!r} is not one of {', '.join(request.choices)}")
-        row = tuple(0.0 if choice == typed else -math.inf for choice in request.choices)
+        self.show(prompt)
+        named = _names(prompt, request.choices)
+        while (chosen := named.get(_plain(given := self.line(prompt.cue)))) is None:
+            self.refuse(f"{given!r} is not one of {', '.join(request.choices)}")
+        row = tuple(0.0 if choice == chosen else -math.inf for choice in request.choices)
         return Scores((row,), (_length(prompt),))
 
     def _write(self, request: Generate) -> Generation:
         if request.n > 1:
             raise ModelError(f"a person gives one answer to a question, not {request.n}")
-        self._show(request.prompt)
-        text = self._line(request.prompt.cue) if request.max_tokens else ""
+        self.show(request.prompt)
+        text = self.line(request.prompt.cue) if request.max_tokens else ""
         return Generation(text, _length(request.prompt), len(text.split()))
 
-    def _show(self, prompt: Prompt) -> None:
+
+class TerminalModel(PersonModel):
+    """Prints, and reads lines. The end of the input interrupts the program, as Ctrl-C does: without
+    the person there is no going on.
+
+    keyboard: the file descriptor to read from.
+    """
+
+    def __init__(self, keyboard: int) -> None:
+        super().__init__()
+        self._keyboard = keyboard
+        self._typed = b""
+        self._read: list[str] = []
+
+    def show(self, prompt: Prompt) -> None:
         """Prints the prompt from the first line on that the one before did not have there."""
         before, self._read = self._read, _told(prompt).splitlines()
         pairs = zip(before, self._read, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         print(visible("\n".join(self._read[known:])), flush=True)
 
-    def _line(self, cue: str) -> str:
+    def line(self, cue: str) -> str:
         print(visible(cue), end=" ", flush=True)
         while b"\n" not in self._typed:
-            if self._gone.is_set():
+            if self.gone.is_set():
                 raise ModelError("nobody is at the terminal any more")
             if select.select([self._keyboard], [], [], POLL_SECONDS)[0]:
                 self._take_in(os.read(self._keyboard, 4096))
         line, _, self._typed = self._typed.partition(b"\n")
         return line.decode(errors="replace").strip()
 
+    def refuse(self, message: str) -> None:
+        print(message)
+
     def _take_in(self, typed: bytes) -> None:
         self._typed += typed
         if not typed:
             os.kill(os.getpid(), signal.SIGINT)  # to the process: its main thread wakes
-            self._gone.wait()
+            self.gone.wait()
+
+
+def _names(prompt: Prompt, choices: Sequence[str]) -> dict[str, str]:
+    """What a person may say for each choice: the choice, or what the prompt lists it as, "2) CALL"
+    in a line of its own."""
+    lines = prompt.changing.splitlines()
+    listed = {
+        _plain(line.removeprefix(f"{choice}) ")): choice
+        for choice in choices
+        for line in lines
+        if line.startswith(f"{choice}) ")
+    }
+    return listed | {_plain(choice): choice for choice in choices}
+
+
+def _plain(given: str) -> str:
+    """Whatever its case, spaces and underscores."""
+    return " ".join(given.replace("_", " ").split()).casefold()
 
 
 def _told(prompt: Prompt) -> str:

@@ -13,6 +13,7 @@ from common.foreign import one_line, visible
 from games.base import Game
 from pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
 from pipeline.log.trace import TracedPrompt
+from pipeline.pages import drawn
 from pipeline.pages.frame import framed, note, text_block, words
 from pipeline.pages.library import Library, Shelf
 from pipeline.pages.matches import link
@@ -156,7 +157,7 @@ def _facts(run: str, match: ReplayedMatch) -> None:
 
 
 def _board(game: Game[object], state: object) -> None:
-    text_block(game.show(state))
+    ui.html(str(drawn.whole(game, state)))
 
 
 def _ply(game: Game[object], ply: Ply) -> None:

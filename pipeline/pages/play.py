@@ -1,19 +1,153 @@
-"""*Play*."""
+"""*Play*: who sits at a table with you, and the tables that are open."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from nicegui import html, ui
 
-from pipeline.pages.frame import framed, note
+from pipeline.config.own_folder import short
+from pipeline.pages.at_table import show
+from pipeline.pages.forms import button, choices, number, select
+from pipeline.pages.frame import framed, note, part, words
+from pipeline.pages.table import Table
+
+STYLE = Path(__file__).parent / "play.css"
+WATCHING = "watch_"
+"""How the names of games of watching begin."""
+MOST_SEATS = 10
+DEALS = 100
+"""How many deals a table plays, from the first on."""
+
+
+@dataclass
+class Wish:
+    """What a person asks for. others: names of conf/player, by seat. further: words as on a command
+    line."""
+
+    game: str = "uno"
+    seats: int = 2
+    own: int = 1
+    others: dict[int, str] = field(default_factory=dict)
+    model: str = "pocket"
+    prompt: str = "cloze"
+    seed: int = 1
+    first: int = 0
+    further: str = ""
+
+    def other(self, seat: int) -> str:
+        return self.others.get(seat, "llm")
+
+    @property
+    def rest(self) -> list[int]:
+        """The others' seats; whoever watches sits alone."""
+        alone = self.game.startswith(WATCHING)
+        return [] if alone else [seat for seat in range(self.seats) if seat != self.own]
+
+    def words(self, outputs: Path) -> list[str]:
+        """The run's settings. Raises ValueError for further words that cannot be told apart."""
+        further = shlex.split(self.further)
+        rest = self.rest
+        others = [f"{seat}_{self.other(seat)}" for seat in rest]
+        named = [self.game, *others, *further, *([f"seed_{self.seed}"] if self.seed != 1 else [])]
+        return [
+            *("experiment=play", f"game={self.game}", f"model={self.model}"),
+            *(f"prompt={self.prompt}", f"seed={self.seed}", f"deals={self.first + DEALS}"),
+            *("controls=[]", f"output_dir={outputs / f'play-{short(named)}'}"),
+            *self._seating(rest),
+            *further,
+        ]
+
+    def _seating(self, rest: Sequence[int]) -> Iterator[str]:
+        """What differs from conf/seats/play.yaml: the sweep's model in seat 0, the person in 1."""
+        if not rest:
+            yield "seats=observer"
+            return
+        if self.own != 1:
+            yield from (f"seats.{self.own}.agent=subject", f"seats.measured={self.own}")
+        for seat in rest:
+            if (seat, self.other(seat)) != (0, "llm"):
+                yield f"seats.{seat}.player={self.other(seat)}"
 
 
 def register(outputs: Path) -> None:
-    """Serves /play."""
+    """Serves /play, and /play/ID for each table."""
+    ui.add_css(STYLE, shared=True)
+    tables: dict[str, Table] = {}
 
     @ui.page("/play")
     def page() -> None:
         with framed("Play"):
-            html.h1("Play")
-            note("Nothing here yet.")
+            words("h1", "Play")
+            note("You against any player in any game, recorded as any other match.")
+            _open(tables)
+            _setup(outputs, tables)
+
+    @ui.page("/play/{name}")
+    def table(name: str) -> None:
+        with framed("Play"):
+            if name in tables:
+                show(tables[name])
+            else:
+                note("This table is not open any more. What was finished is kept.", warning=True)
+                ui.link("Open another one", "/play")
+
+
+def _open(tables: dict[str, Table]) -> None:
+    """Links to the tables that still play."""
+    playing = [table for table in tables.values() if table.ended is None]
+    if playing:
+        part("Open tables")
+    for table in playing:
+        ui.link(table.name, f"/play/{table.id}")
+
+
+def _setup(outputs: Path, tables: dict[str, Table]) -> None:
+    wish = Wish()
+    part("A new table")
+    with html.div().classes("p-form"):
+        game = select("Game", choices("game"), wish, "game")
+        number("Players", wish, "seats", 2, MOST_SEATS, lambda: others.refresh())
+        number("Your seat", wish, "own", 0, MOST_SEATS - 1, lambda: others.refresh())
+
+    @ui.refreshable
+    def others() -> None:
+        _others(wish)
+
+    game.on_value_change(lambda: others.refresh())
+    with html.div().classes("p-form"):
+        others()
+    with html.div().classes("p-form"):
+        select("Model of llm", choices("model"), wish, "model")
+        select("Prompt of llm", choices("prompt"), wish, "prompt")
+        number("Seed", wish, "seed", 0)
+        number("First deal", wish, "first", 0)
+    further = ui.input("Further settings, as game.size=4").classes("p-wide")
+    further.bind_value(wish, "further")
+    button("Sit down", partial(_sit_down, outputs, tables, wish))
+
+
+def _others(wish: Wish) -> None:
+    """Who sits in every other seat."""
+    for seat in wish.rest:
+        chosen = ui.select(choices("player"), value=wish.other(seat), label=f"Player {seat}")
+        chosen.on_value_change(lambda event, seat=seat: wish.others.update({seat: event.value}))
+
+
+def _sit_down(outputs: Path, tables: dict[str, Table], wish: Wish) -> None:
+    if not wish.own < wish.seats:
+        ui.notify(f"your seat is one of 0 to {wish.seats - 1}", type="warning")
+        return
+    try:
+        words = wish.words(outputs)
+    except ValueError as error:
+        ui.notify(f"further settings: {error}", type="warning")
+        return
+    against = ", ".join(map(wish.other, wish.rest)) or "nobody else"
+    table = Table(f"{wish.game} with {against}", words, wish.first)
+    tables[table.id] = table
+    ui.navigate.to(f"/play/{table.id}")

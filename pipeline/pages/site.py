@@ -8,7 +8,7 @@ from pathlib import Path
 from fastapi import FastAPI
 from nicegui import ui
 
-from pipeline.pages import compare, match, matches, observe, play, run, runs
+from pipeline.pages import compare, drawn, match, matches, observe, play, run, runs
 from pipeline.pages.doors import Doors
 from pipeline.pages.frame import STYLE
 from pipeline.pages.library import Library
@@ -38,6 +38,7 @@ def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
 def register(outputs: Path) -> None:
     """Lets NiceGUI know every page."""
     ui.add_css(STYLE, shared=True)
+    ui.add_css(drawn.STYLE, shared=True)
     library = Library(outputs)
     for page in (runs, run, compare, matches, match):
         page.register(library)

@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 
@@ -46,9 +46,21 @@ NOTHING_PLAYED = 1
 """Exit statuses; a user's mistake is 2."""
 
 
-def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig, command: str = "") -> int:
-    """Plays and judges a sweep. command: as it was typed, for the log. Returns the exit status;
-    raises UserError for a user's mistake."""
+def as_planned(plan: Plan) -> Plan:
+    return plan
+
+
+def run(
+    cell_configs: Sequence[CellConfig],
+    sweep: SweepConfig,
+    command: str = "",
+    seated: Callable[[Plan], Plan] = as_planned,
+) -> int:
+    """Plays and judges a sweep. Returns the exit status; raises UserError for a user's mistake.
+
+    command: as it was typed, for the log. seated: the plan as it is to be played, where somebody
+    sits elsewhere than the plan can know, such as a person at a page; its cells keep their keys.
+    """
     out = table.console()
     cells = build_cells(cell_configs)
     if sweep.simulate:
@@ -60,7 +72,7 @@ def run(cell_configs: Sequence[CellConfig], sweep: SweepConfig, command: str = "
     with Waiting(out, "baseline", "games") as waiting:
         watch = Watch(waiting.reach)
         baselines = {cell.key: measure(cell, sweep.seed, games, watch) for cell in cells}
-    plan = Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed)
+    plan = seated(Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
     stopping.check(sweep, abouts)

@@ -182,6 +182,55 @@ def test_a_run_is_watched_to_its_end(visit: Open, outputs: Path) -> None:
     see(page, "Tables")
 
 
+@pytest.mark.slow
+def test_a_person_plays_a_whole_match_by_keys(visit: Open, outputs: Path) -> None:
+    page = visit("/play")
+    choose(page, "Game", "tic_tac_toe")
+    choose(page, "Player 0", "random")
+    page.get_by_role("button", name="Sit down").click()
+    see(page, "It is your turn")
+    over = page.get_by_text("The match is over")
+    while not over.count():
+        page.keyboard.press("1")
+        page.wait_for_timeout(300)
+    page.get_by_role("link", name="The match, move by move").click()
+    see(page, "ply 0 of")
+    assert page.locator(".d-board").is_visible()
+    (record,) = matches(outputs / "play-tic_tac_toe-0_random").values()
+    own = [made for made in record.decisions if made.seat == 1 and not made.forced]
+    assert {made.chosen for made in own} == {0}
+    page.go_back()
+    page.keyboard.press("Enter")
+    see(page, "It is your turn")
+    page.get_by_role("button", name="Leave the table").click()
+    see(page, "The table is closed: it was left; what was finished is kept")
+    assert len(matches(outputs / "play-tic_tac_toe-0_random")) == 1
+
+
+@pytest.mark.slow
+def test_an_observer_is_followed_paused_and_stepped(visit: Open) -> None:
+    page = visit("/observe")
+    page.get_by_role("button", name="Watch").click()
+    see(page, re.compile(r"Step 1[2-9] of 210"))
+    page.get_by_role("button", name="Pause").click()
+    see(page, "Go on")
+    page.wait_for_timeout(1000)
+    at = re.compile(r"Step (\d+) of 210")
+    before = at.search(page.inner_text("main"))
+    page.keyboard.press("ArrowRight")
+    assert before
+    see(page, f"Step {int(before[1]) + 1} of 210")
+    assert page.locator(".d-heat").count() == 361
+    for width in (380, 1200):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    page.get_by_label(label, exact=True).first.click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
 def test_a_page_from_elsewhere_gets_nothing(visit: Open, server: str) -> None:
     page = visit("/")
     port = _port(server)

@@ -1,0 +1,214 @@
+"""A table as a page: the state as the person may know it, the options, the end, again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from nicegui import html, run, ui
+from nicegui.events import KeyEventArguments
+
+from common.errors import UserError
+from common.foreign import visible
+from games.base import Open
+from pipeline.log.replayed import ReplayedMatch
+from pipeline.pages import drawn
+from pipeline.pages.drawn.plain import told
+from pipeline.pages.forms import button
+from pipeline.pages.frame import note, part, text_block, words
+from pipeline.pages.matches import link
+from pipeline.pages.said import Asked, Over, answer
+from pipeline.pages.table import Table
+
+LOOK_SECONDS = 0.2
+"""How often a page looks whether anything has changed at its table."""
+KEYS = 9
+"""Options that a key takes, from 1 on."""
+
+
+@dataclass
+class Shown:
+    """What one page shows of a table."""
+
+    table: Table
+    changes: int = -1
+    end: ReplayedMatch | None = None
+    damage: str = ""
+    speaking: int | None = None
+
+    @property
+    def folder(self) -> str:
+        """What the pages call the run."""
+        return self.table.laid.folder.name if self.table.laid else ""
+
+    def take(self, option: int) -> None:
+        """Takes an option; one that wants words opens the field for them."""
+        asked = self.table.asked
+        if asked is None or self.table.over or option >= len(asked.options):
+            return
+        if isinstance(asked.options[option], Open):
+            self.speaking = option
+            self.changes = -1
+        else:
+            self._say(asked, option)
+
+    def say(self, option: int, words: str) -> None:
+        """Takes an open option with its words, if those will do."""
+        asked = self.table.asked
+        wanted = asked.options[option] if asked else None
+        if asked is None or not isinstance(wanted, Open):
+            return
+        if fault := wanted.text.fault(words.strip()):
+            ui.notify(f"{words.strip()!r} {fault}", type="warning")
+        else:
+            self._say(asked, option, words.strip())
+
+    def _say(self, asked: Asked, option: int, words: str = "") -> None:
+        self.speaking = None
+        if not self.table.answer(answer(asked, option, words)):
+            ui.notify("another page has answered that already", type="warning")
+
+    def press(self, event: KeyEventArguments) -> None:
+        """Keys 1 to 9 take an option, Enter goes on to the next deal."""
+        held = event.modifiers
+        if not event.action.keydown or held.ctrl or held.alt or held.meta:
+            return
+        if event.key.number:
+            self.take(event.key.number - 1)
+        elif event.key.enter and self.table.over:
+            self.go_on()
+
+    def go_on(self) -> None:
+        self.end, self.damage = None, ""
+        self.table.go_on()
+
+
+def show(table: Table) -> None:
+    """The page of a table, which follows it."""
+    shown = Shown(table)
+    words("h1", table.name)
+
+    @ui.refreshable
+    def body() -> None:
+        _body(shown)
+
+    async def look() -> None:
+        if table.over and shown.end is None and not shown.damage:
+            await _look_up(shown)
+        if shown.changes != table.changes:
+            shown.changes = table.changes
+            body.refresh()
+
+    body()
+    ui.keyboard(shown.press, repeating=False, ignore=["input", "select", "textarea"])
+    ui.timer(LOOK_SECONDS, look)
+
+
+async def _look_up(shown: Shown) -> None:
+    """Finds the record of the match that is over, once it is written."""
+    try:
+        shown.end = await run.io_bound(shown.table.ending)
+    except UserError as error:
+        shown.damage = str(error)
+    if shown.end or shown.damage:
+        shown.changes = -1
+
+
+def _body(shown: Shown) -> None:
+    table = shown.table
+    _status(table)
+    if table.over:
+        _over(shown, table.over)
+    elif table.asked and table.ended is None:
+        _asked(shown, table.asked)
+    if table.ended is None:
+        ui.button("Leave the table", on_click=table.leave, color=None).props(
+            "no-caps flat"
+        ).classes("p-leave")
+    else:
+        ui.link("Open another table", "/play")
+
+
+def _status(table: Table) -> None:
+    with html.p().props("role=status aria-live=polite").classes("p-status"):
+        if table.ended:
+            ui.label(visible(f"The table is closed: {table.ended}")).classes("warning")
+        elif table.ended is not None:
+            ui.label("All deals of this table are played.")
+        elif table.over:
+            ui.label(_outcome(table, table.over))
+        elif table.asked:
+            ui.label("It is your turn.")
+        else:
+            ui.label("The others move ..." if table.laid else "The table is being laid ...")
+    if table.laid:
+        seats = (f"{n} {'you' if n == table.laid.seat else name}"
+                 for n, name in enumerate(table.laid.players))  # fmt: skip
+        note(f"players: {', '.join(seats)}; kept in {table.laid.folder}")
+
+
+def _outcome(table: Table, over: Over) -> str:
+    own = over.returns[table.laid.seat] if table.laid else 0.0
+    winners = [f"player {seat}" for seat, value in enumerate(over.returns) if value > 0]
+    if own > 0:
+        return "The match is over: you won."
+    return f"The match is over: won by {' and '.join(winners) or 'nobody'}."
+
+
+def _asked(shown: Shown, asked: Asked) -> None:
+    ui.html(str(drawn.seen(asked.game, asked.observation)))
+    if shown.table.moves:
+        part("Since your last decision")
+        text_block("\n".join(shown.table.moves))
+    part("Your options")
+    with html.div().classes("p-options"):
+        for number, name in enumerate(asked.observation.options):
+            label = visible(f"{number + 1}  {name}" if number < KEYS else name)
+            made = button(label, partial(shown.take, number))
+            if number == shown.speaking:
+                made.classes("p-chosen")
+    only = len(asked.options) == 1 and isinstance(asked.options[0], Open)
+    if only or shown.speaking is not None:
+        _words(shown, asked, shown.speaking or 0)
+    _more(asked)
+
+
+def _words(shown: Shown, asked: Asked, option: int) -> None:
+    """The field for the words of an open option."""
+    wanted = asked.options[option]
+    assert isinstance(wanted, Open)
+    field = ui.input(f"Your words: {wanted.text.ask}").classes("p-wide").props("autofocus")
+    field.props(f"maxlength={wanted.text.max_chars}")
+
+    def say() -> None:
+        shown.say(option, str(field.value or ""))
+
+    field.on("keydown.enter", say)
+    button("Say it", say)
+
+
+def _more(asked: Asked) -> None:
+    """All that a model would be told, in words."""
+    seen = asked.observation
+    with ui.expansion("In words"):
+        ui.html(str(told(seen)))
+    with ui.expansion("Rules"):
+        text_block(seen.rules)
+    with ui.expansion(f"All {len(seen.history)} moves so far"):
+        text_block("\n".join(seen.history) or "none yet")
+
+
+def _over(shown: Shown, over: Over) -> None:
+    if over.moves:
+        text_block("\n".join(over.moves))
+    if shown.end is None:
+        text_block(over.ending)
+    else:
+        ui.html(str(drawn.whole(shown.end.game, shown.end.ended)))
+    if shown.damage:
+        note(f"its record cannot be read: {shown.damage}", warning=True)
+    with html.div().classes("p-after"):
+        if shown.table.ended is None:
+            button("Next deal", shown.go_on)
+        if shown.end is not None:
+            ui.link("The match, move by move", link(shown.folder, shown.end.match))

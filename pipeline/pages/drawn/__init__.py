@@ -1,0 +1,46 @@
+"""Games drawn for a person: a file a game, and a plain one for every other."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from markupsafe import Markup
+
+from games.base import Game, Observation
+
+STYLE = Path(__file__).parent / "drawn.css"
+
+FILES = {
+    "games.holdem.game.Holdem": "holdem",
+    "games.rock_paper_scissors.RockPaperScissors": "throws",
+    "games.tic_tac_toe.TicTacToe": "board",
+    "games.uno.arena.game.UnoArena": "arena",
+    "games.uno.game.Uno": "uno",
+}
+"""The file that draws a game. It is read once such a game is there, which then is loaded too."""
+
+
+class Artist(Protocol):
+    """What such a file has."""
+
+    def whole(self, game: Any, state: Any) -> Markup: ...
+
+    def seen(self, game: Any, observation: Observation) -> Markup: ...
+
+
+def whole(game: Game[Any], state: Any) -> Markup:
+    """A state with all cards open, final ones too."""
+    return _artist(game).whole(game, state)
+
+
+def seen(game: Game[Any], observation: Observation) -> Markup:
+    """What the observing seat may know, and nothing else: hidden cards lie face down."""
+    return _artist(game).seen(game, observation)
+
+
+def _artist(game: Game[Any]) -> Artist:
+    kind = type(game)
+    name = FILES.get(f"{kind.__module__}.{kind.__qualname__}", "plain")
+    return cast(Artist, import_module(f"{__name__}.{name}"))

@@ -1,0 +1,161 @@
+"""The process behind a table: a run of `experiment=play` whose person answers from a page.
+
+    python -m pipeline.pages.seat CONNECTION FIRST KEY=VALUE ...
+
+It is a run as any other, but that the person's questions go out over a connection and the answers
+come in over it. When that ends, whatever ended it, the run is interrupted as by Ctrl-C: what was
+finished is in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+from agents.base import Answer as Replied
+from agents.base import Question, Thinking, Turn
+from agents.human import Human
+from common.errors import ModelError
+from models.base import Prompt
+from models.human import POLL_SECONDS, PersonModel, Terminal
+from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.log.folder import Folder
+from pipeline.log.this_run import typed
+from pipeline.pages.said import Answer, Asked, Laid, News, Over
+from pipeline.plan.cells import Plan, Player, Task
+
+
+class Line(PersonModel):
+    """The person as a model: a question goes out once, and its answer comes in from a thread of
+    its own, which also hears when nobody listens any more."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self.turn: Turn | None = None
+        self.played = 0
+        self._connection = connection
+        self._asked = 0
+        self._answers: queue.Queue[Answer] = queue.Queue()
+        self._lines: list[str] = []
+        self.hearing = threading.Thread(target=self._hear, daemon=True, name="page")
+        self.hearing.start()
+
+    def tell(self, news: News) -> None:
+        with suppress(OSError):  # `_hear` ends the run where nobody is there
+            self._connection.send(news)
+
+    def show(self, prompt: Prompt) -> None:
+        """The page draws what the person knows from their observation."""
+
+    def refuse(self, message: str) -> None:
+        """The page has checked what was said; where it is refused, it is asked for again."""
+
+    def line(self, cue: str) -> str:
+        if not self._lines:
+            self._lines = list(self._next().lines)
+        return self._lines.pop(0)
+
+    def _next(self) -> Answer:
+        turn = self.turn
+        assert turn is not None, "a person is asked where none has to move"
+        self._asked += 1
+        seen = turn.observation
+        self.tell(Asked(self._asked, turn.game, seen, turn.options, self.played))
+        while not self.gone.is_set():
+            with suppress(queue.Empty):
+                found = self._answers.get(timeout=POLL_SECONDS)
+                if found.number == self._asked:
+                    return found
+        raise ModelError("nobody is at the page any more")
+
+    def _hear(self) -> None:
+        with suppress(OSError, EOFError):
+            while True:
+                self._answers.put(self._connection.recv())
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@dataclass(frozen=True)
+class Screen(Terminal):
+    """The source of whoever sits at the page; by identity a person as any other."""
+
+    line: Line = field(compare=False)
+
+    def load(self) -> Line:  # type: ignore[override]
+        return self.line
+
+
+@dataclass(frozen=True)
+class AtPage(Human):
+    """A person whose page is shown what they know and how it ended."""
+
+    line: Line = field(compare=False)
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        self.line.turn = turn
+        return (yield from super().decide(turn, rng))
+
+    def on_end(
+        self, seat: int, moves: Sequence[str], ending: str, returns: Sequence[float]
+    ) -> Generator[Question, Replied, None]:
+        self.line.played += 1
+        self.line.tell(Over(tuple(moves), ending, tuple(returns), self.line.played))
+        yield from ()
+
+
+@dataclass(frozen=True)
+class FromDeal(Plan):
+    """A plan whose deals before `first` are left for later."""
+
+    first: int = 0
+
+    def tasks(self) -> Iterator[Task]:
+        return (task for task in super().tasks() if task.deal >= self.first)
+
+
+def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
+    """The plan with the person at the page in every person's seat; the page hears of it."""
+
+    def seated(player: Player) -> Player:
+        if not isinstance(player.agent, Human):
+            return player
+        return replace(player, agent=AtPage(line), model=Screen(line))
+
+    (cell,) = plan.cells
+    there = Folder(folder)
+    before = frozenset(one.match for one in there.matches()) if there.played else frozenset()
+    names = tuple(player.name for player in cell.players)
+    line.tell(Laid(folder, before, names, cell.subjects[0]))
+    laid = replace(cell, players=tuple(map(seated, cell.players)))
+    return FromDeal((laid,), plan.deals, plan.seed, first)
+
+
+def play(
+    line: Line, first: int, words: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig
+) -> int:
+    from pipeline.sweep import course  # takes seconds, which a refused config need not wait
+
+    seated = partial(at_page, line, first, sweep.output_dir)
+    return course.run(cells, sweep, typed("python -m pipeline.run", words), seated)
+
+
+def main(arguments: Sequence[str]) -> int:
+    descriptor, first, *words = arguments
+    line = Line(Connection(int(descriptor)))
+    return compose(words, partial(play, line, int(first), words))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

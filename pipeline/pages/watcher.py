@@ -1,0 +1,143 @@
+"""The process behind *Observe*: a run of one match of watching, whose guesses a page follows.
+
+    python -m pipeline.pages.watcher CONNECTION FIRST KEY=VALUE ...
+
+It is a run as any other; what its observer guesses goes out over the connection too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.base import Agent, Answer, Decision, Goal, Prepared, Question, Thinking, Turn
+from agents.observers import log_likelihoods, posteriors
+from common.errors import UserError
+from games.base import Game
+from games.capabilities import Watching
+from games.watch import State, Watch
+from games.watch.truth import outlook
+from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, Seed, SweepConfig
+from pipeline.log.this_run import typed
+from pipeline.pages.said import Guessed, Scene
+from pipeline.pages.seat import FromDeal
+from pipeline.plan.cells import Plan
+from pipeline.plan.chance import DEAL, stream
+
+
+@dataclass
+class Feed:
+    """What the page is told, as far as it still listens; of a match that goes on without it the
+    record tells all."""
+
+    connection: Connection
+    shown: int = 0
+
+    def tell(self, news: object) -> None:
+        with suppress(OSError):
+            self.connection.send(news)
+
+    def guessed(self, turn: Turn, decision: Decision) -> Guessed:
+        game: Any = turn.game
+        view = turn.observation.view
+        new = view.told[len(view.told) - min(view.shown - self.shown, len(view.told)) :]
+        self.shown = view.shown
+        return Guessed(
+            shown=view.shown,
+            steps=view.steps,
+            done=tuple(
+                tuple((one.seat, one.observation.options[one.taken]) for one in step.acted)
+                for step in new
+            ),
+            guess=read(game, decision.text),
+            posterior=posteriors(log_likelihoods(turn)),
+            confidence=_figure(decision.notes.get("confidence")),
+            reasoning=str(decision.notes.get("reasoning", "")),
+        )
+
+
+@dataclass(frozen=True)
+class Followed:
+    """An observer whose guesses a page follows."""
+
+    agent: Agent
+    feed: Feed = field(compare=False)
+
+    def prepare(
+        self, game: Game[Any], seat: int, goal: Goal
+    ) -> Generator[Question, Answer, Followed]:
+        if not isinstance(self.agent, Prepared):
+            return self
+        return replace(self, agent=(yield from self.agent.prepare(game, seat, goal)))
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        decision = yield from self.agent.decide(turn, rng)
+        self.feed.tell(self.feed.guessed(turn, decision))
+        return decision
+
+
+def read(game: Watching, text: str) -> tuple[int, ...]:
+    """The codes that a guess names, as indices; () for none."""
+    codes = {code.casefold(): at for at, code in enumerate(game.codes)}
+    words = text.casefold().split()
+    return tuple(codes[word] for word in words) if words and set(words) <= codes.keys() else ()
+
+
+def scene(game: Watch, seed: Seed, deal: int, folder: Path) -> Scene:
+    """Who is watched in this deal, and what every guess would cost."""
+    state: State = game.deal(stream(seed, game, deal, DEAL))
+    truth, of = game.truth(state), game.of
+    shape = (len(game.codes),) * len(truth)
+    known = outlook(of, game.policies)  # type: ignore[arg-type]
+    losses: Mapping[str, np.ndarray] = {}
+    if known is not None:
+        losses = known.curves(int(np.ravel_multi_index(truth, shape)), range(int(np.prod(shape))))
+    return Scene(folder, game.codes, tuple(game.watched), truth, dict(losses))
+
+
+def followed(connection: Connection, first: int, folder: Path, plan: Plan) -> Plan:
+    """The plan with its observer followed, for the one deal. Raises UserError for another game."""
+    (cell,) = plan.cells
+    if not isinstance(cell.game, Watch):
+        raise UserError(f"{type(cell.game).__name__} has nobody to watch; games of watching have")
+    (player,) = cell.players
+    feed = Feed(connection)
+    feed.tell(scene(cell.game, plan.seed, first, folder))
+    watched = replace(cell, players=(replace(player, agent=Followed(player.agent, feed)),))
+    return FromDeal((watched,), plan.deals, plan.seed, first)
+
+
+def play(
+    connection: Connection,
+    first: int,
+    words: Sequence[str],
+    cells: Sequence[CellConfig],
+    sweep: SweepConfig,
+) -> int:
+    from pipeline.sweep import course  # takes seconds, which a refused config need not wait
+
+    seated = partial(followed, connection, first, sweep.output_dir)
+    return course.run(cells, sweep, typed("python -m pipeline.run", words), seated)
+
+
+def main(arguments: Sequence[str]) -> int:
+    descriptor, first, *words = arguments
+    connection = Connection(int(descriptor))
+    return compose(words, partial(play, connection, int(first), words))
+
+
+def _figure(given: Any) -> float | None:
+    return float(given) if isinstance(given, int | float) else None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
