@@ -1,0 +1,114 @@
+"""How often the third pocket model says rightly who plays how, beside observers without a model:
+`python -m training.pocket.observer.evaluate [--weights DIR] [--deals N]`.
+
+A plain loop of its own, without the pipeline, whose figures are the ones to quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.base import Agent, Decision, Turn
+from agents.llm import LLM
+from agents.observers import Likeliest, Nearest
+from agents.prompting.observe import Observe
+from agents.together import together
+from games.rock_paper_scissors import RockPaperScissors
+from games.watch import State, Watch
+from models.base import Model
+from models.checkpoint import Checkpoint
+from training.pocket.data import turn_of
+from training.pocket.train import OBSERVER_WEIGHTS
+
+PAIRS = ("H C", "N G", "D Y")
+NOBODY: Model | None = None
+
+
+class Guesses(NamedTuple):
+    """right: bool (deals, guesses), both codes right. malformed: replies that say no guess; asked:
+    all replies."""
+
+    right: np.ndarray
+    malformed: int
+    asked: int
+
+
+def watching(players: str, **settings: object) -> Watch:
+    """Watching these two, for 210 rounds. settings: `window` of the game, `react` of the rounds."""
+    react = str(settings.pop("react", "lag1"))
+    game = Watch(of=RockPaperScissors(rounds=210, react=react), players=tuple(players.split()))
+    return replace(game, **settings)
+
+
+def turns(game: Watch, deal: int) -> Iterator[Turn]:
+    """All turns of a match. What is guessed changes nothing of what is told."""
+    state = game.deal(np.random.default_rng((deal, 0)))
+    while game.to_move(state):
+        yield turn_of(game, state, 0)
+        state = State(state.transcript, (*state.guesses, ()))
+
+
+def watch(game: Watch, agent: Agent, deals: int, model: Model | None = NOBODY) -> Guesses:
+    """What an observer guesses in so many deals."""
+    guesses, malformed, asked = [], 0, 0
+    for deal in range(deals):
+        made = decided(agent, list(turns(game, deal)), deal, model)
+        guesses.append([one.text == " ".join(game.players) for one in made])
+        asked += sum(one.attempts for one in made)
+        malformed += sum(one.attempts - 1 + one.fallback for one in made)
+    return Guesses(np.array(guesses), malformed, asked)
+
+
+def decided(
+    agent: Agent, of: Sequence[Turn], deal: int, model: Model | None = NOBODY
+) -> Sequence[Decision]:
+    """An agent's decisions, all its questions asked side by side."""
+    thinking = together(
+        [agent.decide(turn, np.random.default_rng((deal, n))) for n, turn in enumerate(of, start=1)]
+    )
+    try:
+        question = next(thinking)
+        while True:
+            assert isinstance(question, tuple) and model is not None, question
+            question = thinking.send(tuple(model.answer(question)))
+    except StopIteration as stop:
+        found: Sequence[Decision] = stop.value
+        return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--weights", type=Path, default=OBSERVER_WEIGHTS)
+    parser.add_argument("--deals", type=int, default=10)
+    parser.add_argument("--pairs", nargs="+", default=list(PAIRS), help="as 'H C'")
+    parser.add_argument("--window", type=int, default=50, help="0 for all rounds")
+    parser.add_argument("--react", choices=("lag1", "iid"), default="lag1")
+    options = parser.parse_args(arguments)
+    model = Checkpoint(str(options.weights)).load()
+    agents: dict[str, Agent] = {
+        "model": LLM(Observe()),
+        "likeliest": Likeliest(),
+        "nearest": Nearest(),
+    }
+    print("pair  observer   guesses  both right  error  malformed")
+    for pair in options.pairs:
+        game = watching(pair, window=options.window or None, react=options.react)
+        for name, agent in agents.items():
+            found = watch(game, agent, options.deals, model)
+            rates = found.right.mean(1)
+            print(
+                f"{pair:5} {name:9} {found.right.size:8} {rates.mean():11.3f} "
+                f"{rates.std(ddof=1) / len(rates) ** 0.5:6.3f} {found.malformed / found.asked:10.2%}",
+                flush=True,
+            )
+    model.close()
+
+
+if __name__ == "__main__":
+    main()
