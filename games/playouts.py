@@ -62,6 +62,19 @@ def probabilities(game: Game[Any], policy: str, observation: Observation) -> tup
     return (1 / len(observation.options),) * len(observation.options)
 
 
+def chances(game: Game[Any], policies: Sequence[str], observation: Observation) -> np.ndarray:
+    """As `probabilities`, of several policies: float64 of shape (policies, options)."""
+    own = game if isinstance(game, Scripted) else None
+    alike = (1 / len(observation.options),) * len(observation.options)
+    _check(game, policies, len(policies))
+    return np.array(
+        [
+            alike if own is None or policy == RANDOM else own.probabilities(policy, observation)
+            for policy in policies
+        ]
+    )
+
+
 def simulate(
     game: Game[Any],
     policies: Sequence[str],
@@ -78,6 +91,17 @@ def simulate(
     _check(game, policies, game.num_seats)
     if isinstance(game, Simulated):
         return game.simulate(policies, games, seed)
+    return simulate_by_rules(game, policies, games, seed, reach)
+
+
+def simulate_by_rules(
+    game: Game[Any],
+    policies: Sequence[str],
+    games: int,
+    seed: int,
+    reach: Callable[[int, int], None] = lambda done, games: None,
+) -> np.ndarray:
+    """As `simulate`, by the rules whatever the game can do faster."""
     counts = np.zeros(game.num_seats + 1, np.int64)
     for number in range(games):
         last, _ = played(game, policies, seed, number)

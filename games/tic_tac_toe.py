@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar
@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction
+from games import playouts, tic_tac_toe_policies
 from games.base import Action, Fact, Observation
 
 
@@ -41,6 +42,8 @@ class TicTacToe:
     win_length: int = 3
 
     perfect_information: ClassVar[bool] = True
+    policies: ClassVar[tuple[str, ...]] = tuple(tic_tac_toe_policies.TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = tic_tac_toe_policies.TOLD
 
     def __post_init__(self) -> None:
         if self.num_seats != 2:
@@ -110,9 +113,19 @@ class TicTacToe:
             lines.append(" ".join([f"R{row + 1}".ljust(wide), *marks]).rstrip())
         return "\n".join(lines)
 
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        state: State = observation.view
+        own, other = state.marks[observation.seat], state.marks[1 - observation.seat]
+        free = self.legal(state, observation.seat)
+        lines = _masks(self.size, self.win_length)
+        return tic_tac_toe_policies.chances(policy, own, other, free, lines)
+
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         """Random play marks the cells in a random order, and the line that is complete first in
-        that order decides the game; so whole orders are drawn and all games are judged at once."""
+        that order decides the game; so whole orders are drawn and all games are judged at once.
+        Other players play by the rules."""
+        if set(policies) != {playouts.RANDOM}:
+            return playouts.simulate_by_rules(self, policies, games, seed)
         cells = np.tile(np.arange(self.size**2), (games, 1))
         ply_of = np.random.default_rng(seed).permuted(cells, axis=1)  # (games, cells)
         never = self.size**2

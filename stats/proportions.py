@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrc, ndtr
+from scipy.special import bdtrc, betaincinv, ndtr
 
 from stats import checks
 from stats.checks import Floats, Side
@@ -59,6 +59,22 @@ def wilson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
     low, high = proportion_confint(k, np.where(n > 0, n, 1.0), alpha=alpha, method="wilson")
     low = np.where(k == 0, 0.0, low)
     high = np.where(k == n, 1.0, high)
+    return Interval(_ratio(k, n), _where(n > 0, low), _where(n > 0, high))
+
+
+def clopper_pearson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
+    """Clopper and Pearson's exact interval: it holds the true rate at least as often as it says.
+
+    Source: C. J. Clopper and E. S. Pearson (1934), Biometrika 26, 404-413. The low limit of no
+    wins is exactly 0, the high limit of nothing but wins exactly 1, and no games give nan.
+    Raises ValueError as `wilson` does.
+    """
+    k, n = checks.counts(wins, games)
+    tail = (1.0 - checks.inside(level, "level")) / 2.0
+    none, all_ = k == 0, k == n
+    low = betaincinv(np.where(none, 1.0, k), n - k + 1.0, tail)
+    high = betaincinv(k + 1.0, np.where(all_, 1.0, n - k), 1.0 - tail)
+    low, high = np.where(none, 0.0, low), np.where(all_, 1.0, high)
     return Interval(_ratio(k, n), _where(n > 0, low), _where(n > 0, high))
 
 

@@ -49,6 +49,7 @@ class Holdem:
     quirks: bool = False
 
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
+    told_policies: ClassVar[Mapping[str, str]] = words.POLICIES
     references: ClassVar[tuple[str, ...]] = ("tight", "caller", "maniac")
 
     def __post_init__(self) -> None:

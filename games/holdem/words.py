@@ -54,6 +54,17 @@ CATEGORIES = (
     *("high card", "a pair", "two pairs", "three of a kind", "a straight", "a flush"),
     *("a full house", "four of a kind", "a straight flush"),
 )
+POLICIES = {
+    "random": "takes any legal action alike",
+    "neuron_random": "takes any legal action alike, but never ALL_IN or RAISE_3BB",
+    "mixed": "decides each time as tight with a chance of three quarters, else as caller or maniac",
+    "tight": "raises with a strong hand, bets half the pot with a good one where nobody has bet, "
+    "calls where the hand is worth the price, else checks or folds",
+    "caller": "checks or calls, whatever it holds",
+    "maniac": "raises by the pot as often as it may, else calls",
+}
+"""What each scripted player does, by name."""
+
 FORMAT = "|".join(name.replace("_", r"[\s_]*") for name in NAMES)
 """Fits every action's name, spaces or underscores within it or not."""
 

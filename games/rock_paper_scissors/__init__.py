@@ -139,17 +139,7 @@ class RockPaperScissors:
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
-        hands = rng.integers(len(HANDS), size=(2, games, self.rounds))
-        for seat, policy in enumerate(policies):
-            mix = strategies.fixed(policy, self.legacy_D)
-            if mix is not None and policy != "random":
-                hands[seat] = rng.choice(len(HANDS), size=hands[seat].shape, p=mix)
-        reactive = [
-            (s, strategies.ANSWERS[p]) for s, p in enumerate(policies) if p in strategies.ANSWERS
-        ]
-        for number in range(1, self.rounds if reactive else 1):
-            for seat, ahead in reactive:
-                hands[seat, :, number] = (hands[1 - seat, :, number - 1] + ahead) % len(HANDS)
+        hands = strategies.drawn(policies, games, self.rounds, rng, self.legacy_D)
         ahead = (hands[0] - hands[1]) % len(HANDS)  # 1: seat 0 wins the round; 2: seat 1 does
         lead = (ahead == 1).sum(axis=1) - (ahead == 2).sum(axis=1)
         return np.array([(lead > 0).sum(), (lead < 0).sum(), (lead == 0).sum()], np.int64)

@@ -98,6 +98,23 @@ def responses(names: Sequence[str], legacy_d: bool = False) -> Floats:
     return np.array([[after(name, other, legacy_d) for other in range(3)] for name in names])
 
 
+def drawn(
+    names: Sequence[str], games: int, rounds: int, rng: np.random.Generator, legacy_d: bool = False
+) -> NDArray[np.int64]:
+    """The hands of both players in so many games at once: int64 (2, games, rounds)."""
+    hands = rng.integers(3, size=(2, games, rounds))
+    for seat, name in enumerate(names):
+        mix = fixed(name, legacy_d)
+        if mix is not None and name != "random":
+            hands[seat] = rng.choice(3, size=(games, rounds), p=mix)
+    ahead_of = enumerate(map(ANSWERS.get, names))
+    reactive = [(seat, ahead) for seat, ahead in ahead_of if ahead is not None]
+    for number in range(1, rounds if reactive else 1):
+        for seat, ahead in reactive:
+            hands[seat, :, number] = (hands[1 - seat, :, number - 1] + ahead) % 3
+    return hands
+
+
 def sentence(code: str, legacy_d: bool = False) -> str:
     """What a strategy does, for a reader who knows the game."""
     mix = fixed(code, legacy_d)

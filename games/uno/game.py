@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,6 +51,7 @@ class Uno:
     quirks: bool = False
 
     policies: ClassVar[tuple[str, ...]] = ("random", *CODES)
+    told_policies: ClassVar[Mapping[str, str]] = words.POLICIES
     num_codes: ClassVar[int] = rules.ACTIONS
     references: ClassVar[tuple[str, ...]] = ("rule",)
 

@@ -23,6 +23,19 @@ RULES = (
     "turns round, which changes nothing for two players."
 )
 
+POLICIES = {
+    "random": "takes any option alike",
+    "rule": "plays a wild draw four whenever that is allowed, naming the colour it holds most of; "
+    "else any fitting card of a colour alike, and a wild, in any colour, only when nothing else fits",
+    "helper": "takes what serves the player before it best: cards that others must draw, and an "
+    "early next turn for that player",
+    "saboteur": "takes what hurts the player before it most: cards that it must draw, and a late "
+    "next turn for it",
+    "first": "takes the first option in the order of red, green, blue, yellow, and within a colour "
+    "of 0 to 9, skip, reverse, draw two, wild, wild draw four",
+}
+"""What each scripted player does, by name."""
+
 
 def card_name(kind: int) -> str:
     """ "red 7", or "wild", whose own colour means nothing."""

@@ -7,7 +7,7 @@ game with scripted players can be watched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,9 +16,9 @@ import numpy as np
 
 from common.errors import IllegalAction, nearest
 from games.base import Action, Fact, Game, Observation, Said, move_fault
-from games.capabilities import Keyed, Mixed, Scripted
+from games.capabilities import Keyed, Measure, Mixed, Scripted
 from games.playouts import policies_of
-from games.watch import telling
+from games.watch import telling, truth
 from games.watch.guesses import NULL, Guess, Wanted, wanted
 from games.watch.transcript import Step, Transcript, watched
 
@@ -144,7 +144,7 @@ class Watch:
         return Observation(
             game=f"Watching {opening.game}",
             seat=seat,
-            rules=telling.rules(self.of, opening, self.policies, self.codes),
+            rules=telling.rules(self.of, opening.game, opening.rules, self.policies, self.codes),
             facts=(Fact("History", telling.told(transcript, first, shown)),),
             history=tuple(map(self._clause, range(len(state.guesses)), self._said(state))),
             options=("guess",),
@@ -191,7 +191,17 @@ class Watch:
         return np.array([self.of.mixes.get(policy, unknown) for policy in self.policies])
 
     def losses(self) -> np.ndarray | None:
-        return None
+        known = truth.outlook(self.of, self.policies)
+        return None if known is None else known.losses
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        return truth.measures_of(self.watched, truth.told(self.of, self.policies))
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        real, known = self.truth(state), truth.outlook(self.of, self.policies)
+        found = truth.measured(self.watched, self.policies, real, state.guesses, known)
+        return {name: (figure,) for name, figure in found.items()}
 
     def _guesses(self, state: State) -> int:
         """How many guesses a match has."""

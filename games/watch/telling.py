@@ -7,9 +7,10 @@ sees it who looks into everybody's cards: who moved, what that seat knew, and wh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from games.base import Game, Observation
+from games.base import Game
 from games.capabilities import Catalogued, Spectated
 from games.watch.transcript import Acted, Transcript
 
@@ -21,11 +22,13 @@ def names(game: Game[Any]) -> tuple[str, ...]:
     return tuple(map(str, range(game.num_seats)))
 
 
+@lru_cache(maxsize=16)
 def rules(
-    game: Game[Any], opening: Observation, policies: Sequence[str], codes: Sequence[str]
+    game: Game[Any], title: str, own: str, policies: tuple[str, ...], codes: tuple[str, ...]
 ) -> str:
-    """The watched game, the catalogue, and what is asked of who watches."""
-    played = game.spectator_rules if isinstance(game, Spectated) else _rules(opening)
+    """The watched game, the catalogue, and what is asked of who watches. title, own: what the game
+    calls itself, and its rules as it tells them to those who play."""
+    played = game.spectator_rules if isinstance(game, Spectated) else _rules(title, own)
     known = game.told_policies if isinstance(game, Catalogued) else {}
     listed = "; ".join(
         f"{code}: {known[policy]}" if policy in known else code
@@ -39,9 +42,9 @@ def rules(
     )
 
 
-def _rules(opening: Observation) -> str:
+def _rules(title: str, own: str) -> str:
     return (
-        f"A match of {opening.game} is played. Its rules: {opening.rules} A step of it is written "
+        f"A match of {title} is played. Its rules: {own} A step of it is written "
         "as its number, the player who moves, what that player knows, and what it takes."
     )
 
@@ -61,4 +64,5 @@ def _line(one: Acted) -> str:
     seen = one.observation
     facts = ", ".join(f"{fact.name}: {fact.text}".replace("\n", " / ") for fact in seen.facts)
     options = f" of {', '.join(seen.options)}" if len(seen.options) > 1 else ""
-    return f"player {one.seat} ({facts}) takes {seen.options[one.taken]}{options}"
+    line = f"player {one.seat} ({facts}) takes {seen.options[one.taken]}{options}"
+    return line.replace(" (you)", "")

@@ -15,7 +15,7 @@ import numpy as np
 from common.errors import UserError
 from games.base import Action, Game, Observation
 from games.capabilities import Together
-from games.playouts import LONGEST, probabilities, scripted_move
+from games.playouts import LONGEST, chances, scripted_move
 
 Moves = tuple[Action, ...]
 
@@ -43,9 +43,7 @@ class Step:
         if kept is None:
             kept = np.ones((game.num_seats, len(policies)))
             for one in self.acted:
-                kept[one.seat] = [
-                    probabilities(game, policy, one.observation)[one.taken] for policy in policies
-                ]
+                kept[one.seat] = chances(game, policies, one.observation)[:, one.taken]
             self.__dict__["_chances"] = kept
         return kept
 

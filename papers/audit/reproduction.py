@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from papers.audit import findings as audit
 from papers.audit import llm_uno as audit_llm_uno
+from papers.audit import observer as audit_observer
 from papers.audit import talaga as audit_talaga
 from papers.audit import uno_arena as audit_uno_arena
 from papers.reproductions import Reproduction, Settings
@@ -11,6 +14,10 @@ from papers.reproductions import Reproduction, Settings
 
 def reproduce(settings: Settings) -> Reproduction:
     """Recomputes every claim; nothing is played, whatever was ordered."""
-    checks = audit_llm_uno.CHECKS | audit_uno_arena.CHECKS | audit_talaga.CHECKS
-    found = audit.findings(checks, audit_talaga.OPEN)
+    tables = [
+        audit.findings(audit_llm_uno.CHECKS | audit_uno_arena.CHECKS, {}),
+        audit.findings(audit_talaga.CHECKS, audit_talaga.OPEN),
+        audit.findings(audit_observer.CHECKS, audit_observer.OPEN),
+    ]
+    found = pd.concat(tables, ignore_index=True)
     return Reproduction(found, [audit.view(found)])

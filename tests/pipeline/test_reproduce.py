@@ -15,6 +15,7 @@ import pytest
 from papers import reproduce, reproductions
 from papers.audit import findings as audit
 from papers.audit import llm_uno as audit_llm_uno
+from papers.audit import observer as audit_observer
 from papers.audit import talaga as audit_talaga
 from papers.audit import uno_arena as audit_uno_arena
 from papers.llm_uno import reproduction as llm_uno
@@ -273,6 +274,20 @@ FOUND = {
     "TA-13": ("fails", ["21 points, and 60% more wins"]),
     "TA-14": ("fails", ["37 to 59", "48-37", "56-35"]),
     **{f"TA-{number:02}": ("not_computable", [""]) for number in (6, 7, 8, 9, 12)},
+    "OB-01": ("fails", ["EVLoss goes to 0.0004"]),
+    "OB-02": ("fails", ["goes to 2 ", "Union to 1.333"]),
+    "OB-03": (
+        "fails",
+        ["27.63", "0.0125 / 0.0000 / 0.1667", "0.0130 / 0.0000 / 0.1317", "0.0133 / 0.0000 / 0.22"],
+    ),
+    "OB-04": ("fails", ["H-C 1.040, N-G 1.078, D-Y 1.099"]),
+    "OB-09": ("fails", ["46 of 361 pairs", "has 56.2% where", "and 0.0% where"]),
+    "OB-10": ("fails", ["9 of 9 pairs stop after 1 step", "X-Y, Y-X, Z-Z end elsewhere"]),
+    "OB-12": ("holds", ["of 200 are 9 of 9, of 190 4", "of 14 to 18 points"]),
+    "OB-13": ("fails", ["51.6% (nine runs of ten 29 to 74", "66.0% (nine runs of ten 37 to 93"]),
+    "OB-14": ("fails", ["of 3,336 truths and guesses", "100 cost nothing"]),
+    "OB-15": ("fails", ["these are 92%"]),
+    **{f"OB-{number:02}": ("not_computable", [""]) for number in (5, 6, 7, 8, 11, 16)},
 }
 
 
@@ -309,6 +324,7 @@ def test_tests_from_printed_rates_find_what_is_there() -> None:
 
 
 Steps = tuple[str | int, ...]
+CLAUDE = "claude-3.7-sonnet"
 CHANGES: list[tuple[str, list[tuple[Steps, Any]]]] = [
     # a finding, and what print would have to say for it to come out the other way
     ("UA-01", [(("names", "tables"), ["WR", "ADR@K"])]),
@@ -351,6 +367,12 @@ CHANGES: list[tuple[str, list[tuple[Steps, Any]]]] = [
     ("TA-11", [(("table3", "rows", "k2_n2", 2), 31)]),
     ("TA-13", [(("abstract", "advantage"), 60)]),
     ("TA-14", [(("table3", "rows", "k2_n2", 0), 60)]),
+    ("OB-01", [(("ev", "divisor"), 1)]),
+    ("OB-02", [(("brier", "largest"), 2)]),
+    ("OB-09", [(("table1", "rows", model, 2), -1) for model in ("gpt-4o-mini", "o3", CLAUDE)]),
+    ("OB-12", [(("table1", "rounds"), 190)]),
+    ("OB-13", [(("table1", "rows", "o3", 0), 20.0), (("table1", "rows", "o3", 1), 20.0)]),
+    ("OB-15", [(("table2", "snippets", 2, "hands", "paper"), 0.52)]),
 ]
 
 
@@ -358,7 +380,7 @@ CHANGES: list[tuple[str, list[tuple[Steps, Any]]]] = [
 def test_another_number_in_print_changes_the_verdict(
     name: str, edits: list[tuple[Steps, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    modules = {"LU": audit_llm_uno, "UA": audit_uno_arena, "TA": audit_talaga}
+    modules = {"LU": audit_llm_uno, "UA": audit_uno_arena, "TA": audit_talaga, "OB": audit_observer}
     module: Any = modules[name[:2]]
     data = paper(module.__name__.rpartition(".")[2])
     before = module.CHECKS[name]()[2]

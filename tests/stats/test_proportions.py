@@ -18,7 +18,14 @@ from statsmodels.stats.descriptivestats import sign_test as sign_test_of_statsmo
 from statsmodels.stats.proportion import proportions_ztest
 
 from stats.checks import Side
-from stats.proportions import fisher_test, one_sample_z, sign_test, two_sample_z, wilson
+from stats.proportions import (
+    clopper_pearson,
+    fisher_test,
+    one_sample_z,
+    sign_test,
+    two_sample_z,
+    wilson,
+)
 
 
 @st.composite
@@ -45,6 +52,38 @@ def test_wilson_gives_newcombes_published_limits(
     interval = wilson(wins, games)
     assert interval.low == pytest.approx(low, abs=5e-5)
     assert interval.high == pytest.approx(high, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("wins", "games", "low", "high"),
+    [
+        (81, 263, 0.2527, 0.3676),
+        (15, 148, 0.0578, 0.1617),
+        (0, 20, 0.0000, 0.1684),
+        (1, 29, 0.0009, 0.1776),
+    ],
+)
+def test_clopper_pearson_gives_newcombes_published_limits(
+    wins: int, games: int, low: float, high: float
+) -> None:
+    """His method 5."""
+    interval = clopper_pearson(wins, games)
+    assert interval.low == pytest.approx(low, abs=5e-5)
+    assert interval.high == pytest.approx(high, abs=5e-5)
+
+
+@given(tallies(), st.floats(0.5, 0.999))
+def test_clopper_pearson_is_that_of_scipy(tally: tuple[int, int], level: float) -> None:
+    theirs = binomtest(*tally).proportion_ci(level, "exact")
+    mine = clopper_pearson(*tally, level=level)
+    assert (mine.low, mine.high) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_clopper_pearson_is_exact_at_the_ends_and_nan_without_games() -> None:
+    interval = clopper_pearson([0, 7, 0], [7, 7, 0])
+    assert interval.low[0] == 0
+    assert interval.high[1] == 1
+    assert np.isnan([interval.estimate[2], interval.low[2], interval.high[2]]).all()
 
 
 def test_wilson_limits_are_where_the_score_test_just_rejects() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,6 +51,7 @@ class UnoArena:
     num_seats: int = 2
 
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
+    told_policies: ClassVar[Mapping[str, str]] = words.POLICIES
     num_codes: ClassVar[int] = encode.NUM_CODES
 
     def __post_init__(self) -> None:

@@ -20,6 +20,14 @@ RULES = (
     "fewest cards win."
 )
 
+POLICIES = {
+    "random": "takes any option alike",
+    "rule": "takes a card of the top card's number or function, else one of its colour, else a "
+    "wild, else a wild draw four; names a colour that it holds most of; challenges every second "
+    "time",
+}
+"""What each scripted player does, by name."""
+
 ANSWERS = ("challenge", "draw four cards")
 
 

@@ -1,0 +1,1 @@
+"""Observer, Not Player: its tables and figures beside our own."""

@@ -1,0 +1,58 @@
+"""The ideal observer of rock-paper-scissors, in many matches at once: what any observer can reach.
+
+By maximum likelihood over the catalogue, which it takes at its word: a reactive strategy answers
+the other's last hand. `agent=likeliest` is the same observer at play, a match at a time.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from games.rock_paper_scissors import RockPaperScissors, strategies
+from games.rock_paper_scissors.strategies import CODES, Floats
+
+ROUNDS, WARMUP, RUNS, SEED = 210, 10, 120, 1
+EQUAL = 1e-9
+"""Log-likelihoods that differ by less are equal, and one of them is drawn."""
+
+
+@cache
+def sir(pair: str, react: str = "lag1", window: int = 50, runs: int = RUNS) -> Floats:
+    """The share of the guessed rounds of each run in which both players are named, float64 (runs,);
+    among equally likely strategies, the chance of drawing the right ones.
+
+    pair: two codes. Guess k of a run knows the last `window` of WARMUP + k rounds.
+    """
+    game = RockPaperScissors(rounds=ROUNDS, react=react)
+    hands = strategies.drawn(game.together(pair), runs, ROUNDS, np.random.default_rng(SEED))
+    named = [
+        right(likelihoods(hands[seat], hands[1 - seat]), CODES.index(code), window)
+        for seat, code in enumerate(pair)
+    ]
+    return np.asarray((named[0] * named[1]).mean(axis=1))
+
+
+def likelihoods(own: np.ndarray, other: np.ndarray) -> Floats:
+    """How likely each strategy makes each hand: float64 (runs, rounds, strategies)."""
+    after = strategies.responses(CODES)[:, other[:, :-1], own[:, 1:]]
+    first = np.array([strategies.first(code) for code in CODES])[:, own[:, :1]]
+    return np.moveaxis(np.concatenate([first, after], axis=2), 0, 2)
+
+
+def right(chances: Floats, truth: int, window: int) -> Floats:
+    """The chance that each guess is the true strategy: float64 (runs, guesses)."""
+    never = summed(chances == 0, window)
+    logs = summed(np.log(np.where(chances == 0, 1.0, chances)), window)
+    logs = np.where(never > 0, -np.inf, logs)
+    best = logs >= logs.max(axis=2, keepdims=True) - EQUAL
+    return np.asarray(best[..., truth] / best.sum(axis=2))
+
+
+def summed(values: np.ndarray, window: int) -> np.ndarray:
+    """Sums over the last `window` rounds that each guess knows, (runs, guesses, strategies)."""
+    total = np.cumsum(values, axis=1)
+    known = np.arange(WARMUP, values.shape[1])
+    before = np.where((known >= window)[None, :, None], total[:, np.maximum(known - window, 0)], 0)
+    return np.asarray(total[:, known] - before)
