@@ -3,9 +3,10 @@
 Lessons `uno`: first a teacher learns UNO from playouts (`teacher`), then the network learns to
 answer the project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax.
 Lessons `duel`: another network learns what a tutor writes to the methods that reason in words, in
-Tic-Tac-Toe and hold'em (`training.pocket.duel`). Lessons `observer`: a third one learns to say who
-plays how in rock-paper-scissors (`training.pocket.observer`). The number of steps is fixed, so the same seed on
-the same machine gives the same weights.
+Tic-Tac-Toe and hold'em (`training.pocket.duel`).
+Lessons `observer`: a third one learns to say who plays how in rock-paper-scissors
+(`training.pocket.observer`). The number of steps is fixed, so the same seed on the same machine
+gives the same weights.
 
 Each worker is a process of one thread with a model of its own: it computes the gradient on its
 share of every batch, and all of them step along the mean.
@@ -61,7 +62,7 @@ USUAL: dict[str, dict[str, Any]] = {
     },
     "observer": {
         "out": OBSERVER_WEIGHTS,
-        "steps": 2800,
+        "steps": 1800,
         "batch": 32,
         "width": 96,
         "layers": 3,

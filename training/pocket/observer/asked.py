@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Goal, Turn
+from agents.base import Turn
 from agents.prompting.observe import Observe, reminded
 from games.base import Fact
 from games.rock_paper_scissors import RockPaperScissors, spectator
@@ -47,7 +47,7 @@ def questions(rng: np.random.Generator) -> Iterator[Asked]:
         told = int(rng.integers(least, most + 1))
         shown, reasons = asking.moment(told, rng.random() < REASONS, rng)
         one, other = rng.integers(len(CODES), size=2).tolist()
-        hands = played((one, other), shown, rng)[shown - told :]
+        hands = played((CODES[one], CODES[other]), shown, rng)[shown - told :]
         prompt = asking.prompt(hands, shown)
         if rng.random() < AGAIN:
             prompt = reminded(prompt, USELESS[rng.integers(len(USELESS))], asking.game)
@@ -58,8 +58,8 @@ def questions(rng: np.random.Generator) -> Iterator[Asked]:
 class Asking:
     """Puts rounds as they would be told of a match that is watched."""
 
-    game: Watch = Watch(of=RockPaperScissors(rounds=ROUNDS))
-    method: Observe = Observe()
+    game: Watch = field(default_factory=lambda: Watch(of=RockPaperScissors(rounds=ROUNDS)))
+    method: Observe = field(default_factory=Observe)
 
     @cached_property
     def _turn(self) -> Turn:

@@ -27,7 +27,6 @@ from training.pocket.data import turn_of
 from training.pocket.train import OBSERVER_WEIGHTS
 
 PAIRS = ("H C", "N G", "D Y")
-NOBODY: Model | None = None
 
 
 class Guesses(NamedTuple):
@@ -54,7 +53,7 @@ def turns(game: Watch, deal: int) -> Iterator[Turn]:
         state = State(state.transcript, (*state.guesses, ()))
 
 
-def watch(game: Watch, agent: Agent, deals: int, model: Model | None = NOBODY) -> Guesses:
+def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> Guesses:
     """What an observer guesses in so many deals."""
     guesses, malformed, asked = [], 0, 0
     for deal in range(deals):
@@ -66,7 +65,7 @@ def watch(game: Watch, agent: Agent, deals: int, model: Model | None = NOBODY) -
 
 
 def decided(
-    agent: Agent, of: Sequence[Turn], deal: int, model: Model | None = NOBODY
+    agent: Agent, of: Sequence[Turn], deal: int, model: Model | None = None
 ) -> Sequence[Decision]:
     """An agent's decisions, all its questions asked side by side."""
     thinking = together(
@@ -75,7 +74,8 @@ def decided(
     try:
         question = next(thinking)
         while True:
-            assert isinstance(question, tuple) and model is not None, question
+            assert isinstance(question, tuple), question
+            assert model is not None, "an observer that asks needs a model"
             question = thinking.send(tuple(model.answer(question)))
     except StopIteration as stop:
         found: Sequence[Decision] = stop.value
@@ -104,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rates = found.right.mean(1)
             print(
                 f"{pair:5} {name:9} {found.right.size:8} {rates.mean():11.3f} "
-                f"{rates.std(ddof=1) / len(rates) ** 0.5:6.3f} {found.malformed / found.asked:10.2%}",
+                f"{rates.std(ddof=1) / len(rates) ** 0.5:6.3f} "
+                f"{found.malformed / max(found.asked, 1):10.2%}",
                 flush=True,
             )
     model.close()
