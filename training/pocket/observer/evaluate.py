@@ -60,7 +60,7 @@ def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> 
         made = decided(agent, list(turns(game, deal)), deal, model)
         guesses.append([one.text == " ".join(game.players) for one in made])
         asked += sum(one.attempts for one in made)
-        malformed += sum(one.attempts - 1 + one.fallback for one in made)
+        malformed += sum(max(one.attempts - 1, 0) + one.fallback for one in made)
     return Guesses(np.array(guesses), malformed, asked)
 
 
