@@ -126,7 +126,9 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
         seats = game.to_move(state)
         if not seats:
             return state, plies
-        state = game.play(state, [scripted_move(game, state, seat, policies[seat], rng) for seat in seats])
+        state = game.play(
+            state, [scripted_move(game, state, seat, policies[seat], rng) for seat in seats]
+        )
     raise UserError(
         f"{type(game).__name__} is not over after {LONGEST:,} plies between scripted players: "
         "a game has to end, for instance with nobody as winner after so many plies"

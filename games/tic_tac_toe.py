@@ -123,9 +123,12 @@ class TicTacToe:
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         """Random play marks the cells in a random order, and the line that is complete first in
         that order decides the game; so whole orders are drawn and all games are judged at once.
-        Other players play by the rules."""
+        Games of other players go ply by ply."""
         if set(policies) != {playouts.RANDOM}:
-            return playouts.simulate_by_rules(self, policies, games, seed)
+            if self.size > tic_tac_toe_policies.MOST:
+                return playouts.simulate_by_rules(self, policies, games, seed)
+            lines = _masks(self.size, self.win_length)
+            return tic_tac_toe_policies.results(policies, games, seed, self.size**2, lines)
         cells = np.tile(np.arange(self.size**2), (games, 1))
         ply_of = np.random.default_rng(seed).permuted(cells, axis=1)  # (games, cells)
         never = self.size**2

@@ -15,6 +15,7 @@ from common.disk import write_atomically
 from common.errors import UserError
 from papers.audit import reproduction as audit_papers
 from papers.llm_uno import reproduction as llm_uno
+from papers.observer import reproduction as observer
 from papers.reproductions import Reproduction, Settings
 from papers.talaga import reproduction as talaga
 from papers.uno_arena import reproduction as uno_arena
@@ -31,9 +32,13 @@ PAPERS: dict[str, Callable[[Settings], Reproduction]] = {
     "llm_uno": llm_uno.reproduce,
     "uno_arena": uno_arena.reproduce,
     "talaga": talaga.reproduce,
+    "observer": observer.reproduce,
     "audit": audit_papers.reproduce,
 }
-DEFAULTS = {"talaga": (talaga.MODELS, talaga.DEALS)}
+DEFAULTS = {
+    "talaga": (talaga.MODELS, talaga.DEALS),
+    "observer": (observer.MODELS, observer.DEALS),
+}
 """Models and deals of the papers that have their own."""
 
 
@@ -42,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     out = table.console()
     own_models, own_deals = DEFAULTS.get(given.paper, (MODELS, DEALS))
-    models = tuple(dict.fromkeys((given.models or own_models).split(",")))
+    models = tuple(dict.fromkeys(filter(None, (given.models or own_models).split(","))))
     deals = own_deals if given.deals is None else given.deals
     try:
         settings = Settings(models, deals, given.playouts, given.out, tuple(given.overrides))
@@ -69,7 +74,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--models",
         default="",
-        help="names from conf/model, with commas (default pocket, of talaga pocket_duel)",
+        help="names from conf/model, with commas (default pocket, of talaga pocket_duel, of "
+        "observer none)",
     )
     add("--deals", type=int,
         help="deals a cell (LLM-UNO: 10,000), elsewhere at most the paper's")  # fmt: skip

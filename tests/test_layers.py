@@ -47,7 +47,7 @@ COMMANDS_IN_ROOMS = {"pipeline.plan.__main__": "pipeline"}
 
 NARROW: dict[str, tuple[str, ...]] = {
     "stats": ("stats",),
-    "games": ("common", "games"),
+    "games": ("common", "games", "stats.observation"),
     "models": ("common", "models"),
     "agents": (
         *("common", "agents", "games.base", "games.capabilities", "games.playouts"),

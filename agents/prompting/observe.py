@@ -69,11 +69,10 @@ class Observe:
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         game, seed = watching(turn.game), int(rng.integers(2**31))
-        prompt, status = self.prompt(turn), "ok"
+        prompt: Prompt = self.prompt(turn)
+        status: Status = "malformed"
         for attempt in (1, 2):
-            reply = yield Generate(
-                prompt, self.max_tokens, self.temperature, seed=seed, json=True
-            )
+            reply = yield Generate(prompt, self.max_tokens, self.temperature, seed=seed, json=True)
             assert isinstance(reply, Generation), reply
             answer = object_in(reply.text)
             guess = guess_in(answer, game)
@@ -87,10 +86,11 @@ class Observe:
         game, seen = watching(turn.game), turn.observation
         shown, steps = game.progress(seen)
         reason = self.reasons and (shown % self.reasons == 0 or shown == steps)
+        *others, last = game.watched
         return Prompt(
             static=f"{WHO.format(role=seen.role)}Rules: {seen.rules}\n{form(game)}",
             changing=told_facts(seen.facts)
-            + ASK.format(players=" and ".join(game.watched))
+            + ASK.format(players=" and ".join(filter(None, (", ".join(others), last))))
             + REASON * bool(reason),
             cue=CUE,
         )

@@ -21,7 +21,9 @@ RULES = (
 
 def rounds(moves: Sequence[Sequence[int]], first: int) -> str:
     """These rounds as a JSON list, of which the first has the number `first`."""
-    lines = (_round(number, int(one), int(other)) for number, (one, other) in enumerate(moves, first))
+    lines = (
+        _round(number, int(one), int(other)) for number, (one, other) in enumerate(moves, first)
+    )
     return "[\n" + ",\n".join(lines) + "\n]"
 
 

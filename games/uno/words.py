@@ -26,7 +26,8 @@ RULES = (
 POLICIES = {
     "random": "takes any option alike",
     "rule": "plays a wild draw four whenever that is allowed, naming the colour it holds most of; "
-    "else any fitting card of a colour alike, and a wild, in any colour, only when nothing else fits",
+    "else any fitting card of a colour alike, and a wild, in any colour, only when nothing else "
+    "fits",
     "helper": "takes what serves the player before it best: cards that others must draw, and an "
     "early next turn for that player",
     "saboteur": "takes what hurts the player before it most: cards that it must draw, and a late "

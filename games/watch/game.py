@@ -21,6 +21,7 @@ from games.playouts import policies_of
 from games.watch import telling, truth
 from games.watch.guesses import NULL, Guess, Wanted, wanted
 from games.watch.transcript import Step, Transcript, watched
+from games.watch.truth import Outlook
 
 ROLE = "the observer"
 
@@ -138,13 +139,14 @@ class Watch:
         return State(state.transcript, (*state.guesses, self._wanted.read(move.text)))
 
     def observe(self, state: State, seat: int) -> Observation:
+        of: Any = self.of  # frozen, and so fit for a cache
         transcript, shown = state.transcript, self._shown(state)
         first = max(0, shown - (self.window or shown))
         opening = transcript.opening
         return Observation(
             game=f"Watching {opening.game}",
             seat=seat,
-            rules=telling.rules(self.of, opening.game, opening.rules, self.policies, self.codes),
+            rules=telling.rules(of, opening.game, opening.rules, self.policies, self.codes),
             facts=(Fact("History", telling.told(transcript, first, shown)),),
             history=tuple(map(self._clause, range(len(state.guesses)), self._said(state))),
             options=("guess",),
@@ -191,7 +193,7 @@ class Watch:
         return np.array([self.of.mixes.get(policy, unknown) for policy in self.policies])
 
     def losses(self) -> np.ndarray | None:
-        known = truth.outlook(self.of, self.policies)
+        known = self._outlook()
         return None if known is None else known.losses
 
     @property
@@ -199,9 +201,13 @@ class Watch:
         return truth.measures_of(self.watched, truth.told(self.of, self.policies))
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
-        real, known = self.truth(state), truth.outlook(self.of, self.policies)
+        real, known = self.truth(state), self._outlook()
         found = truth.measured(self.watched, self.policies, real, state.guesses, known)
         return {name: (figure,) for name, figure in found.items()}
+
+    def _outlook(self) -> Outlook | None:
+        of: Any = self.of
+        return truth.outlook(of, self.policies)
 
     def _guesses(self, state: State) -> int:
         """How many guesses a match has."""

@@ -6,7 +6,6 @@ sees it who looks into everybody's cards: who moved, what that seat knew, and wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 

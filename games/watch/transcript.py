@@ -109,9 +109,7 @@ def _played(
     while seats := game.to_move(state):
         if len(found) == LONGEST:
             raise UserError(f"{type(game).__name__} is not over after {LONGEST:,} steps")
-        found.append(
-            tuple(scripted_move(game, state, seat, policies[seat], rng) for seat in seats)
-        )
+        found.append(tuple(scripted_move(game, state, seat, policies[seat], rng) for seat in seats))
         state = game.play(state, found[-1])
     return tuple(found)
 

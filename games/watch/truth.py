@@ -21,8 +21,8 @@ from games.watch.guesses import MANY, Guess
 from stats import observation
 
 GAMES = 500
-"""Games that tell what a set of policies comes to, where the game does not say: each chance is known
-to two points."""
+"""Games that tell what players come to, where the game does not say: a chance is known to two
+points."""
 
 LOSSES = ("ce", "brier", "ev_loss", "union")
 WORST = {"ce": -float(np.log(observation.EPS)), "brier": 2.0, "ev_loss": 4.0, "union": 1.0}
@@ -34,8 +34,8 @@ class Outlook:
     """What every tuple of policies comes to, in lexical order of their indices.
 
     chances: float64 (tuples, outcomes); the outcomes are a win of the first seat, no winner, and a
-    win of each other seat. worth: of each outcome to the first seat. losses: the Union loss, `fixed`,
-    float64 (guesses, truths).
+    win of each other seat. worth: of each outcome to the first seat. losses: the Union loss,
+    `fixed`, float64 (guesses, truths).
     """
 
     chances: np.ndarray
@@ -64,7 +64,7 @@ def told(game: Game[Any], policies: Sequence[str]) -> bool:
     """Whether there is an outlook: the game says what its players come to, or plays itself, and the
     tuples of these policies are not too many."""
     few = len(policies) ** game.num_seats <= MANY
-    return few and (isinstance(game, Outlooked) or isinstance(game, Simulated))
+    return few and (isinstance(game, Outlooked | Simulated))
 
 
 @lru_cache(maxsize=16)
@@ -85,7 +85,7 @@ def outlook(game: Game[Any], policies: tuple[str, ...]) -> Outlook | None:
 def _shares(game: Game[Any], players: tuple[str, ...]) -> np.ndarray:
     *seats, nobody = simulate(game, players, GAMES, 0)
     counts = np.array([seats[0], nobody, *seats[1:]], float)
-    return counts / counts.sum()
+    return np.asarray(counts / counts.sum())
 
 
 def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
@@ -94,14 +94,19 @@ def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
     sir: the share of guesses that name all players rightly (Strategy Identification Rate); sir_NAME
     one player. null_rate: the share of guesses that are none. lag: guesses between the first that
     names one player rightly and the first that has named each. With losses also: same_outcome: the
-    share of guesses that name what no loss tells from the truth. ce, brier, ev_loss, union: mean
-    losses; late: of union, over the last guesses. understood: the number of the first guess of next
-    to no union loss. spikes: how often it is lost again. Never is the number of guesses + 1.
+    share of guesses that name what no loss tells from the truth; alike: how many tuples of policies
+    that are; blind: 1 where they leave open what one of the players is. ce, brier, ev_loss, union:
+    mean losses; late: of union, over the last guesses. understood: the number of the first guess of
+    next to no union loss. spikes: how often it is lost again. Never is the number of guesses + 1.
     """
     own = [Measure("sir", 0.0, 1.0), *(Measure(f"sir_{name}", 0.0, 1.0) for name in names)]
     own += [Measure("null_rate", 0.0, 1.0), Measure("lag", 0.0)]
     if losses:
-        own += [Measure("same_outcome", 0.0, 1.0)]
+        own += [
+            Measure("same_outcome", 0.0, 1.0),
+            Measure("alike", 1.0),
+            Measure("blind", 0.0, 1.0),
+        ]
         own += [Measure(name, 0.0, WORST[name]) for name in LOSSES]
         own += [Measure("late", 0.0, 1.0), Measure("understood", 1.0), Measure("spikes", 0.0)]
     return tuple(own)
@@ -126,11 +131,20 @@ def measured(
     places = [int(np.ravel_multi_index(guess, shape)) if guess else None for guess in guesses]
     alike, curves = known.alike(right), known.curves(right, places)
     figures["same_outcome"] = float(np.mean([at is not None and alike[at] for at in places]))
+    figures |= {"alike": float(alike.sum()), "blind": float(_blind(alike.reshape(shape), truth))}
     for name, curve in curves.items():
         figures[name] = _or_worst(observation.course(curve).mean, name)
     course = observation.course(curves["union"])
     figures["late"] = _or_worst(course.late, "union")
     return figures | {"understood": float(course.understood), "spikes": float(course.spikes)}
+
+
+def _blind(alike: np.ndarray, truth: Guess) -> bool:
+    """Whether one player may be taken for any policy, the others being what they are."""
+    others = [
+        (np.moveaxis(alike, at, -1), truth[:at] + truth[at + 1 :]) for at in range(len(truth))
+    ]
+    return any(bool(table[rest].all()) for table, rest in others)
 
 
 def _or_worst(mean: float, loss: str) -> float:

@@ -31,6 +31,7 @@ from pipeline.tables import (
     standings,
     stops,
     table,
+    watched,
 )
 from pipeline.tables.answers import Answer, answers
 from pipeline.tables.conditions import conditions
@@ -72,6 +73,8 @@ def write_views(
     pairing = paired_off(results, Folder(folder).pairs)
     summary, pairs = summary_table(results, matter), pairs_table(results, pairing.chosen)
     summary, diagnosis = diagnostics.diagnose(folder, results, summary)
+    seen = watched.watched_table(Folder(folder), results)
+    summary = watched.warned(summary, seen)
     diagnosis.write(folder)
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
@@ -82,7 +85,7 @@ def write_views(
         gallery.save_png(drawn, folder / "figures")
     stopped = stops.sheets(folder, table.short_names(summary), results)
     wrong, spent = costs.reply_sheets(summary), costs.cost_sheets(summary)
-    varied = _varied(folder, results, summary)
+    varied = [*_watched(folder, seen, summary), *_varied(folder, results, summary)]
     told = diagnostics.sheets(diagnosis, summary)
     first = [*stopped, *adjusted.sheets(folder, summary, results)]
     sheets = [*first, *varied, *_study(folder, study, summary), *told, *wrong, *spent]
@@ -112,6 +115,15 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
     told = [*ended.sheets(ends, summary, names), *standings.sheets(players, shared, scales)]
     told += apart.sheets(seats, seeds, scales, names)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
+
+
+def _watched(folder: Path, found: pd.DataFrame, summary: pd.DataFrame) -> list[Sheet]:
+    """Writes what observers came to, where there are some."""
+    if found.empty:
+        return []
+    write_atomically(folder / watched.FILE, found.to_csv(index=False))
+    names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
+    return [watched.sheet(found, names)]
 
 
 def _study(folder: Path, found: labels.Study | None, summary: pd.DataFrame) -> list[Sheet]:

@@ -22,6 +22,7 @@ from agents.lookahead import Tree
 from agents.prompting.words import CUE
 from agents.random import Random
 from games.base import Game, Open
+from games.watch import Watch
 from models.base import Request, Score
 from pipeline.config.read import Node
 from tests.agents.hints import Hints
@@ -64,7 +65,14 @@ def plays(agent: Agent, game: Game[Any]) -> bool:
 
 SHORT = {"holdem": build(nodes("game")["holdem"], hands=4)}
 """A game whose matches are long between players that raise seldom."""
-GAMES = {**NAMED, **SHORT, "hints": Hints(), "forced_hints": Hints(forced=True)}
+MUCH_ALIKE = ("watch_uno", "watch_uno_arena", "watch_holdem")
+"""Games of watching that ask in the words of the one of tic-tac-toe."""
+GAMES = {
+    **{name: game for name, game in NAMED.items() if name not in MUCH_ALIKE},
+    **SHORT,
+    "hints": Hints(),
+    "forced_hints": Hints(forced=True),
+}
 """What conf/game names, and a game with words."""
 AGENTS = dict(named_agents())
 PAIRS = {
@@ -103,8 +111,9 @@ def test_an_agent_plays_some_game(agent: Agent) -> None:
 
 def test_a_language_model_plays_every_game_by_every_method() -> None:
     for prompt in nodes("prompt"):
-        for game in GAMES:
-            assert f"llm-{prompt}-{game}" in PAIRS
+        for name, game in GAMES.items():
+            if prompt != "observe" or isinstance(game, Watch):
+                assert f"llm-{prompt}-{name}" in PAIRS
 
 
 @every_pair
@@ -121,7 +130,7 @@ def test_every_decision_is_one_of_the_options(agent: Agent, game: Game[Any], see
             assert all(map(math.isfinite, decision.scores))
             assert bool(decision.attempts) == bool(asked)
             option = turn.options[decision.option]
-            assert bool(decision.text) == (isinstance(option, Open) and bool(asked))
+            assert bool(decision.text) or not (isinstance(option, Open) and asked)
             assert not decision.text or option.text.fault(decision.text) == ""
 
 

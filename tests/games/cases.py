@@ -9,6 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from games.base import Action, Game, spoken
+from games.holdem import Holdem
+from games.rock_paper_scissors import RockPaperScissors
 from games.uno import State as UnoState
 from games.uno import Uno
 from games.uno.playouts import redeal
@@ -30,6 +32,15 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
+SHORTER: dict[str, dict[str, Any]] = {
+    "watch_rps": {"of": RockPaperScissors(rounds=13)},
+    "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
+    "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
+    "watch_uno_arena": {"games": 1},
+    "watch_holdem": {"of": Holdem(mode="hands", hands=4), "catalogue": ("caller", "tight")},
+}
+"""Settings with which games of long matches are as they are in less time."""
+
 LONGEST = 10_000
 """Plies after which a game that goes on is taken for one that never ends."""
 
@@ -38,12 +49,12 @@ SEEN_WHOLE = 100
 
 
 def named_games() -> tuple[dict[str, Game[Any]], dict[str, str]]:
-    """Every game of conf/game as it stands there, by name; and of those that cannot be built why,
-    so that a game with a mistake in it breaks its own tests and no other's."""
+    """Every game of conf/game as it stands there, or shorter, by name; and of those that cannot be
+    built why, so that a game with a mistake in it breaks its own tests and no other's."""
     games, broken = {}, {}
     for name, node in nodes("game").items():
         try:
-            games[name] = build(node)
+            games[name] = build(node, **SHORTER.get(name, {}))
         except Exception as error:
             broken[name] = f"{type(error).__name__}: {error}"
     return games, broken

@@ -197,7 +197,7 @@ def test_a_guess_that_peeks_would_be_found() -> None:
 def test_every_game_has_the_random_player() -> None:
     game = Bare(TicTacToe())
     seen = game.observe(game.deal(np.random.default_rng(0)), 0)
-    assert policies_of(game) == policies_of(TicTacToe()) == ("random",)
+    assert policies_of(game) == ("random",)
     assert policies_of(Uno())[:2] == ("random", "rule")
     assert probabilities(game, "random", seen) == (1 / 9,) * 9
     with pytest.raises(ValueError, match="Bare has the policy 'random' alone, not 'rule'"):

@@ -17,6 +17,7 @@ from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
 from games.uno.arena import UnoArena
+from games.watch import Watch
 
 FOLDER = Path(__file__).parent
 
@@ -63,5 +64,7 @@ GAMES: dict[str, tuple[Game[Any], int]] = {
     "tic_tac_toe": (TicTacToe(), 4),
     "uno": (Uno(num_seats=3), 20),
     "uno_arena": (UnoArena(num_seats=3), 157),
+    "watch_rps": (Watch(of=RockPaperScissors(rounds=14), players=("H", "Y")), 2),
+    "watch_tic_tac_toe": (Watch(of=TicTacToe(), warmup=4), 6),
 }
 """The game and the deal of every golden file: one for each of our own games."""

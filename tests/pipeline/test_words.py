@@ -15,7 +15,8 @@ from tests.pipeline.conftest import Sweep
 
 HINTS = (
     *("game=rock_paper_scissors", "game._target_=tests.agents.hints.Hints", "~game.rounds"),
-    *("+game.forced=true", "packages=[tests]", "seats.0.agent=llm"),
+    *("~game.react", "~game.legacy_D", "+game.forced=true", "packages=[tests]"),
+    "seats.0.agent=llm",
 )
 SKY = r"""+model.texts=['{"text": "sky"}']"""
 

@@ -1,0 +1,110 @@
+"""The paper's figures: losses by round (Figs. 4 and 5), the grid of guesses (Fig. 3) and what was
+guessed when (Fig. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from games.rock_paper_scissors.steady import grid
+from games.rock_paper_scissors.strategies import CODES
+from papers.observer.runs import Watched, implied, same
+from pipeline.tables import heat, ink
+from pipeline.tables.ink import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
+from stats import observation
+
+SMOOTH = 10
+"""Guesses whose mean a curve is drawn of."""
+SMALL = 1e-3
+"""The axis of losses is linear below it, and logarithmic above."""
+BESIDE = 0.2
+"""How far marks of player 2 lie below a strategy's row, those of player 1 above."""
+
+
+def told_apart(match_up: str, note: str = "pairs") -> str:
+    """A match-up with how many pairs of the grid no loss tells from it."""
+    return f"{match_up} ({int(same(match_up.split('-')).sum())} {note} alike)"
+
+
+def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: str) -> Figure:
+    """A panel each of (match-up, column of `totals.by_round`, its name), in it a line an
+    observer."""
+    across = 1 if ink.narrow() else len(panels)
+    down = -(-len(panels) // across)
+    figure, axes = ink.panels(down, across, 0.9 + 2.0 * down, sharex=True)
+    observers = list(dict.fromkeys(table["observer"]))
+    for one, (match_up, column, name) in zip(axes, panels, strict=True):
+        for at, observer in enumerate(observers):
+            rows = table[(table["match_up"] == match_up) & (table["observer"] == observer)]
+            if not rows.empty:
+                drawn = rows[column].rolling(SMOOTH, min_periods=1).mean()
+                look = {"color": COLOURS[at % len(COLOURS)], "ls": DASHES[at % len(DASHES)]}
+                one.plot(rows["guess"], drawn, lw=1.1, label=observer, **look)
+        one.set_title(told_apart(match_up))
+        one.set_xlabel("guess")
+        one.set_ylabel(name)
+        one.set_yscale("symlog", linthresh=SMALL)
+        one.set_ylim(bottom=0)
+    ink.keyed(figure, 5)
+    ink.titled(figure, f"{title}; linear below {SMALL:g}")
+    return figure
+
+
+def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
+    """The Union of every guess about one truth, ringed; dots where the outcomes are the same."""
+    table = observation.union(implied(*pair), grid(), grid().reshape(-1, 3), mode)
+    figure, axes = ink.canvas(min(4.6, 1.0 + ink.width()))
+    image = axes.imshow(table, "viridis_r", aspect="equal", vmin=0)
+    axes.set_xticks(range(len(CODES)), CODES)
+    axes.set_yticks(range(len(CODES)), CODES)
+    axes.set_xlabel("guess for player 2")
+    axes.set_ylabel("guess for player 1")
+    alike, (row, column) = same(pair), map(CODES.index, pair)
+    for one, other in np.argwhere(alike):
+        if (one, other) != (row, column):
+            axes.plot(other, one, ".", color="white", ms=2.5)
+    axes.plot(column, row, "s", mfc="none", mec=CONTRAST, mew=1.5, ms=7)
+    heat.scaled(figure, axes, image, "Union loss")
+    ink.titled(
+        figure,
+        f"Union ({mode}) of every guess about {pair[0]} against {pair[1]}, ringed; the dots are "
+        f"{int(alike.sum()) - 1} other pairs of the same outcomes",
+    )
+    return figure
+
+
+def timeline(matches: Sequence[Watched]) -> Figure:
+    """What one observer guessed after each round, a panel a match: a mark for each player, and
+    lines for the truth."""
+    across = 1 if ink.narrow() else len(matches)
+    down = -(-len(matches) // across)
+    figure, axes = ink.panels(down, across, 0.9 + 2.9 * down, sharey=True)
+    for one, match in zip(axes, matches, strict=True):
+        for seat, colour in enumerate((ACCENT, CONTRAST)):
+            _guessed(one, match, seat, colour)
+        one.set_yticks(range(len(CODES)), CODES)
+        one.set_ylim(len(CODES) - 0.5, -0.5)
+        one.set_xlabel("guess")
+        one.set_title(told_apart("-".join(match.pair)))
+    ink.keyed(figure, 2)
+    ink.titled(
+        figure,
+        f"What {matches[0].observer} guesses over a match; the lines are the strategies played",
+    )
+    return figure
+
+
+def _guessed(axes: Axes, match: Watched, seat: int, colour: str) -> None:
+    known = [(at, guess[seat]) for at, guess in enumerate(match.guesses, 1) if guess]
+    beside = BESIDE * (2 * seat - 1)
+    axes.axhline(CODES.index(match.pair[seat]) + beside, color=colour, lw=0.6, alpha=0.6)
+    if not known:
+        axes.text(0.5, 0.5, "no guess", color=MUTED, transform=axes.transAxes, ha="center")
+        return
+    rounds, codes = zip(*known, strict=True)
+    places = [CODES.index(code) + beside for code in codes]
+    axes.plot(rounds, places, "|", color=colour, ms=3.5, mew=0.8, label=f"player {seat + 1}")

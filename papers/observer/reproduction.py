@@ -1,0 +1,178 @@
+"""Observer, Not Player again: its Tables 1 and 2 and Figs. 1, 3, 4 and 5.
+
+All observers watch the same throws, ten matches of each match-up and more where asked. Those
+without a model are there always; every model adds its own. Beyond the paper: other windows,
+reactive players that are drawn alone, and every way to reckon the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from rich.console import RenderableType
+
+from agents.prompting.observe import REASON, Observe
+from common.disk import write_atomically
+from games.rock_paper_scissors import steady
+from games.rock_paper_scissors.strategies import UNIFORM
+from papers.observer import figures, rows, views
+from papers.observer.runs import Watched, watched
+from papers.observer.totals import by_round, totals, unions
+from papers.published import Row, frame, paper
+from papers.reproductions import Reproduction, Settings, available
+from pipeline.tables import ink
+from stats import observation
+
+MODELS, DEALS = "", 10
+"""No model by default: the observers without one, in minutes on a laptop."""
+LAST = 210
+"""A window of all rounds."""
+ABLE = "nearest,likeliest,bayes"
+"""Observers without a model that look at what they are told."""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A way to watch that the paper does not have."""
+
+    name: str
+    title: str
+    words: tuple[str, ...]
+    react: str = "lag1"
+    window: int = 50
+
+
+EXTRAS = (
+    Extra("window20", "Told the last 20 rounds", ("game.window=20",), window=20),
+    Extra("window_all", "Told all rounds", ("game.window=null",), window=LAST),
+    Extra(
+        "iid",
+        "D against Y where Y is drawn from its mix, and the catalogue tells its rule",
+        ("game.players=[D,Y]", "game.of.react=iid"),
+        react="iid",
+    ),
+)
+
+
+def reproduce(settings: Settings) -> Reproduction:
+    """Plays and writes everything, `deals` matches of each match-up. Raises UserError for an
+    unknown model."""
+    here, told = available(settings.models), paper("observer")
+    base = played(settings, here)
+    extras = {one: played(settings, here, one) for one in EXTRAS}
+    tables, drawn = settings.out / "tables", settings.out / "figures"
+    tables.mkdir(exist_ok=True)
+    for name, table in files(base, extras):
+        write_atomically(tables / f"observer_{name}.csv", table.to_csv(index=False))
+    with ink.drawn_for(ink.WIDE):
+        ink.save_png(dict(drawings(base)), drawn)
+    found = frame([*lines(told, base, extras, here)])
+    return Reproduction(found, [*shown(base, extras, here)], [tables, drawn])
+
+
+def played(settings: Settings, models: Sequence[str], extra: Extra | None = None) -> list[Watched]:
+    """What all observers watched: those without a model, then every model, in folders of their
+    own."""
+    name, words = (f"_{extra.name}", extra.words) if extra else ("", ())
+    agents: dict[str, tuple[str, ...]] = {"": (f"agent={ABLE}",) if extra else ()}
+    agents |= {model: ("agent=llm", f"model={model}") for model in models}
+    found: list[Watched] = []
+    for model, who in agents.items():
+        folder = f"observer{name}{'_' * bool(model)}{model}"
+        sizes = (f"deals={settings.deals}", *who, *words)
+        found += watched(settings.run("observer_table1", folder, *sizes), model)
+    return found
+
+
+def files(
+    base: Sequence[Watched], extras: Mapping[Extra, Sequence[Watched]]
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The tables, and what the figures are drawn of."""
+    yield "table1", totals(base)
+    yield "curves", by_round(base)
+    yield "unions", unions(base)
+    yield "reasoning", views.reasons(base)
+    for extra, matches in extras.items():
+        yield extra.name, totals(matches)
+
+
+def drawings(base: Sequence[Watched]) -> Iterator[tuple[str, Figure]]:
+    """Every figure, by the name of its file."""
+    table = by_round(base)
+    match_ups = list(dict.fromkeys("-".join(one.pair) for one in base))
+    deals = len({one.deal for one in base})
+    of = f"mean of {deals} matches and of {figures.SMOOTH} guesses"
+    yield (
+        "observer_fig4",
+        figures.curves(table, [(m, "union", "Union") for m in match_ups], f"Union loss, {of}"),
+    )
+    fig5 = [("N-G", "brier", "Brier"), ("N-G", "ce_norm", "cross-entropy, scaled")]
+    yield "observer_fig5", figures.curves(table, fig5, f"The losses of N against G, {of}")
+    for mode in ("fixed", "paper"):
+        yield f"observer_fig3_{mode}", figures.heat_map("AB", mode)
+    yield "observer_fig3_blind", figures.heat_map("DY", "fixed")
+    for observer in dict.fromkeys(one.observer for one in base):
+        first = [one for one in base if one.observer == observer and one.deal == 0]
+        yield f"observer_fig1_{observer}", figures.timeline(first)
+
+
+def lines(
+    told: Mapping[str, Any],
+    base: Sequence[Watched],
+    extras: Mapping[Extra, Sequence[Watched]],
+    models: Sequence[str],
+) -> Iterator[Row]:
+    """Every line of observer.csv."""
+    yield from rows.setting_rows(told, played_settings(base, models))
+    yield from rows.table1_rows(told, totals(base))
+    for extra, matches in extras.items():
+        yield from rows.extra_rows(told, extra.name, totals(matches), extra.react, extra.window)
+    yield from rows.ideal_rows(told)
+    yield from rows.table2_rows(told)
+    yield from rows.table3_rows(told)
+    yield from rows.outcome_rows(told)
+    yield from rows.figure_rows(told)
+
+
+def played_settings(base: Sequence[Watched], models: Sequence[str]) -> dict[str, float]:
+    """The paper's settings by their names, as they were played; what only a model has, where one
+    did."""
+    game, deals = base[0].game, len({one.deal for one in base})
+    span = max(observation.WORTH) - min(observation.WORTH)
+    every = steady.grid().reshape(-1, 3)
+    own = {
+        "rounds": len(base[0].guesses),
+        "warmup_rounds": game.warmup,
+        "history_limit": game.window or LAST,
+        "convergence_l1": steady.TOLERANCE,
+        "initial_mix": UNIFORM[0],
+        "damping_alpha": steady.DAMPING,
+        "epsilon": observation.EPS,
+        "ev_norm_divisor": span**2,
+        "brier_range_claimed": float(observation.brier(every[:, None], every).max()),
+        "union_weights": 1 / 3,
+        "ce_norm_if_flat": 0.5,
+        "strategies": len(game.policies),
+        "runs_per_condition": deals,
+    }
+    if models:
+        method = Observe()
+        own |= {"temperature": method.temperature, "reasoning_interval": method.reasons}
+        own |= {"reasoning_phrases": 5 if "three to five" in REASON else 0}
+        own |= {"n_conditions": len(models) * len({one.pair for one in base})}
+    return own
+
+
+def shown(
+    base: Sequence[Watched], extras: Mapping[Extra, Sequence[Watched]], models: Sequence[str]
+) -> Iterator[RenderableType]:
+    deals = len({one.deal for one in base})
+    yield views.table1_view(totals(base), f"Table 1, told the last 50 rounds, {deals} matches each")
+    yield views.NOTE
+    for extra, matches in extras.items():
+        yield views.table1_view(totals(matches), extra.title)
+    yield views.reasons_view(views.reasons(base), models)

@@ -1,0 +1,169 @@
+"""Observer's lines of a reproduction: every printed figure, and ours. Rates are in percent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import nan
+from typing import Any
+
+import pandas as pd
+from scipy.stats import binom
+
+from games.rock_paper_scissors import HANDS, RockPaperScissors
+from games.rock_paper_scissors.strategies import ANSWERS
+from papers.observer import ideal
+from papers.observer.totals import PERCENT
+from papers.published import Row, exact, largest_effect, measured, not_run
+from stats.means import limits
+
+CHANCE = PERCENT / 19**2
+"""SIR of uniform guesses, in percent."""
+ROUNDED = 5e-5
+"""Half a digit of an outcome's chance as it is told."""
+PARTS = ("player1", "player2", "by_class", "null_rate")
+LOSSES = ("ce", "brier", "ev_loss", "union", "union_late")
+
+
+def records(found: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for row in found.to_dict("records"):
+        yield {str(name): value for name, value in row.items()}
+
+
+def behind(match_up: str) -> str:
+    """H-C as the ids have it."""
+    return match_up.replace("-", "_vs_")
+
+
+def setting_rows(told: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
+    """The paper's settings, against those that were played, by their names; where it tells none,
+    ours alone."""
+    for entry in told["settings"]:
+        name = entry["id"].rpartition(".")[2]
+        if name not in played:
+            yield not_run(entry)
+        elif "value" in entry:
+            yield exact(entry, played[name], ROUNDED)
+        else:
+            yield measured(entry, played[name], nan, nan, 0)
+
+
+def table1_rows(told: Mapping[str, Any], found: pd.DataFrame) -> Iterator[Row]:
+    """Table 1: the paper's models, then our observers; the ideal one against our older figure.
+    found: of `totals.totals`."""
+    table, ours = told["table1"], found.set_index(["match_up", "observer"])
+    for place, name in enumerate(told["match_ups"]):
+        match_up = name.replace("_vs_", "-")
+        effect = largest_effect([line[place] for line in table["rows"].values()], CHANCE)
+        for model, line in table["rows"].items():
+            entry = {"id": f"observer_rps.table1.{model}.{name}.sir", "value": line[place]}
+            entry |= {"n": table["runs"], "effect": effect}
+            played = (match_up, model) in ours.index
+            yield _sir(entry, ours.loc[(match_up, model)]) if played else not_run(entry)
+    for row in records(found):
+        if row["observer"] not in table["rows"]:
+            where = f"observer_rps.table1.{row['observer']}.{behind(row['match_up'])}"
+            yield _sir({"id": f"{where}.sir", **_before(told, row, "lag1", 50)}, row)
+        yield from part_rows("table1", row)
+
+
+def part_rows(part: str, row: Mapping[str, Any]) -> Iterator[Row]:
+    """What else there is of an observer and match-up: SIR with guesses as if independent, each
+    player, the class, and the losses."""
+    where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}"
+    entry = {"id": f"{where}.sir_by_guess"}
+    yield measured(entry, row["sir"], row["cp_low"], row["cp_high"], row["guesses"])
+    for name in (*PARTS, *LOSSES):
+        yield measured({"id": f"{where}.{name}"}, row[name], nan, nan, row["deals"])
+
+
+def extra_rows(
+    told: Mapping[str, Any], part: str, found: pd.DataFrame, react: str, window: int
+) -> Iterator[Row]:
+    """SIR with another window or other reactions."""
+    for row in records(found):
+        where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}.sir"
+        yield _sir({"id": where, **_before(told, row, react, window)}, row)
+
+
+def _sir(entry: dict[str, Any], row: Mapping[str, Any]) -> Row:
+    return measured(entry, row["sir"], row["seed_low"], row["seed_high"], int(row["deals"]))
+
+
+def _before(
+    told: Mapping[str, Any], row: Mapping[str, Any], react: str, window: int
+) -> dict[str, Any]:
+    """What the ideal observer had in our older runs, where they have it."""
+    known = told["ideal"]["sir"].get(row["match_up"], {}).get(react, {})
+    if row["observer"] != "likeliest" or window not in known:
+        return {}
+    return _older(told, row["match_up"], react, window)
+
+
+def _older(told: Mapping[str, Any], match_up: str, react: str, window: int) -> dict[str, Any]:
+    """The older figure. Its effect is that of the strategies being played as they are told."""
+    found = told["ideal"]["sir"][match_up]
+    return {
+        "value": round(PERCENT * found[react][window][0], 1),
+        "n": told["ideal"]["runs"],
+        "effect": PERCENT * found["lag1"][window][0] - CHANCE,
+    }
+
+
+def ideal_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+    """The ideal observer in as many runs as before, without the pipeline."""
+    for match_up, by_react in told["ideal"]["sir"].items():
+        for react, windows in by_react.items():
+            for window in windows:
+                runs = ideal.sir(match_up.replace("-", ""), react, window)
+                low, high = (PERCENT * float(one) for one in limits(runs, (0.0, 1.0)))
+                where = f"observer_rps.ideal.{behind(match_up)}.{react}.window{window}.sir"
+                entry = {"id": where, **_older(told, match_up, react, window)}
+                yield measured(entry, PERCENT * float(runs.mean()), low, high, len(runs))
+
+
+def table2_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+    """Shares that models quote: the chance in the strategy's mix, and where the share of so many
+    throws of it lies."""
+    table, mixes = told["table2"], RockPaperScissors().mixes
+    for snippet in table["snippets"]:
+        for hand, share in snippet["hands"].items():
+            chance = mixes[snippet["strategy"]][HANDS.index(hand)]
+            low, high = (
+                count / table["window"] for count in binom.interval(0.95, table["window"], chance)
+            )
+            where = f"{snippet['model']}_r{snippet['round']}.P{snippet['player']}.{hand}"
+            fits = low <= share <= high
+            yield Row(
+                f"observer_rps.table2.{where}", share, chance, low, high, table["window"],
+                "agrees" if fits else "differs",
+            )  # fmt: skip
+
+
+def table3_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+    """The catalogue, a chance a line, and how the reactive strategies answer."""
+    mixes = RockPaperScissors(legacy_D=True).mixes
+    for code, mix in told["table3"]["mixes"].items():
+        for at, hand in enumerate(HANDS):
+            entry = {"id": f"observer_rps.table3.{code}.mix.{hand}", "value": mix[at]}
+            yield exact(entry, mixes[code][at])
+    for code, ahead in told["table3"]["rules"].items():
+        yield exact({"id": f"observer_rps.table3.{code}.rule", "value": ahead}, ANSWERS[code])
+
+
+def outcome_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+    """The outcomes of the match-ups, from the mixes."""
+    for match_up, chances in told["outcomes"].items():
+        one, other = match_up.split("_vs_")
+        ours = RockPaperScissors().outlook((one, other))
+        for name, value, found in zip(("win", "draw", "loss"), chances, ours, strict=True):
+            where = f"observer_rps.derived.{match_up}.outcome.{name}"
+            yield exact({"id": where, "value": value}, found, ROUNDED)
+
+
+def figure_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+    """The figures, which print no number and are drawn of ours; then what the text says of the
+    paper's models in one of them."""
+    for figure in told["figures"]:
+        row = not_run({"id": f"observer_rps.{figure}.curves"})
+        yield Row(**{**vars(row), "verdict": "not_computable"})
+    yield from map(not_run, told["fig5"])

@@ -1,0 +1,94 @@
+"""Matches of watching, read from the log of an output_dir, and what their guesses come to.
+
+Losses are made from the guesses anew, so that every way to reckon them is had from one log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.rock_paper_scissors import RockPaperScissors
+from games.rock_paper_scissors.steady import grid
+from games.rock_paper_scissors.strategies import CODES, Floats
+from games.watch import Watch
+from pipeline.log.folder import Folder
+from pipeline.log.recorded import recorded_game
+from pipeline.log.schema import DecisionRecord
+from stats import observation
+from stats.observation import Grid, Mode
+
+NULL = "-"
+UNKNOWN = np.full(3, np.nan)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One match that an observer watched.
+
+    pair: the codes of both players. observer: as tables call it, a model by its own name.
+    guesses: the codes of each guess in order; None for a null one. decisions: the same, as
+    recorded.
+    """
+
+    game: Watch
+    pair: tuple[str, str]
+    observer: str
+    deal: int
+    guesses: tuple[tuple[str, str] | None, ...]
+    decisions: tuple[DecisionRecord, ...]
+
+    @cached_property
+    def outcomes(self) -> Floats:
+        """What each guess implies, float64 (guesses, 3); nan for a null one."""
+        return np.array([UNKNOWN if guess is None else implied(*guess) for guess in self.guesses])
+
+    def union(self, mode: Mode = "fixed", over: Grid = "global", eps: float = 1e-12) -> Floats:
+        """The Union loss of each guess; nan for a null one."""
+        every = grid().reshape(-1, 3)
+        return observation.union(implied(*self.pair), self.outcomes, every, mode, over, eps)
+
+
+def implied(one: str, other: str) -> Floats:
+    """[win, draw, loss] of the first of two strategies."""
+    found: Floats = grid()[CODES.index(one), CODES.index(other)]
+    return found
+
+
+def watched(folder: Path, model: str = "") -> Iterator[Watched]:
+    """Every match of an output_dir; model: the name of the observer, where it asks one. Raises
+    ValueError for a log of other games than watched rock-paper-scissors with the players named."""
+    place = Folder(folder)
+    for about in place.abouts():
+        game = recorded_game(place.cell(about.key)["identity"]["game"])
+        if not (isinstance(game, Watch) and isinstance(game.of, RockPaperScissors)):
+            raise ValueError(f"{folder} holds other games than watched rock-paper-scissors")
+        one, other = game.players
+        for record in place.matches(about.stem):
+            guesses = tuple(map(_guess, record.decisions))
+            name = model or about.players[0]
+            yield Watched(game, (one, other), name, record.deal, guesses, record.decisions)
+
+
+def _guess(decision: DecisionRecord) -> tuple[str, str] | None:
+    if decision.text == NULL:
+        return None
+    one, other = decision.text.upper().split()
+    return one, other
+
+
+def same(pair: Sequence[str]) -> NDArray[np.bool_]:
+    """Which pairs have the outcomes of this one, so that no loss tells them from it: (19, 19)."""
+    return observation.alike(grid(), implied(pair[0], pair[1]))
+
+
+def blind(pair: Sequence[str]) -> bool:
+    """Whether the losses of this truth do not see one of its players at all: whatever the other
+    strategy of that player is, the outcomes stay the same."""
+    alike, (row, column) = same(pair), map(CODES.index, pair)
+    return bool(alike[row].all() or alike[:, column].all())

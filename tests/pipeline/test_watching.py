@@ -1,0 +1,91 @@
+"""A sweep of observers: played, resumed, replayed, verified and reported like any other."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline import replay, report, verify
+from tests.pipeline.conftest import Sweep
+
+WATCH = ("game=watch_rps", "game.of.rounds=14", "seats=observer", "deals=3")
+TEXTS = (
+    "prompt=observe",
+    r"""+model.texts=['{"guess_s1": "D", "guess_s2": "Y"}', 'I cannot say']""",
+)
+
+
+def records(folder: Path) -> dict[str, dict[str, object]]:
+    """What each match came to, without how long it took."""
+    lines = [
+        json.loads(line)
+        for file in (folder / "records").glob("*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    timed = ("seconds", "device_seconds", "crc32")
+    return {
+        one["match"]: {key: value for key, value in one.items() if key not in timed}
+        for one in lines
+    }
+
+
+def test_observers_are_played_and_told_apart(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    players = "game.players=[H,C],[D,Y]"
+    assert sweep(*WATCH, players, "agent=random,likeliest,llm", *TEXTS) == 0
+    shown = capsys.readouterr().out
+    (start,) = (n for n, line in enumerate(shown.splitlines()) if line.startswith("Who was named"))
+    assert max(map(len, shown.splitlines()[start : start + 24])) <= 100
+    warned = [one for one in " ".join(shown.split()).split("WARNING ") if "by outcomes:" in one]
+    assert len(warned) == 3
+    assert all("[D,Y]" in line and "46 answers" in line for line in warned)
+    with (folder / "watched.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["alike"], row["blind"]) for row in rows].count(("46.0", "1.0")) == 3
+    assert {row["guesses"] for row in rows} == {"12"}
+    before = records(folder)
+    assert len(before) == 18
+    for match, record in list(before.items())[::4]:
+        again = replay.replay(match, [folder])
+        assert list(again.returns) == record["returns"]
+    assert verify.main([str(folder)]) == 0
+    assert report.main([str(folder)]) == 0
+    for file in (folder / "records").glob("*.jsonl"):  # as if it had been killed in the middle
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
+    assert sweep(*WATCH, players, "agent=random,likeliest,llm", *TEXTS) == 0
+    assert records(folder) == before
+
+
+def test_no_guess_is_a_fallback_and_a_null(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*WATCH, "agent=llm", *TEXTS) == 0
+    for record in records(folder).values():
+        decisions = record["decisions"]
+        assert isinstance(decisions, list)
+        nulls = [one for one in decisions if one["text"] == "-"]
+        assert all(one["fallback"] and len(one["asked"]) == 2 for one in nulls)
+        assert record["measures"]["null_rate"] == [len(nulls) / 4]  # type: ignore[index]
+        assert all(one["text"] == "D Y" for one in decisions if one not in nulls)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("agent=likeliest", "game=tic_tac_toe"), "TicTacToe has nobody to watch"),
+        (("agent=llm", "prompt=observe", "game=tic_tac_toe"), "TicTacToe has nobody to watch"),
+        (("agent=nearest", "game=watch_tic_tac_toe", "seats=observer"), "TicTacToe has no mixes"),
+        (("agent=random", *WATCH, "game.players=[H]"), "2 seats of RockPaperScissors need"),
+        (("agent=random", *WATCH, "game.catalogue=[H,q]"), "no policy 'q'"),
+        (("agent=random", "game=watch_rps", "seats=solo"), "watching seats 1 player, got 2"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    assert sweep(*words) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert len(told.strip().splitlines()) == 1
