@@ -13,6 +13,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from agents.base import Turn
 from agents.llm import LLM
 from agents.observers import Likeliest, Nearest, log_likelihoods, posteriors
 from agents.prompting.observe import CONFIDENCE, Observe, guess_in, notes, object_in
@@ -57,6 +58,12 @@ def short(players: str, **settings: Any) -> Watch:
     return Watch(of=of, players=tuple(players.split()), warmup=0, **settings)
 
 
+def hands_of(turn: Turn) -> np.ndarray:
+    """The hands that a turn tells, (rounds, 2)."""
+    told = turn.observation.view.told
+    return np.array([[int(move) for move in step.moves] for step in told])
+
+
 # What the lessons say.
 
 
@@ -64,8 +71,7 @@ def short(players: str, **settings: Any) -> Watch:
 def test_what_is_taught_is_the_ideal_observers_posterior(players: str) -> None:
     game = short(players, window=None)
     made = list(turns(game, 1))
-    hands = np.array([[int(move) for move in step.moves] for step in made[-1].observation.view.told])
-    found = rounds.posteriors(hands)
+    found = rounds.posteriors(hands_of(made[-1]))
     for turn, chances in zip(made, found, strict=True):
         assert np.allclose(posteriors(log_likelihoods(turn)), chances)
 
@@ -80,10 +86,9 @@ def test_a_lesson_is_put_as_the_method_puts_it() -> None:
     for window in (None, 7):
         made = list(turns(short("K Y", window=window), 2))
         for turn in (made[0], made[19], made[29]):
-            seen = turn.observation
-            hands = np.array([[int(move) for move in step.moves] for step in seen.view.told])
+            shown = turn.observation.view.shown
             asking = Asking(turn.game)  # type: ignore[arg-type]
-            assert asking.prompt(hands, seen.view.shown) == Observe().prompt(turn)
+            assert asking.prompt(hands_of(turn), shown) == Observe().prompt(turn)
 
 
 def test_lessons_are_of_all_lengths_with_reasons_and_second_attempts() -> None:
