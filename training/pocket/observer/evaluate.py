@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,11 +37,10 @@ class Guesses(NamedTuple):
     asked: int
 
 
-def watching(players: str, **settings: object) -> Watch:
-    """Watching these two, for 210 rounds. settings: `window` of the game, `react` of the rounds."""
-    react = str(settings.pop("react", "lag1"))
-    game = Watch(of=RockPaperScissors(rounds=210, react=react), players=tuple(players.split()))
-    return replace(game, **settings)
+def watching(players: str, window: int | None = 50, react: str = "lag1") -> Watch:
+    """Watching these two for 210 rounds, of which the last `window` are told."""
+    of = RockPaperScissors(rounds=210, react=react)
+    return Watch(of=of, players=tuple(players.split()), window=window)
 
 
 def turns(game: Watch, deal: int) -> Iterator[Turn]:
