@@ -38,14 +38,19 @@ class Guesses(NamedTuple):
 
 
 def watching(players: str, window: int | None = 50, react: str = "lag1") -> Watch:
-    """Watching these two for 210 rounds, of which the last `window` are told."""
+    """Watching these two, or any two where none are named, for 210 rounds, of which the last
+    `window` are told."""
     of = RockPaperScissors(rounds=210, react=react)
     return Watch(of=of, players=tuple(players.split()), window=window)
 
 
+def dealt(game: Watch, deal: int) -> State:
+    return game.deal(np.random.default_rng((deal, 0)))
+
+
 def turns(game: Watch, deal: int) -> Iterator[Turn]:
     """All turns of a match. What is guessed changes nothing of what is told."""
-    state = game.deal(np.random.default_rng((deal, 0)))
+    state = dealt(game, deal)
     while game.to_move(state):
         yield turn_of(game, state, 0)
         state = State(state.transcript, (*state.guesses, ()))
@@ -56,7 +61,8 @@ def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> 
     guesses, malformed, asked = [], 0, 0
     for deal in range(deals):
         made = decided(agent, list(turns(game, deal)), deal, model)
-        guesses.append([one.text == " ".join(game.players) for one in made])
+        truth = game.guess(game.truth(dealt(game, deal)))
+        guesses.append([one.text == truth for one in made])
         asked += sum(one.attempts for one in made)
         malformed += sum(max(one.attempts - 1, 0) + one.fallback for one in made)
     return Guesses(np.array(guesses), malformed, asked)
@@ -84,7 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--weights", type=Path, default=OBSERVER_WEIGHTS)
     parser.add_argument("--deals", type=int, default=10)
-    parser.add_argument("--pairs", nargs="+", default=list(PAIRS), help="as 'H C'")
+    parser.add_argument(
+        "--pairs", nargs="+", default=list(PAIRS), help="as 'H C'; '' for drawn ones"
+    )
     parser.add_argument("--window", type=int, default=50, help="0 for all rounds")
     parser.add_argument("--react", choices=("lag1", "iid"), default="lag1")
     options = parser.parse_args(arguments)
