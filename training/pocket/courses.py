@@ -14,6 +14,7 @@ from transformers import PreTrainedTokenizerFast
 
 from training.pocket.data import lessons
 from training.pocket.duel import course as duel
+from training.pocket.observer import course as observer
 from training.pocket.teacher import Network
 from training.pocket.tokenizer import train_tokenizer
 from training.pocket.trees import LessonTree
@@ -81,6 +82,22 @@ class DuelCourse:
         self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
     ) -> Iterator[LessonTree]:
         return duel.trees(tokenizer, rng, self.grid)
+
+
+@dataclass(frozen=True)
+class ObserverCourse:
+    """Watching rock-paper-scissors, as the method `observe` asks about it."""
+
+    seed: int
+    dtype = torch.float16
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        return observer.tokenizer_of(self.seed)
+
+    def trees(
+        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+    ) -> Iterator[LessonTree]:
+        return observer.trees(tokenizer, rng)
 
 
 def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:

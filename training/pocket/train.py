@@ -1,10 +1,12 @@
-"""Trains the pocket models: `python -m training.pocket.train [--lessons duel]`.
+"""Trains the pocket models: `python -m training.pocket.train [--lessons duel|observer]`.
 
 Lessons `uno`: first a teacher learns UNO from playouts (`teacher`), then the network learns to
 answer the project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax.
 Lessons `duel`: another network learns what a tutor writes to the methods that reason in words, in
-Tic-Tac-Toe and hold'em (`training.pocket.duel`). The number of steps is fixed, so the same seed on
-the same machine gives the same weights.
+Tic-Tac-Toe and hold'em (`training.pocket.duel`).
+Lessons `observer`: a third one learns to say who plays how in rock-paper-scissors
+(`training.pocket.observer`). The number of steps is fixed, so the same seed on the same machine
+gives the same weights.
 
 Each worker is a process of one thread with a model of its own: it computes the gradient on its
 share of every batch, and all of them step along the mean.
@@ -32,7 +34,7 @@ from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from training.pocket.courses import Course, DuelCourse, UnoCourse
+from training.pocket.courses import Course, DuelCourse, ObserverCourse, UnoCourse
 from training.pocket.network import build, hidden_states, logprobs
 from training.pocket.teacher import teach
 from training.pocket.trees import LessonTree, collate, wanted
@@ -40,6 +42,7 @@ from training.pocket.trees import LessonTree, collate, wanted
 MODELS = Path(__file__).parents[2] / "models"
 WEIGHTS = MODELS / "pocket" / "weights"
 DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
+OBSERVER_WEIGHTS = MODELS / "pocket_observer" / "weights"
 USUAL: dict[str, dict[str, Any]] = {
     "uno": {
         "out": WEIGHTS,
@@ -56,6 +59,15 @@ USUAL: dict[str, dict[str, Any]] = {
         "width": 128,
         "hidden": 352,
         "positions": 8192,
+    },
+    "observer": {
+        "out": OBSERVER_WEIGHTS,
+        "steps": 1800,
+        "batch": 32,
+        "width": 96,
+        "layers": 3,
+        "hidden": 256,
+        "positions": 2048,
     },
 }
 """What else is usual with which lessons."""
@@ -81,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def course_of(options: argparse.Namespace) -> Course:
     if options.lessons == "duel":
         return DuelCourse(options.seed, options.grid)
+    if options.lessons == "observer":
+        return ObserverCourse(options.seed)
     network = teach(options.seed, options.taught)
     return UnoCourse(network, options.seed, options.rotations, options.verdicts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
@@ -44,12 +44,19 @@ OFTEN = 25
 """How often a piece is to be met to be a token."""
 
 
-def phrase_tokenizer(texts: Iterable[str], merged: int) -> PreTrainedTokenizerFast:
-    """A tokenizer of the pieces that `texts` have OFTEN, and of at most `merged` tokens of BPE."""
+def phrase_tokenizer(
+    texts: Iterable[str], merged: int, cuts: Sequence[str] = CUTS, dropped: str | None = None
+) -> PreTrainedTokenizerFast:
+    """A tokenizer of the pieces that `texts` have OFTEN, and of at most `merged` tokens of BPE.
+
+    cuts: patterns of what stands alone in a line. dropped: a pattern of what is not told at all.
+    """
+    dropping = [pre_tokenizers.Split(Regex(dropped), "removed")] if dropped else []
     cutting = pre_tokenizers.Sequence(
         [
+            *dropping,
             pre_tokenizers.Split(Regex(r"\n"), "merged_with_previous"),
-            pre_tokenizers.Split(Regex("|".join(CUTS)), "isolated"),
+            pre_tokenizers.Split(Regex("|".join(cuts)), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )

@@ -1,0 +1,121 @@
+"""How often the third pocket model says rightly who plays how, beside observers without a model:
+`python -m training.pocket.observer.evaluate [--weights DIR] [--deals N]`.
+
+A plain loop of its own, without the pipeline, whose figures are the ones to quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.base import Agent, Decision, Turn
+from agents.llm import LLM
+from agents.observers import Likeliest, Nearest
+from agents.prompting.observe import Observe
+from agents.together import together
+from games.rock_paper_scissors import RockPaperScissors
+from games.watch import State, Watch
+from models.base import Model
+from models.checkpoint import Checkpoint
+from training.pocket.data import turn_of
+from training.pocket.train import OBSERVER_WEIGHTS
+
+PAIRS = ("H C", "N G", "D Y")
+
+
+class Guesses(NamedTuple):
+    """right: bool (deals, guesses), both codes right. malformed: replies that say no guess; asked:
+    all replies."""
+
+    right: np.ndarray
+    malformed: int
+    asked: int
+
+
+def watching(players: str, window: int | None = 50, react: str = "lag1") -> Watch:
+    """Watching these two, or any two where none are named, for 210 rounds, of which the last
+    `window` are told."""
+    of = RockPaperScissors(rounds=210, react=react)
+    return Watch(of=of, players=tuple(players.split()), window=window)
+
+
+def dealt(game: Watch, deal: int) -> State:
+    return game.deal(np.random.default_rng((deal, 0)))
+
+
+def turns(game: Watch, deal: int) -> Iterator[Turn]:
+    """All turns of a match. What is guessed changes nothing of what is told."""
+    state = dealt(game, deal)
+    while game.to_move(state):
+        yield turn_of(game, state, 0)
+        state = State(state.transcript, (*state.guesses, ()))
+
+
+def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> Guesses:
+    """What an observer guesses in so many deals."""
+    guesses, malformed, asked = [], 0, 0
+    for deal in range(deals):
+        made = decided(agent, list(turns(game, deal)), deal, model)
+        truth = game.guess(game.truth(dealt(game, deal)))
+        guesses.append([one.text == truth for one in made])
+        asked += sum(one.attempts for one in made)
+        malformed += sum(max(one.attempts - 1, 0) + one.fallback for one in made)
+    return Guesses(np.array(guesses), malformed, asked)
+
+
+def decided(
+    agent: Agent, of: Sequence[Turn], deal: int, model: Model | None = None
+) -> Sequence[Decision]:
+    """An agent's decisions, all its questions asked side by side."""
+    thinking = together(
+        [agent.decide(turn, np.random.default_rng((deal, n))) for n, turn in enumerate(of, start=1)]
+    )
+    try:
+        question = next(thinking)
+        while True:
+            assert isinstance(question, tuple), question
+            assert model is not None, "an observer that asks needs a model"
+            question = thinking.send(tuple(model.answer(question)))
+    except StopIteration as stop:
+        found: Sequence[Decision] = stop.value
+        return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--weights", type=Path, default=OBSERVER_WEIGHTS)
+    parser.add_argument("--deals", type=int, default=10)
+    parser.add_argument(
+        "--pairs", nargs="+", default=list(PAIRS), help="as 'H C'; '' for drawn ones"
+    )
+    parser.add_argument("--window", type=int, default=50, help="0 for all rounds")
+    parser.add_argument("--react", choices=("lag1", "iid"), default="lag1")
+    options = parser.parse_args(arguments)
+    model = Checkpoint(str(options.weights)).load()
+    agents: dict[str, Agent] = {
+        "model": LLM(Observe()),
+        "likeliest": Likeliest(),
+        "nearest": Nearest(),
+    }
+    print("pair  observer   guesses  both right  error  malformed")
+    for pair in options.pairs:
+        game = watching(pair, window=options.window or None, react=options.react)
+        for name, agent in agents.items():
+            found = watch(game, agent, options.deals, model)
+            rates = found.right.mean(1)
+            print(
+                f"{pair:5} {name:9} {found.right.size:8} {rates.mean():11.3f} "
+                f"{rates.std(ddof=1) / len(rates) ** 0.5:6.3f} "
+                f"{found.malformed / max(found.asked, 1):10.2%}",
+                flush=True,
+            )
+    model.close()
+
+
+if __name__ == "__main__":
+    main()
