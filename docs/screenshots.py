@@ -27,8 +27,10 @@ RUN = "quickstart"
 LOOKS = {"": ("light", 1200), "_dark": ("dark", 1200), "_narrow": ("light", 380)}
 HEIGHT, COLOURS = 900, 128
 """Of a picture: pixels, and how many colours it is kept in."""
-SETTLED = 4000
-"""Milliseconds in which a page has read its run and drawn it."""
+SETTLED, BEGUN = 4000, 10_000
+"""Milliseconds in which a page has read its run and drawn it, and in which a match has begun."""
+BUTTONS = {"play": "Sit down", "observe": "Watch"}
+"""Of pages whose pictures are of what they begin; it is left under DIR."""
 
 
 def pages(folder: Path) -> dict[str, str]:
@@ -46,7 +48,21 @@ def pages(folder: Path) -> dict[str, str]:
         "matches": f"/matches?run={RUN}&result=lost&order=smallest+margin",
         "match": f"/match?run={RUN}&id={lost.match}&ply={ply}",
         "compare": f"/compare?a={RUN}&b={RUN}",
+        "play": "/play",
+        "observe": "/observe",
     }
+
+
+def begun(browser: Browser, address: str, button: str) -> str:
+    """Where the match goes on that this button of a page begins."""
+    page = browser.new_page()
+    page.goto(address)
+    page.get_by_role("button", name=button, exact=True).click()
+    page.wait_for_url("**/*/*")
+    page.wait_for_timeout(BEGUN)
+    where = page.url
+    page.close()
+    return where
 
 
 @contextmanager
@@ -90,11 +106,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with served(outputs) as address, sync_playwright() as player:
         browser = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name, path in pages(outputs / RUN).items():
+            if given.only not in name:
+                continue
+            where = address + path
+            if name in BUTTONS:
+                where = begun(browser, where, BUTTONS[name])
             for look in LOOKS:
-                if given.only in name:
-                    file = ROOT / "docs" / "pages" / f"{name}{look}.png"
-                    file.parent.mkdir(exist_ok=True)
-                    take(browser, address + path, file, look)
+                file = ROOT / "docs" / "pages" / f"{name}{look}.png"
+                file.parent.mkdir(exist_ok=True)
+                take(browser, where, file, look)
         browser.close()
     return 0
 

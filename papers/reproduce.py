@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         "--models",
         default="",
         help="names from conf/model, with commas (default pocket, of talaga pocket_duel, of "
-        "observer none)",
+        "observer pocket_observer)",
     )
     add("--deals", type=int,
         help="deals a cell (LLM-UNO: 10,000), elsewhere at most the paper's")  # fmt: skip

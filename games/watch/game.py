@@ -16,7 +16,7 @@ import numpy as np
 
 from common.errors import IllegalAction, nearest
 from games.base import Action, Fact, Game, Observation, Said, move_fault
-from games.capabilities import Keyed, Measure, Mixed, Scripted
+from games.capabilities import Keyed, Measure, Mixed, Scripted, Together
 from games.playouts import policies_of
 from games.watch import telling, truth
 from games.watch.guesses import NULL, Guess, Wanted, wanted
@@ -91,10 +91,19 @@ class Watch:
                 raise ValueError(f"the player {player!r} is not in the catalogue{near}")
 
     @property
+    def _playing(self) -> tuple[str, ...]:
+        """Who may play, by the names under which the watched game knows them there."""
+        if not isinstance(self.of, Together):
+            return self.players or self.policies
+        if self.players:
+            return self.of.together(self.players)
+        return tuple(self.of.together([one] * self.of.num_seats)[0] for one in self.policies)
+
+    @property
     def deal_key(self) -> str:
         """What is watched, whatever is told of it: so observers of another window watch it too."""
         of, own = type(self.of), self.of.deal_key if isinstance(self.of, Keyed) else ""
-        who = " ".join(self.players or self.policies)
+        who = " ".join(self._playing)
         return f"{of.__module__}.{of.__qualname__} {own} {self.of.num_seats} {self.games}: {who}"
 
     @cached_property

@@ -27,12 +27,12 @@ from papers.reproductions import Reproduction, Settings, available
 from pipeline.tables import ink
 from stats import observation
 
-MODELS, DEALS = "", 10
-"""No model by default: the observers without one, in minutes on a laptop."""
+MODELS, DEALS = "pocket_observer", 10
+"""What watches by default beside the observers without a model: minutes on a laptop."""
 LAST = 210
 """A window of all rounds."""
-ABLE = "nearest,likeliest,bayes"
-"""Observers without a model that look at what they are told."""
+ALL, ABLE = "random,constant,nearest,likeliest,bayes", "nearest,likeliest,bayes"
+"""Observers without a model, and those of them that look at what they are told."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def played(settings: Settings, models: Sequence[str], extra: Extra | None = None
     """What all observers watched: those without a model, then every model, in folders of their
     own."""
     name, words = (f"_{extra.name}", extra.words) if extra else ("", ())
-    agents: dict[str, tuple[str, ...]] = {"": (f"agent={ABLE}",) if extra else ()}
+    agents = {"": (f"agent={ABLE if extra else ALL}",)}
     agents |= {model: ("agent=llm", f"model={model}") for model in models}
     found: list[Watched] = []
     for model, who in agents.items():

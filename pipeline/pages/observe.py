@@ -14,7 +14,7 @@ from pipeline.pages.forms import button, choices, number, select
 from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.play import WATCHING
 
-OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
+OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "random", "llm")
 DRAWN = "drawn by the deal"
 
 
@@ -26,7 +26,7 @@ class Wish:
     first: str = "H"
     second: str = "C"
     observer: str = "bayes"
-    model: str = "pocket"
+    model: str = "pocket_observer"
     temperature: float = 0.2
     window: int = 50
     seed: int = 1

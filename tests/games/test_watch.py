@@ -52,6 +52,11 @@ def test_all_observers_watch_the_same_moves(of: object) -> None:
 def test_other_players_are_another_deal() -> None:
     assert H_C.deal_key != ANY.deal_key != Watch(of=RPS, catalogue=("H", "C")).deal_key
     assert H_C.deal_key == Watch(of=RockPaperScissors(rounds=9), players=("H", "C")).deal_key
+    drawn = RockPaperScissors(rounds=16, react="iid")
+    assert H_C.deal_key == Watch(of=drawn, players=("H", "C")).deal_key
+    for players in (("D", "Y"), ()):
+        by_rule, alone = (Watch(of=of, players=players).deal_key for of in (RPS, drawn))
+        assert by_rule != alone
 
 
 def test_players_are_drawn_alike_from_the_catalogue_or_are_those_given() -> None:

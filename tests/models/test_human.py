@@ -30,7 +30,10 @@ class Person:
 @pytest.fixture
 def person() -> Iterator[Person]:
     someone = Person()
+    patience = threading.Timer(20, someone.model.hang_up)
+    patience.start()  # a line that is not taken would be waited for without end
     yield someone
+    patience.cancel()
     os.close(someone.reading)
 
 
