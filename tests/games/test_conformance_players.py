@@ -163,7 +163,7 @@ def test_simulated_games_add_up(name: str) -> None:
         assert simulate(game, players, 0, seed=11).sum() == 0
 
 
-PLAYED, SIMULATED = 300, 20000
+PLAYED, SIMULATED = 150, 20000
 
 
 @pytest.mark.parametrize("lead", ["first", "last"])

@@ -27,6 +27,7 @@ GAMES = {
     **dict.fromkeys(("lookahead", "lookahead_k1", "lookahead_noisy"), "tic_tac_toe"),
     **dict.fromkeys(("minimax", "minimax_d1", "minimax_eps"), "tic_tac_toe"),
     **dict.fromkeys(("caller", "holdem_search", "maniac", "neuron_random", "tight"), "holdem"),
+    **dict.fromkeys(("bayes", "constant", "likeliest", "nearest"), "watch_rps"),
 }
 """Players that are of other games than UNO."""
 ROUND = ("pairing=round_robin", "players=[random,rule,first]")
@@ -164,7 +165,9 @@ def test_a_seat_changes_single_settings_too(built: Built, conf: Path) -> None:
 @pytest.mark.parametrize("game", ["uno", *dict.fromkeys(GAMES.values())])
 def test_every_player_of_the_box_is_built(built: Built, game: str) -> None:
     names = [name for name in nodes("player") if GAMES.get(name, "uno") == game]
-    found = built(f"game={game}", f"seats.1.player={','.join(names)}", "prompt=calibrated")
+    seats, seat = ("observer", 0) if game.startswith("watch") else ("solo", 1)
+    sitting = (f"seats={seats}", f"seats.{seat}.player={','.join(names)}")
+    found = built(f"game={game}", *sitting, "prompt=calibrated")
     assert [told["labels"]["agent"] for told in found] == names
 
 

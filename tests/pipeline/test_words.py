@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline import replay
+from pipeline.log import replayed
 from tests.agents.hints import HINT, Hints
 from tests.pipeline.conftest import Sweep
 
@@ -31,7 +32,7 @@ def lines(folder: Path) -> dict[str, dict[str, Any]]:
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A log is read with the project's own packages only; the tests' game is of none."""
-    monkeypatch.setattr(replay, "recorded_game", lambda _: Hints(forced=True))
+    monkeypatch.setattr(replayed, "recorded_game", lambda _: Hints(forced=True))
 
 
 @pytest.mark.parametrize("prompt", ["cloze", "vanilla"])
