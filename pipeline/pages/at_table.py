@@ -194,7 +194,7 @@ def _more(asked: Asked) -> None:
         ui.html(str(told(seen)))
     with ui.expansion("Rules"):
         text_block(seen.rules)
-    with ui.expansion(f"All {len(seen.history)} moves so far"):
+    with ui.expansion(f"Moves so far: {len(seen.history)}"):
         text_block("\n".join(seen.history) or "none yet")
 
 
