@@ -99,8 +99,8 @@ def test_the_mean_is_that_of_plain_hands_and_varies_less(reference: str) -> None
     """Seat 0 of tight with three slips in ten, against tight."""
     reference = of_noisy(40) if reference == "habits" else reference
     raw, gained = judged(("tight", "tight"), 30, reference, 3_000, 10).T
-    base = GAME.imitated((reference, "tight"), 0, 150_000, 5)[:, 0]
-    truth = judged(("tight", "tight"), 30, "tight", 150_000, 0)[:, 0]
+    base = GAME.imitated((reference, "tight"), 0, 60_000, 5)[:, 0]
+    truth = judged(("tight", "tight"), 30, "tight", 60_000, 0)[:, 0]
     parts = (base, truth, gained)
     error = np.sqrt(sum(part.var() / len(part) for part in parts))
     assert abs(base.mean() + gained.mean() - truth.mean()) < 4 * error
