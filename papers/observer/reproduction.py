@@ -78,7 +78,7 @@ def played(settings: Settings, models: Sequence[str], extra: Extra | None = None
     """What all observers watched: those without a model, then every model, in folders of their
     own."""
     name, words = (f"_{extra.name}", extra.words) if extra else ("", ())
-    agents = {"": (f"agent={ABLE if extra else ALL}",)}
+    agents: dict[str, tuple[str, ...]] = {"": (f"agent={ABLE if extra else ALL}",)}
     agents |= {model: ("agent=llm", f"model={model}") for model in models}
     found: list[Watched] = []
     for model, who in agents.items():
