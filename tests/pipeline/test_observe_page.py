@@ -75,7 +75,7 @@ def test_players_are_the_deals_where_one_of_them_is(tmp_path: Path) -> None:
     for wish in (Wish(second=DRAWN), Wish(game="watch_uno")):
         assert "game.players=[]" in wish.words(tmp_path)
     asked = Wish(observer="llm", temperature=0.5).words(tmp_path)
-    assert {"agent=llm", "model=pocket", "prompt.temperature=0.5"} <= set(asked)
+    assert {"agent=llm", "model=pocket_observer", "prompt.temperature=0.5"} <= set(asked)
 
 
 class Still(Follower):
