@@ -33,6 +33,7 @@ ADJUSTED = (
     *("adjusted", "adj_error", "adj_pooled", "adj_low", "adj_high"),
     *("adj_group_mean", "adj_group_spread"),
 )
+LIMITS = {"low", "high", "adj_low", "adj_high"}
 POOLED_COLUMNS = ["experiment", "game", "seats", "cell", *PLAIN, "measure", *ADJUSTED]
 
 
@@ -119,8 +120,9 @@ def _name(found: Anova, effect: Effect) -> str:
 
 def pooled_table(results: Sequence[CellResults]) -> pd.DataFrame:
     """pooled.csv: the cells of an experiment with one game, seating and measure, where these are
-    three or more; `error` is the standard error of `mean`, clustered by deal. The columns from
-    `adjusted` on are the same of luck-adjusted means, where every one of these cells has one."""
+    three or more; `error` is the standard error of `mean`, clustered by deal; no interval leaves
+    the measure's range. The columns from `adjusted` on are the same of luck-adjusted means, where
+    every one of these cells has one."""
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
     for result in results:
         about = result.about
@@ -138,6 +140,9 @@ def _pooled(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
     if len(known) == len(cells) and all(one.values.std() > 0 for one in known):
         adjusted = [(one.deals, one.values, 0.0) for one in known]
         columns |= _pulled(adjusted, ADJUSTED, _references(known))
+    measure = cells[0].about.measure
+    for name in LIMITS & columns.keys():
+        columns[name] = np.clip(columns[name], measure.low, measure.high)
     for at, cell in enumerate(cells):
         about = cell.about
         yield {

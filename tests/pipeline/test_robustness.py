@@ -149,6 +149,7 @@ def test_cells_without_a_spread_are_pooled_too() -> None:
     table = pooled_table([always, *others]).set_index("cell")
     assert 0 < table.loc["always", "error"] < 0.1
     assert table.loc["always", "pooled"] < 1
+    assert table["high"].max() == 1, "no further than a measure can go"
 
 
 def test_adjusted_means_are_pooled_where_every_cell_has_one() -> None:
