@@ -14,7 +14,8 @@ from pipeline.pages.forms import button, choices, number, select
 from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.play import WATCHING
 
-OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "random", "llm")
+OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
+"""Those who say their guess; a random player's is drawn for it once it has decided."""
 DRAWN = "drawn by the deal"
 
 
