@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.base import Decision, Thinking, Turn
 from games.base import Game
-from games.capabilities import Watching
+from games.watchable import Watching
 
 ALIKE = 1e-9
 """Log-likelihoods and distances that differ by less are equal; which of them counts is drawn."""

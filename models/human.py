@@ -39,7 +39,7 @@ class Terminal:
     def check_choices(self, choices: Sequence[str]) -> None:
         """A person can type any word."""
 
-    def load(self) -> TerminalModel:
+    def load(self) -> PersonModel:
         return TerminalModel(KEYBOARD)
 
 

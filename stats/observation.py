@@ -185,14 +185,15 @@ def course(losses: ArrayLike) -> Course:
     low = known < UNDERSTOOD
     below = np.flatnonzero(curve < UNDERSTOOD)
     return Course(
-        mean=_mean(curve),
-        late=_mean(curve[-LATE:]),
+        mean=mean(curve),
+        late=mean(curve[-LATE:]),
         understood=int(below[0]) + 1 if below.size else curve.size + 1,
         spikes=int((low[:-1] & ~low[1:]).sum()),
     )
 
 
-def _mean(values: Floats) -> float:
+def mean(values: Floats) -> float:
+    """Of what is not nan; nan where all is."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 

@@ -50,7 +50,14 @@ NARROW: dict[str, tuple[str, ...]] = {
     "games": ("common", "games", "stats.observation"),
     "models": ("common", "models"),
     "agents": (
-        *("common", "agents", "games.base", "games.capabilities", "games.playouts"),
+        *(
+            "common",
+            "agents",
+            "games.base",
+            "games.capabilities",
+            "games.watchable",
+            "games.playouts",
+        ),
         "models.base",
     ),
 }

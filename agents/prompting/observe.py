@@ -20,7 +20,7 @@ from agents.base import Decision, Status, Turn
 from agents.observers import watching
 from agents.prompting.base import Asking, told_facts
 from games.base import Game, Open
-from games.capabilities import Watching
+from games.watchable import Watching
 from models.base import Dialogue, Generate, Generation, Prompt
 
 CUE = "Answer:"

@@ -191,7 +191,8 @@ def finish(state: np.ndarray, seat: int, measure: Measure, key: np.uint64, desk:
 
 @inlined
 def pick(weights: np.ndarray, left: int) -> int:
-    """The action that a random number below the sum of `weights` stands for."""
+    """The action that a random number below the sum of `weights` stands for: as `policies.choose`
+    has it, which is part of what settles matches and is left as it is."""
     action = 0
     while left >= weights[action]:
         left -= weights[action]

@@ -39,7 +39,7 @@ class RockPaperScissors:
     num_seats: int = 2
     rounds: int = 1
     react: str = field(default="lag1", metadata={"told": "unless default"})
-    legacy_D: bool = field(default=False, metadata={"told": "unless default"})  # noqa: N815
+    legacy_D: bool = field(default=False, metadata={"told": "unless default"})  # noqa: N815, D is its name
 
     policies: ClassVar[tuple[str, ...]] = strategies.CODES
     spectator_rules: ClassVar[str] = spectator.RULES

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +114,22 @@ def drawn(
         for seat, ahead in reactive:
             hands[seat, :, number] = (hands[1 - seat, :, number - 1] + ahead) % 3
     return hands
+
+
+def likelihoods(own: np.ndarray, other: np.ndarray) -> Floats:
+    """How likely each of CODES makes each hand of a player, by its rule: float64 (..., rounds,
+    CODES). own, other: the hands of both, (..., rounds)."""
+    first, after = _by_rule()
+    later = after[:, other[..., :-1], own[..., 1:]]
+    found = np.concatenate([first[:, own[..., :1]], later], axis=-1)
+    return np.moveaxis(found, 0, -1)
+
+
+@cache
+def _by_rule() -> tuple[Floats, Floats]:
+    """The chances of each hand in round 1, (CODES, 3), and after each of the other's, (CODES, 3,
+    3)."""
+    return np.array([first(code) for code in CODES]), responses(CODES)
 
 
 def sentence(code: str, legacy_d: bool = False) -> str:

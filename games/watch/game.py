@@ -16,12 +16,13 @@ import numpy as np
 
 from common.errors import IllegalAction, nearest
 from games.base import Action, Fact, Game, Observation, Said, move_fault
-from games.capabilities import Keyed, Measure, Mixed, Scripted, Together
+from games.capabilities import Keyed, Measure, Scripted
 from games.playouts import policies_of
 from games.watch import telling, truth
 from games.watch.guesses import NULL, Guess, Wanted, wanted
 from games.watch.transcript import Step, Transcript, watched
 from games.watch.truth import Outlook
+from games.watchable import Mixed, Together
 
 ROLE = "the observer"
 
@@ -127,6 +128,10 @@ class Watch:
     def guess(self, picked: Sequence[int]) -> str:
         return " ".join(self.codes[one] for one in picked)
 
+    def read(self, text: str) -> Guess:
+        """The guess that words which will do say."""
+        return self._wanted.read(text)
+
     def deal(self, rng: np.random.Generator) -> State:
         drawn = rng.integers(len(self.policies), size=self.of.num_seats)
         players = self.players or tuple(self.policies[one] for one in drawn.tolist())
@@ -145,7 +150,7 @@ class Watch:
         if fault := move_fault(move, self.legal(state, 0)):
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
         assert isinstance(move, Said)
-        return State(state.transcript, (*state.guesses, self._wanted.read(move.text)))
+        return State(state.transcript, (*state.guesses, self.read(move.text)))
 
     def observe(self, state: State, seat: int) -> Observation:
         of: Any = self.of  # frozen, and so fit for a cache
@@ -202,7 +207,7 @@ class Watch:
         return np.array([self.of.mixes.get(policy, unknown) for policy in self.policies])
 
     def losses(self) -> np.ndarray | None:
-        known = self._outlook()
+        known = self.prospects()
         return None if known is None else known.losses
 
     @property
@@ -210,12 +215,13 @@ class Watch:
         return truth.measures_of(self.watched, truth.told(self.of, self.policies))
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
-        real, known = self.truth(state), self._outlook()
+        real, known = self.truth(state), self.prospects()
         found = truth.measured(self.watched, self.policies, real, state.guesses, known)
         return {name: (figure,) for name, figure in found.items()}
 
-    def _outlook(self) -> Outlook | None:
-        of: Any = self.of
+    def prospects(self) -> Outlook | None:
+        """What every guess comes to; None where the watched game does not tell."""
+        of: Any = self.of  # frozen, and so fit for a cache
         return truth.outlook(of, self.policies)
 
     def _guesses(self, state: State) -> int:

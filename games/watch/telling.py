@@ -1,6 +1,6 @@
 """How a watched game is told: its rules, the catalogue of policies, and what was done.
 
-A game may know how (`games.capabilities.Spectated`). Of others a line tells a step as a spectator
+A game may know how (`games.watchable.Spectated`). Of others a line tells a step as a spectator
 sees it who looks into everybody's cards: who moved, what that seat knew, and what it took.
 """
 
@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from games.base import Game
-from games.capabilities import Catalogued, Spectated
 from games.watch.transcript import Acted, Transcript
+from games.watchable import Catalogued, Spectated
 
 
 def names(game: Game[Any]) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ import numpy as np
 
 from common.errors import UserError
 from games.base import Action, Game, Observation
-from games.capabilities import Together
 from games.playouts import LONGEST, chances, scripted_move
+from games.watchable import Together
 
 Moves = tuple[Action, ...]
 

@@ -1,7 +1,7 @@
 """What a match of guesses comes to: how often they name who plays, and what they lose where not.
 
 The losses compare what truth and guess imply for the watched game (`stats.observation`). It says so
-itself (`games.capabilities.Outlooked`), or is played by its scripted players many times.
+itself (`games.watchable.Outlooked`), or is played by its scripted players many times.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from games.base import Game
-from games.capabilities import Measure, Outlooked, Simulated
+from games.capabilities import Measure, Simulated
 from games.playouts import simulate
 from games.watch.guesses import MANY, Guess
+from games.watchable import Outlooked
 from stats import observation
 
 GAMES = 500

@@ -10,12 +10,11 @@ from functools import cache
 
 import numpy as np
 
+from agents.observers import ALIKE
 from games.rock_paper_scissors import RockPaperScissors, strategies
 from games.rock_paper_scissors.strategies import CODES, Floats
 
 ROUNDS, WARMUP, RUNS, SEED = 210, 10, 120, 1
-EQUAL = 1e-9
-"""Log-likelihoods that differ by less are equal, and one of them is drawn."""
 
 
 @cache
@@ -28,17 +27,10 @@ def sir(pair: str, react: str = "lag1", window: int = 50, runs: int = RUNS) -> F
     game = RockPaperScissors(rounds=ROUNDS, react=react)
     hands = strategies.drawn(game.together(pair), runs, ROUNDS, np.random.default_rng(SEED))
     named = [
-        right(likelihoods(hands[seat], hands[1 - seat]), CODES.index(code), window)
+        right(strategies.likelihoods(hands[seat], hands[1 - seat]), CODES.index(code), window)
         for seat, code in enumerate(pair)
     ]
     return np.asarray((named[0] * named[1]).mean(axis=1))
-
-
-def likelihoods(own: np.ndarray, other: np.ndarray) -> Floats:
-    """How likely each strategy makes each hand: float64 (runs, rounds, strategies)."""
-    after = strategies.responses(CODES)[:, other[:, :-1], own[:, 1:]]
-    first = np.array([strategies.first(code) for code in CODES])[:, own[:, :1]]
-    return np.moveaxis(np.concatenate([first, after], axis=2), 0, 2)
 
 
 def right(chances: Floats, truth: int, window: int) -> Floats:
@@ -46,7 +38,7 @@ def right(chances: Floats, truth: int, window: int) -> Floats:
     never = summed(chances == 0, window)
     logs = summed(np.log(np.where(chances == 0, 1.0, chances)), window)
     logs = np.where(never > 0, -np.inf, logs)
-    best = logs >= logs.max(axis=2, keepdims=True) - EQUAL
+    best = logs >= logs.max(axis=2, keepdims=True) - ALIKE
     return np.asarray(best[..., truth] / best.sum(axis=2))
 
 

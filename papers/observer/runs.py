@@ -24,7 +24,6 @@ from pipeline.log.schema import DecisionRecord
 from stats import observation
 from stats.observation import Grid, Mode
 
-NULL = "-"
 UNKNOWN = np.full(3, np.nan)
 
 
@@ -50,7 +49,9 @@ class Watched:
         """What each guess implies, float64 (guesses, 3); nan for a null one."""
         return np.array([UNKNOWN if guess is None else implied(*guess) for guess in self.guesses])
 
-    def union(self, mode: Mode = "fixed", over: Grid = "global", eps: float = 1e-12) -> Floats:
+    def union(
+        self, mode: Mode = "fixed", over: Grid = "global", eps: float = observation.EPS
+    ) -> Floats:
         """The Union loss of each guess; nan for a null one."""
         every = grid().reshape(-1, 3)
         return observation.union(implied(*self.pair), self.outcomes, every, mode, over, eps)
@@ -67,21 +68,22 @@ def watched(folder: Path, model: str = "") -> Iterator[Watched]:
     ValueError for a log of other games than watched rock-paper-scissors with the players named."""
     place = Folder(folder)
     for about in place.abouts():
-        game = recorded_game(place.cell(about.key)["identity"]["game"])
+        game = recorded_game(place.description(about)["identity"]["game"])
         if not (isinstance(game, Watch) and isinstance(game.of, RockPaperScissors)):
             raise ValueError(f"{folder} holds other games than watched rock-paper-scissors")
         one, other = game.players
         for record in place.matches(about.stem):
-            guesses = tuple(map(_guess, record.decisions))
+            guesses = tuple(_guess(game, decision) for decision in record.decisions)
             name = model or about.players[0]
             figures = {measure: own for measure, (own,) in record.measures.items()}
             yield Watched(game, (one, other), name, record.deal, guesses, record.decisions, figures)
 
 
-def _guess(decision: DecisionRecord) -> tuple[str, str] | None:
-    if decision.text == NULL:
+def _guess(game: Watch, decision: DecisionRecord) -> tuple[str, str] | None:
+    picked = game.read(decision.text)
+    if not picked:
         return None
-    one, other = decision.text.upper().split()
+    one, other = (game.codes[at] for at in picked)
     return one, other
 
 

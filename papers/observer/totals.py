@@ -69,19 +69,13 @@ def _row(own: list[Watched]) -> dict[str, object]:
     }
 
 
-def mean(values: np.ndarray) -> float:
-    """Of what is not nan; nan where all is."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else float("nan")
-
-
 def unions(matches: Iterable[Watched]) -> pd.DataFrame:
     """The mean Union of each observer and match-up by every mode, grid and eps, and the place of
     the observer among those of its match-up by it, 1 the least loss."""
     rows = [
         {"match_up": "-".join(own[0].pair), "observer": own[0].observer, "mode": mode,
          "grid": over, "eps": eps,
-         "union": mean(np.concatenate([one.union(mode, over, eps) for one in own])),
+         "union": observation.mean(np.concatenate([one.union(mode, over, eps) for one in own])),
          "alike": int(same(own[0].pair).sum())}
         for own in grouped(matches)
         for mode, over, eps in ways()

@@ -126,14 +126,11 @@ def adjust(
         first, *later = references(folder, cell, result, before.later, seed)
         fresh = Luck("", first.policy, PLAYOUTS, first.rate, first.error, {}, later)
         found = still_good(before, fresh, result)
+        wanted = {outcome.match for outcome in result.outcomes} - found.keys()
+        games = games_of(folder, result.about, wanted) if wanted else []
         for reference in fresh.references:
-            wanted = {
-                outcome.match
-                for outcome in result.outcomes
-                if outcome.match not in found and fresh.reference_of(outcome.deal) == reference
-            }
-            games = games_of(folder, result.about, wanted) if wanted else []
-            found |= advantages(against(cell, reference.policy), games, seed, say)
+            own = [game for game in games if fresh.reference_of(game.deal) == reference]
+            found |= advantages(against(cell, reference.policy), own, seed, say)
         keep(folder, result.about, replace(fresh, advantages=found))
 
 

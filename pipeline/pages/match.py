@@ -60,7 +60,7 @@ async def found(shelf: Shelf, match: str) -> None:
     """Reads the log until the match is met, or to its end."""
     reading = background_tasks.create(threads.io_bound(shelf.refresh))
     while match not in shelf.kept and not (reading.done() and not shelf.reading):
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # a thread fills the shelf, and tells of no single match
 
 
 class _Viewer:

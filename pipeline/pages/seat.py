@@ -93,7 +93,7 @@ class Screen(Terminal):
 
     line: Line = field(compare=False)
 
-    def load(self) -> Line:  # type: ignore[override]
+    def load(self) -> Line:
         return self.line
 
 

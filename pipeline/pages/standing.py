@@ -116,16 +116,14 @@ def finished(name: str, shelf: Shelf) -> Standing:
     labels = short_names(summary)
     found = [
         Estimate(
-            *(
-                label,
-                label,
-                scale,
-                int(row["deals"]),
-                row["mean"],
-                row["mean_low"],
-                row["mean_high"],
-            ),
-            row["baseline_mean"],
+            key=label,
+            name=label,
+            scale=scale,
+            deals=int(row["deals"]),
+            mean=row["mean"],
+            low=row["mean_low"],
+            high=row["mean_high"],
+            baseline=row["baseline_mean"],
         )
         for label, scale, (_, row) in zip(
             labels, scales_of(summary), summary.iterrows(), strict=True

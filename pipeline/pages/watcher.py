@@ -22,9 +22,7 @@ from agents.base import Agent, Answer, Decision, Goal, Prepared, Question, Think
 from agents.observers import log_likelihoods, posteriors
 from common.errors import UserError
 from games.base import Game
-from games.capabilities import Watching
 from games.watch import State, Watch
-from games.watch.truth import outlook
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, Seed, SweepConfig
 from pipeline.log.this_run import typed
@@ -58,7 +56,7 @@ class Feed:
                 tuple((one.seat, one.observation.options[one.taken]) for one in step.acted)
                 for step in new
             ),
-            guess=read(game, decision.text),
+            guess=game.read(decision.text),
             posterior=posteriors(log_likelihoods(turn)),
             confidence=_figure(decision.notes.get("confidence")),
             reasoning=str(decision.notes.get("reasoning", "")),
@@ -85,19 +83,11 @@ class Followed:
         return decision
 
 
-def read(game: Watching, text: str) -> tuple[int, ...]:
-    """The codes that a guess names, as indices; () for none."""
-    codes = {code.casefold(): at for at, code in enumerate(game.codes)}
-    words = text.casefold().split()
-    return tuple(codes[word] for word in words) if words and set(words) <= codes.keys() else ()
-
-
 def scene(game: Watch, seed: Seed, deal: int, folder: Path) -> Scene:
     """Who is watched in this deal, and what every guess would cost."""
     state: State = game.deal(stream(seed, game, deal, DEAL))
-    truth, of = game.truth(state), game.of
+    truth, known = game.truth(state), game.prospects()
     shape = (len(game.codes),) * len(truth)
-    known = outlook(of, game.policies)  # type: ignore[arg-type]
     losses: Mapping[str, np.ndarray] = {}
     if known is not None:
         losses = known.curves(int(np.ravel_multi_index(truth, shape)), range(int(np.prod(shape))))

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,9 +202,9 @@ def test_truths_that_no_loss_shows_are_flagged(players: str, alike: int, blind: 
         ({"warmup": -1}, "warmup 0 or more"),
     ],
 )
-def test_what_cannot_be_watched_is_refused(settings: dict[str, object], message: str) -> None:
+def test_what_cannot_be_watched_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Watch(**{"of": RPS, **settings})  # type: ignore[arg-type]
+        Watch(**{"of": RPS, **settings})
 
 
 def test_several_games_are_watched_one_after_the_other() -> None:

@@ -87,7 +87,8 @@ def test_a_lesson_is_put_as_the_method_puts_it() -> None:
         made = list(turns(short("K Y", window=window), 2))
         for turn in (made[0], made[19], made[29]):
             shown = turn.observation.view.shown
-            asking = Asking(turn.game)  # type: ignore[arg-type]
+            assert isinstance(turn.game, Watch)
+            asking = Asking(turn.game)
             assert asking.prompt(hands_of(turn), shown) == Observe().prompt(turn)
 
 

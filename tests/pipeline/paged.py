@@ -46,6 +46,13 @@ def with_script(told: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
+def several(outputs: Path) -> Path:
+    """Fills a directory with the runs `whole`, `torn`, `broken` and `counted`, and returns it."""
+    played(outputs / "whole")
+    damage(outputs / "whole", outputs)
+    return outputs
+
+
 def damage(source: Path, outputs: Path) -> None:
     """Beside the run a copy of it of which one line cannot be read, `torn`, one without any
     description of its cells that can, `broken`, and its table alone, `counted`."""

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from games.rock_paper_scissors import RockPaperScissors
-from games.rock_paper_scissors.strategies import CODES
+from games.rock_paper_scissors.strategies import CODES, likelihoods
 from games.watch import Watch, truth
 from papers import reproduce, reproductions
 from papers.observer import figures, ideal, rows, totals, views
@@ -274,7 +274,7 @@ def test_windows_are_summed_as_guess_by_guess(pair: str, window: int) -> None:
     """Against the game's own chances, a round at a time."""
     game = RockPaperScissors(rounds=60)
     hands = np.random.default_rng(3).integers(3, size=(2, 1, 60))
-    chances = ideal.likelihoods(hands[0], hands[1])
+    chances = likelihoods(hands[0], hands[1])
     state = tuple(zip(*(one[0].tolist() for one in hands), strict=True))
     slow = np.array(
         [

@@ -20,16 +20,12 @@ from pipeline.pages import __main__ as command
 from pipeline.pages import library, standing
 from pipeline.pages.doors import Doors
 from tests.pipeline.logs import matches
-from tests.pipeline.paged import DEALS, SCRIPT, damage, played, visit
+from tests.pipeline.paged import DEALS, SCRIPT, several, visit
 
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the runs `whole`, `torn`, `broken` and `counted`."""
-    path = tmp_path_factory.mktemp("outputs")
-    played(path / "whole")
-    damage(path / "whole", path)
-    return path
+    return several(tmp_path_factory.mktemp("outputs"))
 
 
 def rows(user: User) -> list[dict[str, object]]:

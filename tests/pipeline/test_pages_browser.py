@@ -8,12 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.pipeline.logs import matches
-from tests.pipeline.paged import SCRIPT, damage, played
+from tests.pipeline.paged import SCRIPT, played, several
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
@@ -35,11 +36,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the runs `whole`, `torn`, `broken` and `counted`."""
-    path = tmp_path_factory.mktemp("outputs")
-    played(path / "whole")
-    damage(path / "whole", path)
-    return path
+    return several(tmp_path_factory.mktemp("outputs"))
 
 
 @pytest.fixture(scope="module")
@@ -154,8 +151,9 @@ def test_light_and_dark_follow_the_system_until_one_is_chosen(visit: Open) -> No
     expect(page.locator("h1")).to_be_visible(timeout=PATIENCE)
     ground = "getComputedStyle(document.body).backgroundColor"
     seen = []
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    schemes: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme)
         page.wait_for_timeout(200)
         seen.append(page.evaluate(ground))
     assert seen[0] != seen[1]

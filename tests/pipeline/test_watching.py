@@ -63,11 +63,12 @@ def test_observers_are_played_and_told_apart(
 def test_no_guess_is_a_fallback_and_a_null(sweep: Sweep, folder: Path) -> None:
     assert sweep(*WATCH, "agent=llm", *TEXTS) == 0
     for record in records(folder).values():
-        decisions = record["decisions"]
+        decisions, measures = record["decisions"], record["measures"]
         assert isinstance(decisions, list)
+        assert isinstance(measures, dict)
         nulls = [one for one in decisions if one["text"] == "-"]
         assert all(one["fallback"] and len(one["asked"]) == 2 for one in nulls)
-        assert record["measures"]["null_rate"] == [len(nulls) / 4]  # type: ignore[index]
+        assert measures["null_rate"] == [len(nulls) / 4]
         assert all(one["text"] == "D Y" for one in decisions if one not in nulls)
 
 

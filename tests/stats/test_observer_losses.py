@@ -32,7 +32,8 @@ class Brute:
         logs = [[math.log(chance + eps) for chance in row] for row in rows]
         self.ce = [[-sum(map(float.__mul__, p, log)) for log in logs] for p in rows]
         self.kl = [[max(ce - row[i], 0.0) for ce in row] for i, row in enumerate(self.ce)]
-        self.brier = [[sum((a - b) ** 2 for a, b in zip(p, q)) for q in rows] for p in rows]  # noqa: B905
+        apart = [[map(float.__sub__, p, q) for q in rows] for p in rows]
+        self.brier = [[sum(by**2 for by in each) for each in row] for row in apart]
         worth = [row[0] - row[2] for row in rows]
         self.ev = [[(a - b) ** 2 for b in worth] for a in worth]
 
