@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from agents.base import Decision, Goal, Thinking, Turn
-from games.base import Game
-from games.playouts import aimed, policies_of, probabilities
+from games.base import Game, Said
+from games.playouts import aimed, policies_of, probabilities, worded
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Draws its move from the probabilities that the game's scripted policy gives the options."""
+    """Draws its move from the probabilities that the game's scripted policy gives the options, and
+    says with it what that policy says."""
 
     policy: str = "rule"
 
@@ -33,6 +34,9 @@ class Rule:
         return replace(self, policy=aimed(game, self.policy, seat, goal.helps))
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
-        chances = probabilities(turn.game, self.policy, turn.observation)
-        return Decision(int(rng.choice(len(chances), p=chances)))
+        game, seen = turn.game, turn.observation
+        chances = probabilities(game, self.policy, seen)
+        option = int(rng.choice(len(chances), p=chances))
+        move = worded(game, self.policy, seen, turn.options, option, rng)
+        return Decision(option, text=move.text if isinstance(move, Said) else "")
         yield

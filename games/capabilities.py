@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from games.base import Fact, Game, Observation
+from games.base import Game, Observation
 
 S_co = TypeVar("S_co", covariant=True)
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -129,6 +129,28 @@ class Scripted(Protocol):
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         """The chance with which the scripted player takes each option; sums to 1."""
+        ...
+
+
+@runtime_checkable
+class Speaking(Protocol):
+    """A game with open actions whose scripted players find words of their own. Those of other games
+    take one of the examples."""
+
+    def words(
+        self, policy: str, observation: Observation, option: int, rng: np.random.Generator
+    ) -> str:
+        """What the scripted player says with the open option of this index; the game takes it."""
+        ...
+
+
+@runtime_checkable
+class Valued(Protocol[S_contra]):
+    """A game that can tell how well a seat stands before it is over: `agent=one_ply`."""
+
+    def worth(self, state: S_contra, seat: int) -> float:
+        """What `seat` may hope for in a state, over or not, from 0 (all lost) to 1 (all won). It
+        may look at all of the state: whoever asks deals afresh what the seat cannot see."""
         ...
 
 
@@ -263,51 +285,6 @@ class Imitating(Protocol):
         """What every seat gets in games with such a reference in `seat`, one policy a seat, in the
         measure that can be adjusted: float64 of shape (games, seats). Game i of one seed has the
         same deal whoever plays."""
-        ...
-
-
-@runtime_checkable
-class Advised(Protocol):
-    """A game with more to tell a player that thinks twice. Players do without where it has not."""
-
-    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
-        """What the last `moves` public moves add up to, in counts; () where there is nothing to
-        count. Only what the observing seat knows."""
-        ...
-
-    def advice(self, observation: Observation) -> tuple[str, ...]:
-        """How to play well for a win at such a decision, a sentence each; never which option."""
-        ...
-
-
-@runtime_checkable
-class Formatted(Protocol):
-    """A game whose moves can be told from other words by how they are written."""
-
-    @property
-    def move_format(self) -> str:
-        """A regular expression, read without regard to case, that fits the name of every option
-        and of moves that are none now; space and underscores within a name do not count."""
-        ...
-
-
-@runtime_checkable
-class Intended(Protocol):
-    """A game that knows the few intents that a player may have, for methods that ask for one."""
-
-    @property
-    def intents(self) -> Sequence[str]:
-        """Each a name, a colon and what it means; in a game of moves that speak for themselves the
-        name alone."""
-        ...
-
-
-@runtime_checkable
-class Cautious(Protocol):
-    """A game with a move of its own for players that gave none; in others it is a random one."""
-
-    def fallback(self, observation: Observation) -> int:
-        """The index of the option that is taken for whoever names none."""
         ...
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.base import Action, Game, Observation, spoken
+from games.base import Action, Game, Observation, Open, Said, spoken
 from games.capabilities import (
     WIN,
     PlayedOut,
@@ -21,6 +21,7 @@ from games.capabilities import (
     Scored,
     Scripted,
     Simulated,
+    Speaking,
     measured,
     nothing_hidden,
 )
@@ -251,9 +252,26 @@ def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng)
     options = game.legal(state, seat)
     if len(options) == 1 or policy == RANDOM:
         return spoken(options[int(rng.random() * len(options))], rng)
-    chances = probabilities(game, policy, game.observe(state, seat))
-    passed = np.cumsum(chances) <= rng.random()
-    return spoken(options[min(int(passed.sum()), len(options) - 1)], rng)
+    seen = game.observe(state, seat)
+    passed = np.cumsum(probabilities(game, policy, seen)) <= rng.random()
+    at = min(int(passed.sum()), len(options) - 1)
+    return worded(game, policy, seen, options, at, rng)
+
+
+def worded(
+    game: Game[Any],
+    policy: str,
+    observation: Observation,
+    options: Sequence[Action],
+    at: int,
+    rng: Rng,
+) -> Action:
+    """The move of a scripted player that takes the option of this index: where that wants words,
+    with those that the game finds for it, or with one of the examples."""
+    option = options[at]
+    if isinstance(option, Open) and policy != RANDOM and isinstance(game, Speaking):
+        return Said(option, game.words(policy, observation, at, rng))
+    return spoken(option, rng)
 
 
 def _fast(game: Game[Any], measure: str) -> bool:

@@ -55,6 +55,7 @@ NARROW: dict[str, tuple[str, ...]] = {
             "agents",
             "games.base",
             "games.capabilities",
+            "games.tellable",
             "games.watchable",
             "games.playouts",
         ),

@@ -1,6 +1,6 @@
 """ReAct: a thought, an intent of a small set, then the move (Yao et al. 2022), in one reply.
 
-Source of the sets: TALAGA, Appendix C. The game gives its own (`games.capabilities.Intended`).
+Source of the sets: TALAGA, Appendix C. The game gives its own (`games.tellable.Intended`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agents.base import Turn
 from agents.prompting.base import Asking
 from agents.prompting.reading import folded
 from agents.prompting.reasoned import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
-from games.capabilities import Intended
+from games.tellable import Intended
 
 GENERAL = (
     "attack: come closer to your goal",

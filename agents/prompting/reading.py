@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from agents.base import Status
-from games.capabilities import Formatted
+from games.tellable import Formatted
 
 WRAPPED = "<([^<>]*)>"
 AFTER = "(?i)move:"

@@ -20,7 +20,7 @@ from agents.prompting.base import Unusable, aim, check_moves, role, told_facts
 from agents.prompting.reading import form_of, move_in
 from agents.prompting.wording import PLAIN
 from games.base import Observation
-from games.capabilities import Cautious
+from games.tellable import Cautious
 from models.base import Dialogue, Generate, Generation, Prompt
 
 SYSTEM = "You do exactly what the user asks for, in the form that the user asks for.\n"

@@ -11,18 +11,22 @@ import pytest
 from hypothesis import given, settings
 from scipy.stats import fisher_exact
 
-from games.base import Game, spoken
+from games.base import Game, Open, Said, move_fault, spoken
 from games.capabilities import (
     WIN,
     Keyed,
     Sampled,
     Simulated,
+    Speaking,
+    Valued,
     measured,
     measures_of,
     nothing_hidden,
     seatings_of,
+    with_score,
 )
 from games.playouts import policies_of, probabilities, sample, simulate
+from games.tellable import Headed, full_rules
 from games.uno import Uno
 from tests.games.cases import CASES, HIDDEN, ONE_WINNER, final, looked_at, seeds, unseen_by, walk
 
@@ -131,6 +135,49 @@ def test_scripted_players_choose_among_the_options(game: Game[Any], seed: int) -
                 assert len(chances) == len(seen.options)
                 assert min(chances) >= 0
                 assert sum(chances) == pytest.approx(1, abs=1e-12)
+
+
+@every_game
+@few
+@given(seeds)
+def test_what_scripted_players_say_will_do(game: Game[Any], seed: int) -> None:
+    if not isinstance(game, Speaking):
+        pytest.skip("its scripted players have no words of their own")
+    rng = np.random.default_rng(seed)
+    for state, seats, _ in looked_at(game, seed):
+        for seat in seats:
+            options, seen = game.legal(state, seat), game.observe(state, seat)
+            for at, option in enumerate(options):
+                if isinstance(option, Open):
+                    for policy in policies_of(game)[1:]:
+                        said = Said(option, game.words(policy, seen, at, rng))
+                        assert move_fault(said, options) == ""
+
+
+@every_game
+@few
+@given(seeds)
+def test_what_a_position_is_worth_is_a_share_and_at_the_end_the_score(
+    game: Game[Any], seed: int
+) -> None:
+    if not isinstance(game, Valued):
+        pytest.skip("does not tell what a position is worth")
+    for state, _, _ in looked_at(game, seed):
+        assert all(0 <= game.worth(state, seat) <= 1 for seat in range(game.num_seats))
+    scores = with_score(measured(game, state), game.returns(state))["match_score"]
+    worths = [game.worth(state, seat) for seat in range(game.num_seats)]
+    assert worths == pytest.approx(list(scores))
+
+
+@every_game
+def test_rules_are_a_summary_and_headings(game: Game[Any]) -> None:
+    if not isinstance(game, Headed):
+        pytest.skip("tells its rules as a whole")
+    state = game.deal(np.random.default_rng(0))
+    assert game.observe(state, game.to_move(state)[0]).rules == full_rules(game)
+    for text in (game.rules_summary, *game.rules_headings, *game.rules_headings.values()):
+        assert text == text.strip() != ""
+        assert "\n" not in text
 
 
 @every_game
