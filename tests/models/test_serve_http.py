@@ -78,7 +78,7 @@ def test_a_slip_of_its_own_is_an_error_of_the_server(
     monkeypatch.setattr(served, "chat", fail)
     reply = http.post("/chat/completions", json=CHAT)
     assert told(reply, 500) == "the server failed: RuntimeError"
-    assert reply.headers["connection"] == "close", "the server ends it, so nobody asks over it again"
+    assert reply.headers["connection"] == "close", "nobody asks over it again"
 
 
 def test_a_request_that_comes_again_is_answered_from_memory(
