@@ -56,11 +56,19 @@ class Attention:
     groups: Sequence[Group]
     back: Tensor
 
-    def __call__(self, queries: Tensor, own: Layer, layer: int, scaling: float) -> Tensor:
-        """(asking rows, heads * head size) from the queries (asking rows, heads, head size) of a
-        layer and the keys and values of all rows of the pass."""
+    def __call__(
+        self,
+        queries: Tensor,
+        own: Layer,
+        layer: int,
+        scaling: float,
+        softcap: float | None = None,
+        sinks: Tensor | None = None,
+    ) -> Tensor:
+        """(asking rows, heads * size of values) from the queries (asking rows, heads, head size) of
+        a layer and the keys and values of all rows of the pass."""
         if not self.groups:
-            return torch.zeros_like(queries).flatten(1)
+            return queries.new_zeros(*queries.shape[:2], own[1].shape[-1]).flatten(1)
         banks = zip(*[past[layer] for past in self.pasts], own, strict=True)
         keys, values = (torch.cat(bank) for bank in banks)
         mixed = []
@@ -72,6 +80,8 @@ class Attention:
                 values.index_select(0, group.sees).view(pieces, seen, *values.shape[1:]),
                 group.mask,
                 scaling,
+                softcap,
+                sinks,
             )
             mixed.append(out.flatten(0, 1))
         return torch.cat(mixed).index_select(0, self.back).flatten(1)
@@ -130,9 +140,20 @@ def _shapes(
     return dict(shapes)
 
 
-def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, scaling: float) -> Tensor:
+def attend(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    scaling: float,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+) -> Tensor:
     """Attention of (batch, queries, heads, size) over (batch, tokens, key heads, size), with an
-    added mask (batch, 1, queries, tokens); like the queries in shape.
+    added mask (batch, 1, queries, tokens): (batch, queries, heads, size of values).
+
+    softcap: scores are bent to lie within it. sinks: (heads,), a score of each head that takes its
+    part of the attention and brings nothing.
 
     Several heads may share a key head; their queries are then put one after another, so that keys
     and values are not copied.
@@ -140,12 +161,21 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, scaling:
     batch, asking, heads, size = queries.shape
     shared = heads // keys.shape[2]
     grouped = queries.view(batch, asking, -1, shared, size).permute(0, 2, 3, 1, 4).flatten(2, 3)
-    out: Tensor = scaled_dot_product_attention(
-        grouped,
-        keys.transpose(1, 2),
-        values.transpose(1, 2),
-        attn_mask=mask.repeat(1, 1, shared, 1) if shared > 1 else mask,
-        scale=scaling,
-    )
-    split = out.view(batch, -1, shared, asking, size)
-    return split.permute(0, 3, 1, 2, 4).reshape(batch, asking, heads, size)
+    wide = mask.repeat(1, 1, shared, 1) if shared > 1 else mask
+    keys, values = keys.transpose(1, 2), values.transpose(1, 2)
+    if softcap is None and sinks is None:
+        out: Tensor = scaled_dot_product_attention(
+            grouped, keys, values, attn_mask=wide, scale=scaling
+        )
+    else:
+        scores = grouped @ keys.transpose(2, 3) * scaling
+        if softcap is not None:
+            scores = torch.tanh(scores / softcap) * softcap
+        scores = scores + wide
+        if sinks is not None:
+            each = sinks.view(-1, shared).repeat_interleave(asking, dim=1)
+            scores = torch.cat([scores, each[None, :, :, None].expand(batch, -1, -1, -1)], dim=-1)
+        chances = torch.softmax(scores, dim=-1, dtype=torch.float32).to(values.dtype)
+        out = chances[..., : keys.shape[2]] @ values
+    split = out.view(batch, -1, shared, asking, out.shape[-1])
+    return split.permute(0, 3, 1, 2, 4).reshape(batch, asking, heads, -1)

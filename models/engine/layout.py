@@ -62,10 +62,13 @@ class Layout:
     asked: int
 
 
-def lay_out(pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool) -> Layout:
+def lay_out(
+    pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool, window: int | None = None
+) -> Layout:
     """The pieces one after another; `like` gives device and dtype.
 
-    at_once: attention of all pieces in one padded call, not in one for each shape.
+    at_once: attention of all pieces in one padded call, not in one for each shape. window: how many
+    tokens of its text a token sees, itself among them; None for all.
     """
     trees = [piece.tree for piece in pieces]
     rows = _slices([len(tree.tokens) for tree in trees])
@@ -74,7 +77,7 @@ def lay_out(pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool) 
     places = _joined([places_of(piece) for piece in pieces], tiles.rows)
     answers = _joined(ends, tiles.answers)
     pasts = [piece.past for piece in pieces]
-    masks = [mask_of(piece) for piece in pieces]
+    masks = [mask_of(piece, window) for piece in pieces]
     end_masks = [mask[tree.ends] for mask, tree in zip(masks, trees, strict=True)]
     every = arrange(pasts, rows, rows, masks, len(places), like, at_once)
     last = arrange(pasts, rows, asks, end_masks, len(answers), like, at_once)
@@ -95,11 +98,15 @@ def places_of(piece: Piece) -> NDArray[np.int64]:
     return piece.tree.depths + piece.past_length
 
 
-def mask_of(piece: Piece) -> NDArray[np.float32]:
-    """All of the past is seen; of the tree, a token sees itself and its ancestors."""
-    nodes = len(piece.tree.tokens)
-    mask = np.zeros((nodes, piece.past_length + nodes), dtype=np.float32)
-    mask[:, piece.past_length :][~piece.tree.sees] = -np.inf
+def mask_of(piece: Piece, window: int | None = None) -> NDArray[np.float32]:
+    """All of the past is seen; of the tree, a token sees itself and its ancestors; of a text no
+    more than the last `window` tokens."""
+    nodes, past = len(piece.tree.tokens), piece.past_length
+    mask = np.zeros((nodes, past + nodes), dtype=np.float32)
+    mask[:, past:][~piece.tree.sees] = -np.inf
+    if window is not None:
+        places = places_of(piece)
+        mask[places[:, None] - np.concatenate([np.arange(past), places]) >= window] = -np.inf
     return mask
 
 

@@ -24,6 +24,7 @@ from common.errors import ModelError
 from models.base import Score, Scores
 from models.engine.attention import KeysValues
 from models.engine.flat import Flat, Unsupported
+from models.engine.general import General
 from models.engine.layout import Piece
 from models.engine.memory import Least, Memory, alone
 from models.engine.portable import Portable
@@ -33,6 +34,8 @@ from models.engine.tokens import Tokens
 from models.engine.trie import PromptTree, grow, shared_length
 
 LOG = logging.getLogger("gauntlet")
+
+Engine = Flat | General | Portable
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,8 @@ class Packed:
         self.pack_tokens = allowed.pack_tokens
         self.resident = Resident(allowed.resident, self.memory.size)
         self._plain = Reference(network, tokens)
-        self.engine: Flat | Portable | None = None
-        self._take_the_first_that_can(network, invariant)
+        self.engine: Engine | None = None
+        self._take_the_first_that_can(network, invariant, least)
 
     def score(self, requests: Sequence[Score]) -> list[Scores]:
         """One reply a request, in order. Equal requests are computed once."""
@@ -177,11 +180,12 @@ class Packed:
         pieces = [Piece(decision.tree, self.past(decision.head)) for decision in pack]
         return pack, columns, self.engine.logprobs(pieces, columns)
 
-    def _take_the_first_that_can(self, network: Any, invariant: bool) -> None:
+    def _take_the_first_that_can(self, network: Any, invariant: bool, least: Least) -> None:
         """Sets the fastest pass that knows the network and agrees with the plain scorer. Raises
         ModelError where the network cannot be asked even plainly."""
-        ways: tuple[Callable[[], Flat | Portable], ...] = (
+        ways: tuple[Callable[[], Engine], ...] = (
             lambda: Flat(network, invariant),
+            lambda: General(network, invariant, least),
             lambda: Portable(network),
         )
         reasons: list[str] = []
@@ -200,14 +204,14 @@ class Packed:
             self.proof = Proof(network, difference, self.memory, name)
             if self.proof.covers(1):
                 self.engine = engine
-                if reasons:
+                if isinstance(engine, Portable):
                     self._tell("a decision at a time, by the portable path", reasons)
                 return
             reasons.append(str(self.proof.objection))
         self._tell("one prompt at a time", reasons)
 
     def _tell(self, how: str, reasons: Sequence[str]) -> None:
-        ways = ("the packed scorer", "the portable path")
+        ways = ("the flat pass", "the flat pass by its own modules", "the portable path")
         why = "; ".join(f"{way} {reason}" for way, reason in zip(ways, reasons, strict=False))
         LOG.warning("model %r is scored %s: %s", self.tokens.name, how, why)
 

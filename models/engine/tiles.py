@@ -7,10 +7,13 @@ has the same shape whatever else is computed with it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 GRAIN = 32768
 """Up to so many elements torch runs an elementwise function as one piece, in one thread."""
@@ -45,3 +48,60 @@ def silu_(rows: Tensor) -> Tensor:
     for part in torch.split(rows.view(-1), GRAIN):
         nn.functional.silu(part, inplace=True)
     return rows
+
+
+PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.mm, Tensor.mm)
+CURVES = (
+    *(functional.silu, functional.gelu, functional.sigmoid, functional.tanh),
+    *(torch.sigmoid, Tensor.sigmoid, torch.tanh, Tensor.tanh),
+)
+
+
+class Tiled(TorchFunctionMode):
+    """While it is entered, matrix products with weights and curves run on tiles, whoever asks for
+    them: what `linear` and `silu_` do by hand, for modules that are not ours.
+
+    rows: of a tile where all rows of a pass meet a weight. answers: where some of them do: in the
+    head, whose weight is `head`, and in experts, whose weights are parts of larger ones.
+    """
+
+    def __init__(self, rows: int, answers: int, head: Tensor | None) -> None:
+        super().__init__()
+        self._rows, self._answers, self._head = rows, answers, head
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        given = kwargs or {}
+        if func is functional.linear and not given:
+            return self._product(args[0], args[1], args[1].t(), *args[2:])
+        if func in PRODUCTS and args[0].dim() == args[1].dim() == 2:
+            return self._product(args[0], args[1], args[1])
+        if func in CURVES and args[0].device.type == "cpu" and args[0].is_contiguous():
+            parts = [
+                func(part, *args[1:], **given) for part in torch.split(args[0].view(-1), GRAIN)
+            ]
+            return torch.cat(parts).view_as(args[0])
+        return func(*args, **given)
+
+    def _product(
+        self, rows: Tensor, weight: Tensor, matrix: Tensor, bias: Tensor | None = None
+    ) -> Tensor:
+        whole = isinstance(weight, nn.Parameter) and weight is not self._head
+        tile = self._rows if whole else self._answers
+        flat = rows.reshape(-1, rows.shape[-1])
+        wanted = rounded_up(len(flat), tile) if len(flat) else 0
+        padded = (
+            flat if wanted == len(flat) else functional.pad(flat, (0, 0, 0, wanted - len(flat)))
+        )
+        out = padded.new_empty(wanted, matrix.shape[1])
+        for part, result in zip(torch.split(padded, tile), torch.split(out, tile), strict=True):
+            if bias is None:
+                torch.mm(part, matrix, out=result)
+            else:
+                torch.addmm(bias, part, matrix, out=result)
+        return out[: len(flat)].view(*rows.shape[:-1], matrix.shape[1])

@@ -27,7 +27,7 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
     "qwen3, tied, odd": ("qwen3", {"tie_word_embeddings": True, "intermediate_size": 81}),
     "gemma": ("gemma", {}),
 }
-"""Shapes whose parts are even and uneven; Gemma takes the portable path."""
+"""Shapes whose parts are even and uneven; Gemma, in parts, takes the portable path."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,192 @@
+"""The flat pass through a network's own modules, for every family whose attention goes through
+transformers' attention interface.
+
+What `flat.py` does for four families by hand, this does for the rest: many decisions lie in one
+row, the library's modules run on that row, and where they would attend, each piece attends to its
+own past and branches. Windows, soft caps and sinks come with the call, as the library tells them to
+any kernel. The modules are a copy that shares its weights with the network, so the plain forward
+pass stays what it was.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from threading import local
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from models.engine.attention import KeysValues, Layer
+from models.engine.flat import ANSWERS, ROWS, Unsupported
+from models.engine.layout import Layout, Piece, Tiles, lay_out
+from models.engine.memory import Least, alone
+from models.engine.tiles import Tiled
+from models.engine.trie import PromptTree, chain, grow
+
+NAME = "gauntlet"
+"""The attention of this pass among those that the library knows."""
+PROBES = (3, 21, 50, 7)
+"""Tokens of the texts on which it is tried whether bits depend on company."""
+
+
+@dataclass
+class Pass:
+    """One pass that goes on: its pieces, laid out for every window that a layer has.
+
+    kept: where each layer's keys and values go, if anywhere. calls: layers that have attended.
+    """
+
+    pieces: Sequence[Piece]
+    layouts: dict[int | None, Layout]
+    tiles: Tiles
+    like: Tensor
+    kept: list[Layer] | None
+    calls: int = 0
+    at_once: bool = False
+
+    def layout(self, window: int | None) -> Layout:
+        if window not in self.layouts:
+            self.layouts[window] = lay_out(self.pieces, self.tiles, self.like, self.at_once, window)
+        return self.layouts[window]
+
+
+class _Going(local):
+    """The pass of this thread."""
+
+    now: Pass | None = None
+
+
+_GOING = _Going()
+
+
+class General:
+    """Runs pieces through a causal language model by its own modules; the same methods as `Flat`
+    has for scoring."""
+
+    def __init__(self, network: Any, invariant: bool = True, least: Least = alone) -> None:
+        """invariant: a row's bits do not depend on its company; they are tried. Raises Unsupported,
+        saying why, or what the network raises."""
+        if least is not alone:
+            raise Unsupported("parts, which lie in several processes")
+        if getattr(network, "_is_stateful", False):
+            raise Unsupported("state, which is not keys and values")
+        self.device: torch.device = network.device
+        self.dtype: torch.dtype = network.dtype
+        self._network = twin(network)
+        rows = ROWS[self.device.type]
+        self._tiles = Tiles(rows, ANSWERS) if invariant else Tiles(None, None)
+        self._at_once = not invariant and self.device.type == "cuda"
+        self._like = torch.empty(0, device=self.device, dtype=self.dtype)
+        head = network.get_output_embeddings()
+        self._tiled = Tiled(rows, ANSWERS, None if head is None else head.weight)
+        self._invariant = invariant
+        if invariant and not self._steady():
+            raise Unsupported("bits, which depend on what else is asked")
+
+    def span(self, past: int, tree: PromptTree) -> int:
+        """How many tokens must be proven for a tree after so many: those of its longest text."""
+        return past + int(tree.depths.max()) + 1
+
+    @torch.inference_mode()
+    def keys_values(self, tokens: Sequence[int]) -> KeysValues:
+        """Keys and values of one text in every layer, computed alone."""
+        kept: list[Layer] = []
+        self._logits([Piece(chain(tokens))], kept)
+        return tuple((k[: len(tokens)].clone(), v[: len(tokens)].clone()) for k, v in kept)
+
+    @torch.inference_mode()
+    def logprobs(self, pieces: Sequence[Piece], columns: Sequence[int]) -> Tensor:
+        """Log-probabilities of the tokens `columns` after every end of every piece.
+
+        Shape (ends of all pieces in order, columns), float32, on the network's device; normalised
+        over the whole vocabulary.
+        """
+        wanted = torch.tensor(columns, device=self.device)
+        picked = [
+            torch.log_softmax(tile.float(), dim=-1)[:, wanted]
+            for tile in torch.split(self._logits(pieces, None), ANSWERS)
+        ]
+        return torch.cat(picked)
+
+    def _logits(self, pieces: Sequence[Piece], kept: list[Layer] | None) -> Tensor:
+        """The logits after every end, as the network gives them."""
+        going = Pass(pieces, {}, self._tiles, self._like, kept, at_once=self._at_once)
+        layout = going.layout(None)
+        with _pass(going), self._tiled if self._invariant else nullcontext():
+            logits: Tensor = self._network(
+                input_ids=layout.tokens[None],
+                position_ids=layout.places[None],
+                use_cache=False,
+                logits_to_keep=layout.answers,
+            ).logits[0]
+        if not going.calls:
+            raise Unsupported("attention, which asks no interface")
+        return logits[: layout.asked]
+
+    @torch.inference_mode()
+    def _steady(self) -> bool:
+        """Whether the bits of some texts are the same one by one and together."""
+        vocabulary = self._network.config.get_text_config(decoder=True).vocab_size
+        drawn = np.random.default_rng(0).integers(vocabulary, size=(len(PROBES), max(PROBES)))
+        texts = [row[:length].tolist() for row, length in zip(drawn, PROBES, strict=True)]
+        past = self.keys_values(texts[0])
+        pieces = [Piece(grow([text, text[::-1]]), past) for text in texts]
+        together = self._logits(pieces, None)
+        alone = torch.cat([self._logits([piece], None) for piece in pieces])
+        return bool(torch.equal(together, alone))
+
+
+@contextmanager
+def _pass(going: Pass) -> Iterator[None]:
+    _GOING.now = going
+    try:
+        yield
+    finally:
+        _GOING.now = None
+
+
+def attention(
+    _module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    _mask: Tensor | None = None,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: Tensor | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """The library's attention interface: (1, heads, rows, size) of queries, keys and values to
+    (1, rows, heads, size of values)."""
+    going = _GOING.now
+    assert going is not None, "asked outside a pass"
+    own = key[0].transpose(0, 1), value[0].transpose(0, 1)
+    if going.kept is not None:
+        going.kept.append(own)
+    number, going.calls = going.calls, going.calls + 1
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    gathered = going.layout(sliding_window).all
+    queries = query[0].transpose(0, 1)
+    mixed = gathered(queries, own, number, scale, softcap, s_aux)
+    return mixed.view(1, len(queries), queries.shape[1], -1), None
+
+
+ALL_ATTENTION_FUNCTIONS.register(NAME, attention)
+
+
+def twin(network: Any) -> Any:
+    """The network's modules and settings once more, with the same weights, and this attention."""
+    weights = (*network.parameters(), *network.buffers())
+    other = copy.deepcopy(network, {id(weight): weight for weight in weights})
+    for module in other.modules():
+        if hasattr(module, "config"):
+            module.config._attn_implementation = NAME
+            module.config._experts_implementation = "eager"
+    return other
