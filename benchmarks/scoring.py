@@ -1,6 +1,7 @@
 """How many decisions a second the packed scorer makes, against other ways to score the same.
 
     python -m benchmarks.scoring [--device cpu] [--threads 1] [--sizes pocket,15m,120m] [--json F]
+    python -m benchmarks.scoring --families [--json F]
 
 Ways, on the same network, threads and cloze prompts of real UNO turns, in turn and in one run:
 
@@ -31,6 +32,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.by_family import FAMILIES, HEAD, measure_family, row
 from benchmarks.decisions import turns
 from benchmarks.limits import SERVER, matmul_rate, synchronize, work
 from benchmarks.networks import SIZES, USUAL, network_of, tokens_of
@@ -208,6 +210,18 @@ def table(figures: dict[str, float], names: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def by_families(width: int, file: Path | None) -> None:
+    """Prints a row a family as it comes, and writes all figures."""
+    figures: dict[str, float | str] = {}
+    print(HEAD, flush=True)
+    for family in FAMILIES:
+        for name, found in measure_family(family, width, timed, compare).items():
+            print(row(name, found), flush=True)
+            figures |= {f"{name}.{figure}": value for figure, value in found.items()}
+    if file:
+        file.write_text(json.dumps(figures, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
@@ -215,8 +229,12 @@ def main() -> None:
     parser.add_argument("--sizes", help=f"any of {', '.join(SIZES)}, joined by commas")
     parser.add_argument("--width", type=int, help="decisions a call of the packed scorer")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--families", action="store_true", help="small networks, a row a family")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if options.families:
+        by_families(options.width or WIDTH["cpu"], options.json)
+        return
     names = options.sizes.split(",") if options.sizes else list(USUAL[options.device])
     if unknown := set(names) - set(SIZES):
         parser.error(f"no size {', '.join(sorted(unknown))}; there are {', '.join(SIZES)}")

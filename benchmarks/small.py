@@ -76,14 +76,30 @@ FURTHER: Sequence[Mapping[str, Any]] = (
 """Tried in turn until the network runs; a setting that is None is left as the family has it."""
 
 
-def built(family: str, vocabulary: int) -> Any:
+WIDER: Mapping[str, Any] = {
+    **{
+        name: 256
+        for name, size in SIZES.items()
+        if size == WIDTH and name != "hidden_size_per_layer_input"
+    },
+    **{name: 2048 for name, size in SIZES.items() if size == LONGEST},
+    **dict.fromkeys(("sliding_window", "attention_chunk_size", "window_size"), 1024),
+    **{name: 512 for name, size in SIZES.items() if size == INNER},
+    **dict.fromkeys(("head_dim", "kv_channels"), 64),
+    "rotary_dim": 64,
+}
+"""Sizes at which a pass takes longer than its overhead, with windows beyond the prompts."""
+
+
+def built(family: str, vocabulary: int, wider: Mapping[str, Any] | None = None) -> Any:
     """A small network of the family that reads a text. Raises what the library raises for the last
     sizes tried, and ValueError where the network is too large."""
     error: Exception | None = None
     for further in FURTHER:
-        sizes = {**SIZES, **dict.fromkeys(VOCABULARY, vocabulary), **further}
+        sizes = {**SIZES, **(wider or {}), **dict.fromkeys(VOCABULARY, vocabulary), **further}
+        special = {} if wider else SPECIAL.get(family)
         try:
-            network = spread(small(CONFIG_MAPPING[family], sizes, SPECIAL.get(family)))
+            network = spread(small(CONFIG_MAPPING[family], sizes, special))
             network(input_ids=torch.arange(16)[None])
             return network
         except Exception as raised:  # of any kind, as above
