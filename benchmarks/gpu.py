@@ -1,0 +1,177 @@
+"""All that is worth knowing of the scoring engine on one card, in a few minutes and one command.
+
+    python -m benchmarks.gpu [--minutes 8] [--json F]
+    python -m benchmarks.gpu --device cpu       the same steps at tiny sizes, without a card
+
+Needs torch 2.11 or newer, transformers and numpy, no network. It goes step by step, prints each
+figure as it comes and writes the file after each step, so a run that is cut off still tells; a step
+for which the time would not do is left out, and named.
+
+- exact: the packed scorer against the plain one, in float32 and bfloat16; whether bits depend on
+  company where they must not.
+- speed: `benchmarks.scoring` at each size: decisions a second, x loop, x game, x cached, share of
+  the card's measured rate, the host's share, the cost of batch_invariant; and the peak of memory.
+- writing: texts written together, against `generate` one at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+import transformers
+
+from benchmarks.decisions import turns
+from benchmarks.limits import matmul_rate
+from benchmarks.networks import network_of, tokens_of
+from benchmarks.scoring import WIDTH, compare, measure
+from benchmarks.writing import measure_writing
+from models.base import Score
+from models.engine.packed import Packed
+from models.engine.reference import Reference
+
+OLDEST = (2, 11)
+EXACT = {"cuda": ("15m", "1b"), "cpu": ("tiny",)}
+SPEED = {"cuda": ("1b", "8b", "8b-fp8"), "cpu": ("tiny",)}
+WRITING = {"cuda": "1b", "cpu": "tiny"}
+DTYPES = (torch.float32, torch.bfloat16)
+CHECKED = {"cuda": 24, "cpu": 6}
+"""Decisions of which every log-probability is compared."""
+
+Figures = dict[str, float]
+Step = Callable[[], Figures]
+
+
+@dataclass
+class Run:
+    """One run on a device: its figures so far, and when it has to end."""
+
+    device: str
+    ends: float
+    file: Path | None
+    figures: dict[str, float | str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    def take(self, name: str, step: Step, seconds: float) -> None:
+        """Goes one step, which takes about so many seconds, if there is time for it."""
+        if time.monotonic() + seconds > self.ends:
+            self.left_out.append(name)
+            print(f"{name}: left out, it takes about {seconds:.0f} s", flush=True)
+            return
+        started = time.monotonic()
+        try:
+            found = step()
+        except (RuntimeError, torch.OutOfMemoryError) as error:
+            why = (str(error).strip() or type(error).__name__).splitlines()[0]
+            self.left_out.append(name)
+            print(f"{name}: {why}", flush=True)
+            return
+        self.tell({**found, f"{name}.seconds": time.monotonic() - started})
+
+    def tell(self, found: dict[str, float] | dict[str, str]) -> None:
+        for key, value in found.items():
+            shown = value if isinstance(value, str) else f"{value:.4g}"
+            print(f"{key:44} {shown}", flush=True)
+        self.figures.update(found)
+        if self.file:
+            self.file.write_text(json.dumps(self.figures, indent=1) + "\n")
+
+
+def steps(device: str) -> Iterator[tuple[str, Step, float]]:
+    """What is done on a device, what matters most first, and about how long it takes on a card of
+    80 GB: the larger a network, the longer it takes to make."""
+    long = {"1b": 40.0, "8b": 120.0, "8b-fp8": 120.0}
+    for size in EXACT[device]:
+        for dtype in DTYPES:
+            name = f"exact.{size}.{str(dtype).removeprefix('torch.')}"
+            yield name, lambda s=size, d=dtype: exact(s, device, d), long.get(size, 15.0)  # type: ignore[misc]
+    for size in SPEED[device]:
+        yield f"speed.{size}", lambda s=size: speed(s, device), long.get(size, 15.0)  # type: ignore[misc]
+    size = WRITING[device]
+    yield f"writing.{size}", lambda: writing(size, device), long.get(size, 15.0)
+
+
+def exact(size: str, device: str, dtype: torch.dtype) -> Figures:
+    """How far the packed scorer lies from the plain one, and whether its bits are its own."""
+    name = f"exact.{size}.{str(dtype).removeprefix('torch.')}"
+    network, tokens = network_of(size, device).to(dtype), tokens_of(size)
+    real = decisions(CHECKED[device])
+    packed = Packed(network, tokens, invariant=True)
+    together = packed.score(real)
+    plain = [
+        list(row) for reply in Reference(network, tokens).score(real) for row in reply.logprobs
+    ]
+    found = compare(plain, [list(row) for reply in together for row in reply.logprobs])
+    alone = [packed.score([decision])[0] for decision in real]
+    return {
+        **{f"{name}.{figure}": value for figure, value in found.items()},
+        f"{name}.alike_alone": sum(a == b for a, b in zip(alone, together, strict=True))
+        / len(real),
+    }
+
+
+def speed(size: str, device: str) -> Figures:
+    """The figures of `benchmarks.scoring`, and the most memory that was held, in GiB."""
+    if device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    found = measure(size, device, WIDTH[device])
+    if device == "cuda":
+        found[f"{size}.peak_gib"] = torch.cuda.max_memory_allocated() / 2**30
+    return found
+
+
+def writing(size: str, device: str) -> Figures:
+    network, tokens = network_of(size, device).float(), tokens_of(size)  # in 16 bits ties part ways
+    found = measure_writing(network, tokens, decisions(8))
+    return {f"{size}.{figure}": value for figure, value in found.items()}
+
+
+def decisions(count: int) -> list[Score]:
+    return [turn.decision for turn in turns(count) if turn.decision is not None][:count]
+
+
+def about(device: str) -> dict[str, str]:
+    """The machine and the libraries, in words."""
+    card = torch.cuda.get_device_properties(0) if device == "cuda" else None
+    return {
+        "device": f"{card.name}, {card.total_memory / 2**30:.0f} GiB" if card else "cpu",
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--minutes", type=float, default=8, help="no step begins that ends later")
+    parser.add_argument("--json", type=Path, help="write the figures to this file, step by step")
+    options = parser.parse_args()
+    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    if version < OLDEST:
+        parser.error(f"torch {torch.__version__} is too old; it takes {'.'.join(map(str, OLDEST))}")
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("torch sees no card; --device cpu goes through the same steps at tiny sizes")
+    if options.device == "cpu":
+        torch.set_num_threads(1)
+    run = Run(options.device, time.monotonic() + 60 * options.minutes, options.json)
+    run.tell(about(options.device))
+    largest = SPEED[options.device][0]
+    run.take(
+        "rate",
+        lambda: {"matmul_teraflops": matmul_rate(network_of(largest, options.device)) / 1e12},
+        10,
+    )
+    for name, step, seconds in steps(options.device):
+        run.take(name, step, seconds if options.device == "cuda" else 1)
+    if run.left_out:
+        print(f"left out: {', '.join(run.left_out)}")
+
+
+if __name__ == "__main__":
+    main()
