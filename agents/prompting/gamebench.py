@@ -183,10 +183,10 @@ def null_action(
 ) -> Decision:
     """What is done for a model that gave no action: the game's own fallback, or else any option,
     with an example of the words that it wants."""
-    cautious = isinstance(turn.game, Cautious)
-    option = (
-        turn.game.fallback(turn.observation) if cautious else int(rng.integers(len(turn.options)))
-    )
+    if isinstance(turn.game, Cautious):
+        option = turn.game.fallback(turn.observation)
+    else:
+        option = int(rng.integers(len(turn.options)))
     return Decision(option, status, True, attempts, notes=notes, text=words_for(turn, option, rng))
 
 
