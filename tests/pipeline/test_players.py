@@ -28,6 +28,7 @@ GAMES = {
     **dict.fromkeys(("minimax", "minimax_d1", "minimax_eps"), "tic_tac_toe"),
     **dict.fromkeys(("caller", "holdem_search", "maniac", "neuron_random", "tight"), "holdem"),
     **dict.fromkeys(("bayes", "constant", "likeliest", "nearest"), "watch_rps"),
+    **dict.fromkeys(("greedy", "one_ply"), "santorini"),
 }
 """Players that are of other games than UNO."""
 ROUND = ("pairing=round_robin", "players=[random,rule,first]")
