@@ -1,4 +1,4 @@
-"""Pit once more, from the text of the rules alone: hands are bags of words, a turn is a sentence."""
+"""Pit once more, from the text of the rules alone: hands are bags of words, turns sentences."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -64,11 +65,11 @@ def compare(battle: Battle, state: Any, seat: int, seen: Any) -> None:
     """Hands, cards, strengths and who would win are alike."""
     assert [{NAMES[card] for card in hand} for hand in state.hands] == battle.hands
     facts = {fact.name: fact.text for fact in seen.facts}
-    lines = facts["Theatres from left to right"].splitlines()
+    lines = facts["Theatres, left to right"].splitlines()
     assert [line.partition(":")[0] for line in lines] == battle.row
     for place, line in zip(battle.row, lines, strict=True):
-        assert line.startswith(f"{place}: you {battle.power(seat, place)} (")
-        assert f"), opponent {battle.power(1 - seat, place)} (" in line
+        sums = [int(one) for one in re.findall(r"(?:you|opponent) (\d+)", line)]
+        assert sums == [battle.power(seat, place), battle.power(1 - seat, place)]
         own = [(NAMES[p.card], p.up) for p in state.columns[seat][THEATRES.index(place)]]
         assert own == [(piece.name, piece.up) for piece in battle.table[seat, place]]
     held = [place for place in battle.row if battle.rules(seat, place)]
