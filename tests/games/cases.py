@@ -21,18 +21,24 @@ SEATS = (2, 3, 10)
 """Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
+    "air_land_sea": ({"goal": 3, "quirks": True},),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
+    "pit": (
+        {"turns": 40, "quirks": True},
+        {"num_seats": 4, "corner": 5, "turns": 40, "goal": 150},
+    ),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
     "tic_tac_toe": ({"size": 2, "win_length": 2}, {"size": 4}, {"size": 5, "win_length": 4}),
     "uno": ({"quirks": True}, {"quirks": True, "num_seats": 4}),
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
+ONE_WINNER = ("air_land_sea", "rock_paper_scissors", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {
+    "pit": {"turns": 60, "deal_turns": 24, "goal": 200},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
