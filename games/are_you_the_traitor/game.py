@@ -155,13 +155,11 @@ class AreYouTheTraitor:
             words.takes(team, cards),
             *told,
         )
-        after = replace(
-            state, piles=piles, deck=state.deck[len(cards) :], history=history, talk=(), exchange=0
-        )
+        after = replace(state, piles=piles, deck=state.deck[len(cards) :], history=history, talk=())
         winner = self._winner(piles, team)
         if winner >= 0:
             return replace(after, winner=winner, order=())
-        return self._round(replace(after, round=state.round + 1))
+        return self._round(replace(after, round=state.round + 1, exchange=0))
 
     def _revealed(self, state: State, role: int) -> str:
         """Whoever was part of an accusation; his role is told where names are dealt anew."""

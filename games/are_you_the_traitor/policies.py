@@ -22,7 +22,7 @@ from games.are_you_the_traitor.talk import KEY, QUESTIONS, claimed, sentence, to
 TOLD = {
     "random": "asks, answers, stops and accuses at random",
     "greedy": "asks about what its role wants to know, lies about what it hides, and says STOP as "
-    "soon as somebody has given himself away",
+    "soon as somebody's words give them away",
 }
 """What each does, by name."""
 

@@ -50,8 +50,8 @@ def headings(goal: int, exchanges: int, quirks: bool) -> Mapping[str, str]:
     )
     return {
         "Names": f"{dealt} All see which two names are wizards, not which of them is good.",
-        "Who knows what": f"Everyone knows his own role. The wizards know each other. {key} A seat "
-        "that plays several roles is told at each turn only what the acting role knows.",
+        "Who knows what": f"Everyone knows their own role. The wizards know each other. {key} A "
+        "seat that plays several roles is told at each turn only what the acting role knows.",
         "Exchanges": "Somebody drawn at random asks another one a question, and gets an answer. "
         "Both may say what they like, true or not, and all hear it.",
         "STOP": "After each answer everybody but the traitor is asked, in a random order and "
@@ -59,9 +59,9 @@ def headings(goal: int, exchanges: int, quirks: bool) -> Mapping[str, str]:
         f"After exchange {exchanges} of a round the last one asked may not pass.",
         "Targets": "The evil wizard must accuse the key holder, the good wizard and the guard the "
         "traitor, the key holder the good wizard. To accuse anybody else is wrong.",
-        "Treasure": "Each role of the team that wins the round takes one card: "
-        + ", ".join(f"{cards} {name} ({worth})" for name, cards, worth in KINDS)
-        + ". Cards and points of all are public.",
+        "Treasure": "Each role of the team that wins the round takes one card, worth in points: "
+        + ", ".join(f"{name} {worth} ({cards} cards)" for name, cards, worth in KINDS)
+        + ". All see all points.",
         "Rings and statues": "After each round everyone with a magic ring uses one up to take a "
         "card from a random player of the other team: a gilded statue if that player has one, "
         "else a random card.",
@@ -112,7 +112,7 @@ def _known(view: View) -> str:
         other = EVIL_WIZARD + GOOD_WIZARD - view.role
         return (
             f"{NAMES[view.known[other]]} is {ROLES.names[other]}; {', '.join(others)} are the "
-            "traitor, the key holder and the guard, in what order is hidden"
+            "traitor, the key holder and the guard, who is who is hidden"
         )
     if view.role == TRAITOR and view.known[KEY_HOLDER] >= 0:
         key, guard = NAMES[view.known[KEY_HOLDER]], NAMES[view.known[GUARD]]
@@ -121,7 +121,7 @@ def _known(view: View) -> str:
     roles = [role for role in (TRAITOR, KEY_HOLDER, GUARD) if role != view.role]
     return (
         f"{others[0]} and {others[1]} are {ROLES.names[roles[0]]} and {ROLES.names[roles[1]]}, "
-        "which is which is hidden"
+        "who is who is hidden"
     )
 
 
