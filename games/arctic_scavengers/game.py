@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -32,8 +32,8 @@ from games.tellable import full_rules
 
 BLOCK = 1000
 KEEPS, STRIKES = 6, 7
-"""An action is its block, or its verb, times BLOCK, and a place: among the sets of cards that can be
-used so, else the kind of a card; NONE for no card."""
+"""An action is its verb, or its block, times BLOCK, and a place: among the sets of cards that can
+be used so, else the kind of a card; NONE for no card."""
 NONE = BLOCK - 1
 
 Choice = Action | int | None
@@ -91,7 +91,7 @@ class ArcticScavengers:
     def _choices(self, state: State) -> dict[int, Choice]:
         """What each legal action is, in order."""
         if state.phase == GATHER:
-            return _numbered(rules.actions(self.settings, state))
+            return dict(_numbered(rules.actions(self.settings, state)))
         if state.phase == LOOK:
             found = {
                 KEEPS * BLOCK + kind: kind for kind in sorted(set(state.junkyard[: state.looking]))
@@ -191,9 +191,10 @@ class ArcticScavengers:
         return "\n".join(lines)
 
 
-def _numbered(actions: Sequence[Action]) -> dict[int, Choice]:
-    """The actions of whoever gathers by their numbers."""
-    found: dict[int, Choice] = {}
+@lru_cache(maxsize=1 << 14)
+def _numbered(actions: tuple[Action, ...]) -> tuple[tuple[int, Choice], ...]:
+    """The actions of whoever gathers with their numbers."""
+    found = []
     place = dict.fromkeys((DIG, DRAW, HUNT), 0)
     for action in actions:
         at = 0
@@ -204,8 +205,8 @@ def _numbered(actions: Sequence[Action]) -> dict[int, Choice]:
             at = action.hired
         elif action.verb == TRASH:
             (at,) = action.cards
-        found[action.verb * BLOCK + at] = action
-    return found
+        found.append((action.verb * BLOCK + at, action))
+    return tuple(found)
 
 
 def _row(cards: Sequence[int]) -> str:

@@ -61,7 +61,7 @@ def _gathered(rules: Rules, view: View, actions: Sequence[Action], left: int) ->
 
 
 def _hurt(rules: Rules, hand: Hand, kind: int) -> tuple[int, int, int]:
-    """How much it hurts the other seat to lose a card; of a hand that is shown by its fight value."""
+    """How much it hurts the other seat to lose a card: of a hand that is shown, in fight value."""
     if kind < 0:
         return (0, 0, 0)
     lost = loss(hand, without(hand, (kind,)), rules.loose) if hand else 0

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -80,45 +81,60 @@ def _round(rules: Rules, state: State) -> State:
         tribes.append(Tribe(tuple(sorted(cards[:HAND])), cards[HAND:], (), tribe.secret))
     seat = state.round % 2
     told = words.begins(state.round, seat)
-    state = replace(state, tribes=(tribes[0], tribes[1]), history=(*state.history, told))
+    state = state._replace(tribes=(tribes[0], tribes[1]), history=(*state.history, told))
     return _turn(rules, state, seat, False)
 
 
 def _turn(rules: Rules, state: State, seat: int, second: bool) -> State:
     """The state in which `seat` begins to gather."""
     return _gathering(
-        rules, replace(state, phase=GATHER, seat=seat, second=second, food=0, taken=())
+        rules, state._replace(phase=GATHER, seat=seat, second=second, food=0, taken=())
     )
 
 
 def _gathering(rules: Rules, state: State) -> State:
     """The state, or where nothing is left to do but to stop, the one after that."""
-    state = replace(state, phase=GATHER, pending=None, looking=0)
-    return stopped(rules, state) if len(actions(rules, state)) == 1 else state
+    state = state._replace(phase=GATHER, pending=None, looking=0)
+    idle = not state.tribes[state.seat].hand and (HIRE in state.taken or not hires(rules, state))
+    return stopped(rules, state) if idle else state
 
 
 def actions(rules: Rules, state: State) -> tuple[Action, ...]:
     """What the gathering seat may do, in order."""
-    hand, found = state.tribes[state.seat].hand, []
-    for verb in (DIG, DRAW, HUNT):
-        bare = verb == DIG and not state.junkyard
-        if verb not in state.taken and not bare:
-            found += [Action(verb, use) for use in uses(hand, verb, rules.loose)]
-    if HIRE not in state.taken:
-        found += hires(rules, state)
+    hand, bare = state.tribes[state.seat].hand, not state.junkyard
+    return _actions(hand, state.food, state.taken, state.piles, bare, rules.loose)
+
+
+@lru_cache(maxsize=1 << 15)
+def _actions(
+    hand: Hand, food: int, taken: tuple[int, ...], piles: Hand, bare: bool, loose: bool
+) -> tuple[Action, ...]:
+    found = [
+        Action(verb, use)
+        for verb in (DIG, DRAW, HUNT)
+        if verb not in taken and not (verb == DIG and bare)
+        for use in uses(hand, verb, loose)
+    ]
+    if HIRE not in taken:
+        found += _hires(hand, food, piles, loose)
     found += [Action(TRASH, (kind,)) for kind in sorted(set(hand))]
     return (*found, Action(STOP))
 
 
-def hires(rules: Rules, state: State) -> list[Action]:
+def hires(rules: Rules, state: State) -> tuple[Action, ...]:
     """The mercenaries that the gathering seat can pay, with the medicine that it would pay."""
-    hand, found = state.tribes[state.seat].hand, []
-    for kind in sorted(set(state.piles)):
+    return _hires(state.tribes[state.seat].hand, state.food, state.piles, rules.loose)
+
+
+@lru_cache(maxsize=1 << 15)
+def _hires(hand: Hand, food: int, piles: Hand, loose: bool) -> tuple[Action, ...]:
+    found = []
+    for kind in sorted(set(piles)):
         card = CARDS[kind]
-        paid = () if rules.loose else payment(hand, card.cure)
-        if paid is not None and (rules.loose or card.food <= state.food):
+        paid = () if loose else payment(hand, card.cure)
+        if paid is not None and (loose or card.food <= food):
             found.append(Action(HIRE, paid, kind))
-    return found
+    return tuple(found)
 
 
 def announced(rules: Rules, state: State, action: Action) -> State:
@@ -129,9 +145,9 @@ def announced(rules: Rules, state: State, action: Action) -> State:
         return stopped(rules, state)
     told = (*state.history, words.does(seat, action))
     tribe = show(state.tribes[seat], action.cards)
-    state = replace(with_tribe(state, seat, tribe), history=told)
+    state = with_tribe(state, seat, tribe)._replace(history=told)
     if action.verb != TRASH and targets(rules, state.tribes[1 - seat].hand, action.cards):
-        return replace(state, phase=RESPOND, seat=1 - seat, pending=action)
+        return state._replace(phase=RESPOND, seat=1 - seat, pending=action)
     return done(rules, state, action)
 
 
@@ -155,10 +171,10 @@ def done(rules: Rules, state: State, action: Action) -> State:
     if action.verb == TRASH:
         return _trashed(rules, with_tribe(state, state.seat, tribe._replace(hand=hand)), action)
     tribe = tribe._replace(hand=hand, aside=_with(tribe.aside, action.cards))
-    state = replace(with_tribe(state, state.seat, tribe), taken=(*state.taken, action.verb))
+    state = with_tribe(state, state.seat, tribe)._replace(taken=(*state.taken, action.verb))
     if action.verb == DIG:
         look = min(total(action.cards, DIG), len(state.junkyard))
-        return replace(state, phase=LOOK, looking=look, pending=None)
+        return state._replace(phase=LOOK, looking=look, pending=None)
     if action.verb == DRAW:
         count = total(action.cards, DRAW)
         drawn = tribe._replace(
@@ -166,16 +182,16 @@ def done(rules: Rules, state: State, action: Action) -> State:
         )
         return _gathering(rules, with_tribe(state, state.seat, drawn))
     if action.verb == HUNT:
-        return _gathering(rules, replace(state, food=state.food + total(action.cards, HUNT)))
+        return _gathering(rules, state._replace(food=state.food + total(action.cards, HUNT)))
     hired = tribe._replace(reserve=(*tribe.reserve, action.hired))
     cost = 0 if rules.loose else CARDS[action.hired].food
-    state = replace(state, piles=without(state.piles, (action.hired,)), food=state.food - cost)
+    state = state._replace(piles=without(state.piles, (action.hired,)), food=state.food - cost)
     return _gathering(rules, with_tribe(state, state.seat, hired))
 
 
 def _trashed(rules: Rules, state: State, action: Action) -> State:
     junkyard = _buried(state, action.cards[0], JUNK, state.trashed)
-    return _gathering(rules, replace(state, junkyard=junkyard, trashed=state.trashed + 1))
+    return _gathering(rules, state._replace(junkyard=junkyard, trashed=state.trashed + 1))
 
 
 def _buried(state: State, kind: int, purpose: int, number: int) -> tuple[int, ...]:
@@ -193,7 +209,7 @@ def kept(rules: Rules, state: State, kind: int | None) -> State:
         top = without(top, (kind,))
         tribe = tribe._replace(reserve=(*tribe.reserve, kind), secret=_with(tribe.secret, (kind,)))
     told = (*state.history, words.keeps(state.seat, kind is not None))
-    state = replace(state, junkyard=(*rest, *top), history=told)
+    state = state._replace(junkyard=(*rest, *top), history=told)
     return _gathering(rules, with_tribe(state, state.seat, tribe))
 
 
@@ -202,14 +218,14 @@ def responded(rules: Rules, state: State, kind: int | None) -> State:
     one of its cards: that one and the striker are used up for the round, the others stay."""
     seat, action = state.turn, state.pending
     assert action is not None
-    back = replace(state, phase=GATHER, seat=seat, pending=None)
+    back = state._replace(phase=GATHER, seat=seat, pending=None)
     if kind is None:
         return done(rules, back, action)
     own = _used(show(state.tribes[1 - seat], (striker(kind),)), striker(kind))
     tribes = exchanged(back.tribes, 1 - seat, own)
     tribes = exchanged(tribes, seat, _used(tribes[seat], kind))
     told = (*state.history, words.stops(1 - seat, kind))
-    return _gathering(rules, replace(back, tribes=tribes, history=told))
+    return _gathering(rules, back._replace(tribes=tribes, history=told))
 
 
 def _used(tribe: Tribe, kind: int) -> Tribe:
@@ -219,20 +235,20 @@ def _used(tribe: Tribe, kind: int) -> Tribe:
 def stopped(rules: Rules, state: State) -> State:
     """The state after the gathering seat has stopped: the other gathers, or hands are compared."""
     told = (*state.history, words.rests(state.seat, len(state.tribes[state.seat].hand)))
-    state = replace(state, history=told, pending=None, looking=0)
+    state = state._replace(history=told, pending=None, looking=0)
     if not state.second:
         return _turn(rules, state, 1 - state.seat, True)
     if state.round < rules.peaceful:
-        return _next(rules, replace(state, history=(*told, words.peace(state.round))))
+        return _next(rules, state._replace(history=(*told, words.peace(state.round))))
     tribes = tuple(show(tribe, tribe.hand) for tribe in state.tribes)
     hands = [words.brings(seat, tribe.hand) for seat, tribe in enumerate(tribes)]
-    state = replace(state, tribes=(tribes[0], tribes[1]), history=(*told, *hands))
+    state = state._replace(tribes=(tribes[0], tribes[1]), history=(*told, *hands))
     return _skirmish(rules, state, state.round % 2, False)
 
 
 def _skirmish(rules: Rules, state: State, seat: int, second: bool) -> State:
     """The state in which `seat` may strike, or where it cannot, the one after that."""
-    state = replace(state, phase=SKIRMISH, seat=seat, second=second, struck=(), food=0, taken=())
+    state = state._replace(phase=SKIRMISH, seat=seat, second=second, struck=(), food=0, taken=())
     return state if strikes(rules, state) else held(rules, state)
 
 
@@ -248,8 +264,7 @@ def struck(rules: Rules, state: State, kind: int) -> State:
     seat = state.seat
     other = _used(state.tribes[1 - seat], kind)
     told = (*state.history, words.strikes(seat, kind))
-    state = replace(
-        with_tribe(state, 1 - seat, other),
+    state = with_tribe(state, 1 - seat, other)._replace(
         struck=_with(state.struck, (striker(kind),)),
         history=told,
     )
@@ -264,9 +279,9 @@ def held(rules: Rules, state: State) -> State:
     scores = [(strength(t.hand, rules.loose), people(t.hand)) for t in state.tribes]
     card, left = state.contested[0], state.contested[1:]
     told = (*state.history, words.decided(scores, card))
-    state = replace(state, contested=left, history=told)
+    state = state._replace(contested=left, history=told)
     if scores[0] == scores[1]:
-        return _next(rules, replace(state, junkyard=_buried(state, card, TIE, 0)))
+        return _next(rules, state._replace(junkyard=_buried(state, card, TIE, 0)))
     winner = int(scores[1] > scores[0])
     tribe = state.tribes[winner]
     tribe = tribe._replace(reserve=(*tribe.reserve, card))
@@ -275,8 +290,8 @@ def held(rules: Rules, state: State) -> State:
 
 def _next(rules: Rules, state: State) -> State:
     if state.round + 1 == rules.rounds:
-        return replace(state, phase=OVER, food=0, taken=(), struck=())
-    return _round(rules, replace(state, round=state.round + 1))
+        return state._replace(phase=OVER, food=0, taken=(), struck=())
+    return _round(rules, state._replace(round=state.round + 1))
 
 
 def tribes_count(rules: Rules, state: State) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -41,8 +40,7 @@ class Action(NamedTuple):
     hired: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """A state.
 
     seed: settles all chance to come. round: from 0. phase, seat: what has to be decided by whom.
@@ -109,7 +107,7 @@ def exchanged(pair: tuple[T, T], seat: int, new: T) -> tuple[T, T]:
 
 def with_tribe(state: State, seat: int, tribe: Tribe) -> State:
     """The state with other cards of a seat."""
-    return replace(state, tribes=exchanged(state.tribes, seat, tribe))
+    return state._replace(tribes=exchanged(state.tribes, seat, tribe))
 
 
 def known(tribe: Tribe) -> Hand:

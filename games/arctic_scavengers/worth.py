@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 
 from games.arctic_scavengers.cards import (
@@ -55,7 +54,7 @@ def worth(rules: Rules, state: State, seat: int) -> float:
 
 def back(state: State) -> State:
     """The state as if the other seat had not been asked for its response."""
-    return replace(state, phase=GATHER, seat=state.turn, pending=None)
+    return state._replace(phase=GATHER, seat=state.turn, pending=None)
 
 
 def score(rules: Rules, state: State, seat: int) -> float:
