@@ -66,7 +66,7 @@ CARDS = (
 )
 KIND = {card.name: kind for kind, card in enumerate(CARDS)}
 
-SNIPER, SABOTEUR = KIND["Sniper Team"], KIND["Saboteur"]
+JUNK, SNIPER, SABOTEUR = KIND["Junk"], KIND["Sniper Team"], KIND["Saboteur"]
 
 
 def _dealt(counts: dict[str, int]) -> Hand:
