@@ -138,11 +138,11 @@ def striker(kind: int) -> int:
     return SNIPER if CARDS[kind].people else SABOTEUR
 
 
-def named(cards: Iterable[int]) -> str:
+def named(cards: Iterable[int], between: str = ", ") -> str:
     """Some cards in words, equal ones counted: "2 Refugee, Spear"."""
     counts = Counter(cards)
     return (
-        ", ".join(
+        between.join(
             f"{count} {CARDS[kind].name}" if count > 1 else CARDS[kind].name
             for kind, count in sorted(counts.items())
         )

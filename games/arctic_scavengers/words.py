@@ -154,7 +154,8 @@ def facts(view: View, seat: int, rounds: int, peaceful: int, loose: bool) -> tup
         told.append(Fact("Done this round", _done(view.taken)))
     return (
         *told,
-        Fact("Your other cards", named(sorted((*own.reserve, *own.aside))), own=True),
+        Fact("Your reserve", named(own.reserve), own=True),
+        Fact("Your used cards", named(own.aside), own=True),
         Fact("Contested cards left", named(view.contested)),
         Fact("Mercenaries left", named(view.piles)),
     )
@@ -197,7 +198,7 @@ def _done(taken: Sequence[int]) -> str:
 
 
 def _infinitive(action: Action) -> str:
-    used = " + ".join(named((kind,)) for kind in action.cards)
+    used = named(action.cards, " + ")
     if action.verb == HIRE:
         return f"hire {CARDS[action.hired].name}" + f" with {used}" * bool(used)
     return f"{VERBS[action.verb]} {total(action.cards, action.verb)} with {used}"
@@ -212,7 +213,7 @@ def option(action: Action, loose: bool) -> str:
     if action.verb != HIRE:
         return _infinitive(action)
     food = CARDS[action.hired].food
-    paid = [f"{food} food"] * bool(food) + [CARDS[kind].name for kind in action.cards]
+    paid = [f"{food} food"] * bool(food) + [named(action.cards, " + ")] * bool(action.cards)
     return f"hire {CARDS[action.hired].name}" + f" for {' + '.join(paid)}" * (not loose)
 
 
