@@ -21,7 +21,7 @@ SEATS = (2, 3, 10)
 """Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
-    "arctic_scavengers": ({"quirks": True}, {"rounds": 2}),
+    "arctic_scavengers": ({"quirks": True}, {"rounds": 6}),
     "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
@@ -35,6 +35,8 @@ ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {
+    "arctic_scavengers": {"rounds": 2},
+    "are_you_the_traitor": {"points": 5, "exchanges": 3},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
