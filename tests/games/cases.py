@@ -22,6 +22,8 @@ SEATS = (2, 3, 10)
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "air_land_sea": ({"goal": 3, "quirks": True},),
+    "arctic_scavengers": ({"quirks": True}, {"rounds": 6}),
+    "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "pit": (
@@ -39,6 +41,8 @@ ONE_WINNER = ("air_land_sea", "rock_paper_scissors", "tic_tac_toe", "uno")
 
 SHORTER: dict[str, dict[str, Any]] = {
     "pit": {"turns": 60, "deal_turns": 24, "goal": 200},
+    "arctic_scavengers": {"rounds": 2},
+    "are_you_the_traitor": {"points": 5, "exchanges": 3},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},

@@ -12,6 +12,8 @@ import numpy as np
 
 from agents.prompting.base import told_facts
 from games.air_land_sea import AirLandSea
+from games.arctic_scavengers import ArcticScavengers
+from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Said, spoken
 from games.holdem import Holdem
 from games.pit import Pit
@@ -62,6 +64,8 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
 
 GAMES: dict[str, tuple[Game[Any], int]] = {
     "air_land_sea": (AirLandSea(goal=6), 35),
+    "arctic_scavengers": (ArcticScavengers(rounds=4), 1902),
+    "are_you_the_traitor": (AreYouTheTraitor(points=5, exchanges=2), 408),
     "holdem": (Holdem(hands=3, stack=40), 5),
     "pit": (Pit(goal=50, turns=40, deal_turns=24), 147),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
