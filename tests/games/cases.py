@@ -24,6 +24,8 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "air_land_sea": ({"goal": 3, "quirks": True},),
     "arctic_scavengers": ({"quirks": True}, {"rounds": 6}),
     "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
+    "codenames": ({"num_seats": 4}, {"quirks": True}, {"quirks": True, "num_seats": 4}),
+    "hive": ({"max_turns": 20, "quirks": True},),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "pit": (
@@ -31,18 +33,27 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
         {"num_seats": 4, "corner": 5, "turns": 40, "goal": 150},
     ),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
+    "santorini": ({"quirks": True},),
+    "sea_battle": ({"quirks": True}, {"num_seats": 6}),
     "tic_tac_toe": ({"size": 2, "win_length": 2}, {"size": 4}, {"size": 5, "win_length": 4}),
+    "two_rooms": (
+        {"num_seats": 6},
+        {"quirks": True, "rounds": 1},
+        {"quirks": True, "num_seats": 6},
+    ),
     "uno": ({"quirks": True}, {"quirks": True, "num_seats": 4}),
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("air_land_sea", "rock_paper_scissors", "tic_tac_toe", "uno")
+ONE_WINNER = ("air_land_sea", "hive", "rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {
-    "pit": {"turns": 60, "deal_turns": 24, "goal": 200},
     "arctic_scavengers": {"rounds": 2},
     "are_you_the_traitor": {"points": 5, "exchanges": 3},
+    "hive": {"max_turns": 30},
+    "pit": {"turns": 60, "deal_turns": 24, "goal": 200},
+    "sea_battle": {"most_turns": 3},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
