@@ -13,14 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from stats.checks import Floats
 
+Ints = NDArray[np.int64]
+
 ALPHA = 0.001
 """What GameBench's published code adds to every rate of the chain."""
 SPREAD = 5.0
 """Standard deviation of the penalised fit's prior, in log odds: 870 points of Elo."""
-STEPS, NEAR = 200, 1e-6
-"""Newton's steps at the most, and the last one's length: the next would be about its square."""
-AT_ONCE = 100_000
-"""Entries of tables that are worked on together: so many fit a core's cache."""
+STEPS, NEAR = 200, 1e-4
+"""Newton's steps at the most, and how long the last one is: what is left is about half its square.
+"""
+AT_ONCE = 200_000
+"""Entries of tables that are worked on together."""
 
 
 def spectral(wins: ArrayLike, alpha: float = ALPHA) -> Floats:
@@ -40,8 +43,7 @@ def spectral(wins: ArrayLike, alpha: float = ALPHA) -> Floats:
     tables = _tables(wins)
     if not alpha > 0:
         raise ValueError(f"alpha must be above 0, got {alpha:g}")
-    found = _fitted(tables, worth=alpha * tables.shape[-1], precision=0.0)
-    return found - found.mean(-1, keepdims=True)
+    return _fitted(tables, worth=alpha * tables.shape[-1], precision=0.0)
 
 
 def penalised(wins: ArrayLike, spread: float = SPREAD) -> Floats:
@@ -55,7 +57,7 @@ def penalised(wins: ArrayLike, spread: float = SPREAD) -> Floats:
     tables = _tables(wins)
     if not spread > 0:
         raise ValueError(f"spread must be above 0, got {spread:g}")
-    return _fitted(tables, worth=0.0, precision=spread**-2)  # the maximum has the mean 0
+    return _fitted(tables, worth=0.0, precision=spread**-2)
 
 
 def beats(ratings: ArrayLike) -> Floats:
@@ -65,7 +67,7 @@ def beats(ratings: ArrayLike) -> Floats:
     return found
 
 
-def parts(met: ArrayLike) -> NDArray[np.int64]:
+def parts(met: ArrayLike) -> Ints:
     """To which part each player belongs, numbered from 0 in order: players are of one part where a
     chain of matches leads from one to the other. Ratings of two parts cannot be compared.
 
@@ -83,7 +85,7 @@ def parts(met: ArrayLike) -> NDArray[np.int64]:
     return found
 
 
-def _reached(known: NDArray[np.bool_], start: int) -> NDArray[np.int64]:
+def _reached(known: NDArray[np.bool_], start: int) -> Ints:
     inside = np.zeros(len(known), bool)
     inside[start] = True
     while True:
@@ -107,6 +109,7 @@ def _tables(wins: ArrayLike) -> Floats:
 
 
 def _fitted(tables: Floats, worth: float, precision: float) -> Floats:
+    """Centred: a small prior hardly settles where the mean lies."""
     k = tables.shape[-1]
     flat = tables.reshape(-1, k, k)
     if not len(flat):
@@ -114,10 +117,10 @@ def _fitted(tables: Floats, worth: float, precision: float) -> Floats:
     start = _newton(flat.mean(0)[..., None], np.zeros((k, 1)), worth, precision)
     found, step = np.empty((len(flat), k)), max(1, AT_ONCE // (k * k))
     for at in range(0, len(flat), step):
-        some = np.ascontiguousarray(np.moveaxis(flat[at : at + step], 0, -1))
+        some = np.moveaxis(flat[at : at + step], 0, -1)
         close = np.repeat(start, some.shape[-1], axis=1)
         found[at : at + step] = _newton(some, close, worth, precision).T
-    return found.reshape(tables.shape[:-1])
+    return (found - found.mean(1, keepdims=True)).reshape(tables.shape[:-1])
 
 
 def _newton(wins: Floats, start: Floats, worth: float, precision: float) -> Floats:
@@ -128,30 +131,43 @@ def _newton(wins: Floats, start: Floats, worth: float, precision: float) -> Floa
     the step moves any rating or difference of two (T. Sun and Q. Tran-Dinh (2019), Math. Program.
     178, 145-213: the function is self-concordant of order 2).
     """
-    b, k = start, len(wins)
+    k, found = len(wins), start.copy()
     one, other = np.triu_indices(k, 1)
     met = wins[one, other].any(-1) | wins[other, one].any(-1)
     one, other = one[met], other[met]
     played, won = wins[one, other] + wins[other, one], wins.sum(1)
+    moving = np.arange(start.shape[1])
     for _ in range(STEPS):
-        expected = played / (1.0 + np.exp(b[other] - b[one]))
-        spread = expected * (1.0 - expected / np.where(played > 0, played, 1.0))
-        grown = worth * np.exp(b) if worth else np.zeros_like(b)
-        slope = won - (grown - worth) - precision * b
-        bend = np.zeros(wins.shape)
-        for at, (i, j) in enumerate(zip(one, other, strict=True)):
-            slope[i] -= expected[at]
-            slope[j] -= played[at] - expected[at]
-            bend[i, j] = -spread[at]
-            bend[i, i] += spread[at]
-            bend[j, j] += spread[at]
-        bend[range(k), range(k)] += grown + precision
-        step = _solved(bend, slope)
-        far = np.maximum(np.abs(step).max(0), np.ptp(step, axis=0))
-        b = b + step * (np.log1p(far) / np.where(far > 0, far, 1.0))
-        if far.max() < NEAR:
+        b = found[:, moving]
+        step = _step(b, one, other, played, won, worth, precision)
+        up, down = step.max(0), -step.min(0)
+        far = np.maximum(np.maximum(up, down), up + down)
+        found[:, moving] = b + step * (np.log1p(far) / np.where(far > 0, far, 1.0))
+        on = far >= NEAR
+        if not on.any():
             break
-    return b
+        moving, played, won = moving[on], played[:, on], won[:, on]
+    return found
+
+
+def _step(
+    b: Floats, one: Ints, other: Ints, played: Floats, won: Floats, worth: float, precision: float
+) -> Floats:
+    """Newton's step from b, (k, tables). one, other: pairs that met, `played` between each."""
+    worths = np.exp(b)
+    first = worths[one] / (worths[one] + worths[other])
+    expected = played * first
+    spread, grown = expected * (1.0 - first), worth * worths
+    slope = won - (grown - worth) - precision * b
+    bend = np.zeros((len(b), *b.shape))
+    for at, (i, j) in enumerate(zip(one, other, strict=True)):
+        slope[i] -= expected[at]
+        slope[j] -= played[at] - expected[at]
+        bend[i, j] = -spread[at]
+        bend[i, i] += spread[at]
+        bend[j, j] += spread[at]
+    bend[range(len(b)), range(len(b))] += grown + precision
+    return _solved(bend, slope)
 
 
 def _solved(table: Floats, right: Floats) -> Floats:

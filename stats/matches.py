@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from stats import checks
+from stats.bradley_terry import Ints
 from stats.checks import Floats
 
-Ints = NDArray[np.int64]
 Ties = Literal["half", "drop"]
 
 AT_ONCE = 4_000_000
@@ -87,9 +87,8 @@ class Matches:
 
     def wins(self, ties: Ties) -> Floats:
         """The weighted table of wins, as `stats.bradley_terry` takes it."""
-        return _Units.of(self, np.arange(len(self)), self.weights, ties).tables(
-            np.ones((1, len(self)))
-        )[0]
+        whole = _Units.of(self, np.zeros(len(self), int), self.weights, ties)
+        return whole.tables(np.ones((1, len(whole.won))))[0]
 
 
 def drawn_by_match(
@@ -98,13 +97,17 @@ def drawn_by_match(
     """Tables of wins of samples of n matches, each match drawn with a chance in proportion to its
     weight: chunks of shape (some, players, players), `draws` in all.
 
-    Matches of equal players and scores are drawn together, whoever of the two is told first.
+    Matches of equal players and scores are drawn together, whoever of the two is told first; and so
+    are all that do not count.
     """
     turned = matches.first > matches.second
     pair = np.sort(np.stack((matches.first, matches.second)), axis=0)
     kinds = np.stack((*pair, np.where(turned, 1.0 - matches.scores, matches.scores)))
+    kinds[:, (matches.scores == 0.5) & (ties == "drop")] = 0
     _, first, kind = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
     chances = np.bincount(kind.ravel(), matches.weights) / len(matches)
+    rising = np.argsort(chances)  # the last kind gets what is left, and costs nothing
+    first, chances = first[rising], chances[rising]
     units = _Units.of(matches.where(first), np.arange(len(first)), np.ones(len(first)), ties)
     return units.drawn(draws, lambda some: rng.multinomial(len(matches), chances, some))
 
@@ -163,15 +166,16 @@ class _Units:
         other = np.concatenate((matches.second, matches.first))
         got = np.concatenate((weights * matches.scores, weights * (1.0 - matches.scores)))
         pairs, column = np.unique(one * matches.players + other, return_inverse=True)
-        won = np.zeros((unit.max(initial=-1) + 1, len(pairs)))
-        np.add.at(won, (np.tile(unit, 2), column), got)
+        units = unit.max(initial=-1) + 1
+        place = np.tile(unit, 2) * len(pairs) + column
+        won = np.bincount(place, got, units * len(pairs)).reshape(units, len(pairs))
         return cls(matches.players, pairs // matches.players, pairs % matches.players, won)
 
     def tables(self, weights: Floats) -> Floats:
         """Of each row of weights, one a unit: (rows, players, players)."""
-        found = np.zeros((len(weights), self.players, self.players))
-        found[:, self.winners, self.losers] = weights @ self.won
-        return found
+        found = np.zeros((self.players, self.players, len(weights)))
+        found[self.winners, self.losers] = self.won.T @ weights.T
+        return np.moveaxis(found, -1, 0)
 
     def drawn(self, draws: int, weights: Callable[[int], Floats]) -> Iterator[Floats]:
         """weights: gives so many rows of them."""

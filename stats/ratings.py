@@ -24,10 +24,10 @@ import numpy as np
 from scipy.special import expit
 
 from stats import checks
-from stats.bradley_terry import beats, parts, penalised, spectral
+from stats.bradley_terry import Ints, beats, parts, penalised, spectral
 from stats.checks import Floats
 from stats.intervals import Limits
-from stats.matches import Ints, Matches, Ties, drawn_by_deal, drawn_by_match, widened
+from stats.matches import Matches, Ties, drawn_by_deal, drawn_by_match, widened
 
 Fit = Literal["penalised", "spectral"]
 By = Literal["deal", "match"]
@@ -127,8 +127,8 @@ def rated(
     if len(matches) > 1 and np.isfinite(wide):
         drawn = drawn_by_match if by == "match" else drawn_by_deal
         for tables in drawn(matches, ties, draws, np.random.default_rng(seed)):
-            there = imputed | tables.any(-1) | tables.any(-2)
-            found.append(_beside(FITS[fit](tables), fitted, np.where(there, belongs, -1)))
+            there = belongs if imputed else np.where(tables.any(-1) | tables.any(-2), belongs, -1)
+            found.append(_beside(FITS[fit](tables), fitted, there))
     return Ratings(fitted, np.concatenate(found), matches.met.sum(1), belongs, level, wide)
 
 
