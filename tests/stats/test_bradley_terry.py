@@ -102,7 +102,7 @@ def test_choix_to_a_millionth() -> None:
 def test_names_do_not_matter(fit: Fit) -> None:
     rng = np.random.default_rng(4)
     wins, order = table(rng), rng.permutation(7)
-    assert fit(wins[order][:, order]) == pytest.approx(fit(wins)[order], abs=1e-9)
+    assert fit(wins[order][:, order]) == pytest.approx(fit(wins)[order], abs=1e-7)
     assert fit(wins.T) != pytest.approx(fit(wins))
 
 
@@ -115,7 +115,7 @@ def test_with_hardly_a_prior_weights_may_be_scaled() -> None:
 
 def test_turned_results_turn_the_penalised_ratings() -> None:
     wins = table(np.random.default_rng(6))
-    assert penalised(wins.T) == pytest.approx(-penalised(wins), abs=1e-9)
+    assert penalised(wins.T) == pytest.approx(-penalised(wins), abs=1e-7)
 
 
 @BOTH
@@ -125,7 +125,7 @@ def test_many_tables_at_once_are_each_one_alone(fit: Fit) -> None:
     found = fit(tables)
     assert found.shape == (2, 3, 4)
     for place in np.ndindex(2, 3):
-        assert found[place] == pytest.approx(fit(tables[place]), abs=1e-9)
+        assert found[place] == pytest.approx(fit(tables[place]), abs=1e-7)
     assert fit(np.zeros((0, 4, 4))).shape == (0, 4)
 
 
@@ -137,7 +137,7 @@ def test_how_many_are_worked_on_together(
     tables = np.array([table(np.random.default_rng(seed), k=4) for seed in range(9)])
     whole = fit(tables)
     monkeypatch.setattr("stats.bradley_terry.AT_ONCE", entries)
-    assert fit(tables) == pytest.approx(whole, abs=1e-9)
+    assert fit(tables) == pytest.approx(whole, abs=1e-7)
 
 
 @given(
