@@ -1,6 +1,7 @@
 """GameBench's figures of its published matches: Fig. 1a, 1b, 2 and the panels of Appendix L.
 
-Who has no match in a game is drawn hollow: its rating is what the regularisation says.
+Who has no match in a game is drawn hollow, as its rating is what the regularisation says, and has
+no chances.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ def panels(again: Again, game: str) -> Figure:
     """Appendix L of a game: matches, points, chances to win, ratings."""
     figure, axes = ink.panels(2, 2, 5.6)
     matches, names = again.matches(game), list(again.agents)
-    off = np.where(np.eye(len(names)), np.nan, 1.0)
+    there = matches.met.any(1)
+    off = np.where(np.eye(len(names)) + ~(there[:, None] & there), np.nan, 1.0)
     met = np.where(matches.met > 0, matches.met, np.nan)
     points = np.where(matches.met > 0, matches.points, np.nan)
     chances = beats(again.ratings[game].mean) * off

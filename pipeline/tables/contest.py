@@ -83,7 +83,7 @@ def contest_of(folders: Sequence[Path]) -> Contest:
                 aside += 1
                 continue
             one, other = (names.of(place.description(result.about), at) for at in sides)
-            found |= _matches(result, one, other, json.dumps(place.seed))
+            found = dict(_matches(result, one, other, json.dumps(place.seed))) | found
     return _contest(found.values(), aside)
 
 

@@ -88,7 +88,7 @@ def _overall(contest: Contest, found: Ratings) -> Iterator[dict[str, Any]]:
             "player": contest.players[at],
             **_rated(found, at),
             "score": contest.matches.means[at],
-            "score_by_game": played.mean(),
+            "score_by_game": played.mean() if played.size else np.nan,
             "matches": found.matches[at],
             "games": len(played),
             "part": _part(found, at),
