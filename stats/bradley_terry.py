@@ -120,7 +120,8 @@ def _fitted(tables: Floats, worth: float, precision: float) -> Floats:
         some = np.moveaxis(flat[at : at + step], 0, -1)
         close = np.repeat(start, some.shape[-1], axis=1)
         found[at : at + step] = _newton(some, close, worth, precision).T
-    return (found - found.mean(1, keepdims=True)).reshape(tables.shape[:-1])
+    centred: Floats = found - found.mean(1, keepdims=True)
+    return centred.reshape(tables.shape[:-1])
 
 
 def _newton(wins: Floats, start: Floats, worth: float, precision: float) -> Floats:

@@ -51,8 +51,8 @@ class Matches:
     def __len__(self) -> int:
         return len(self.scores)
 
-    def where(self, which: NDArray[np.bool_]) -> Matches:
-        """Some of the matches, of the same players."""
+    def where(self, which: NDArray[np.bool_] | Ints) -> Matches:
+        """Some of the matches, of the same players: whether each, or their places."""
         names = ("first", "second", "scores", "games", "deals")
         return replace(self, **{name: getattr(self, name)[which] for name in names})
 
@@ -88,7 +88,8 @@ class Matches:
     def wins(self, ties: Ties) -> Floats:
         """The weighted table of wins, as `stats.bradley_terry` takes it."""
         whole = _Units.of(self, np.zeros(len(self), int), self.weights, ties)
-        return whole.tables(np.ones((1, len(whole.won))))[0]
+        found: Floats = whole.tables(np.ones((1, len(whole.won))))[0]
+        return found
 
 
 def drawn_by_match(
@@ -109,7 +110,11 @@ def drawn_by_match(
     rising = np.argsort(chances)  # the last kind gets what is left, and costs nothing
     first, chances = first[rising], chances[rising]
     units = _Units.of(matches.where(first), np.arange(len(first)), np.ones(len(first)), ties)
-    return units.drawn(draws, lambda some: rng.multinomial(len(matches), chances, some))
+
+    def weights(some: int) -> Floats:
+        return rng.multinomial(len(matches), chances, some).astype(float)
+
+    return units.drawn(draws, weights)
 
 
 def drawn_by_deal(
@@ -168,8 +173,13 @@ class _Units:
         pairs, column = np.unique(one * matches.players + other, return_inverse=True)
         units = unit.max(initial=-1) + 1
         place = np.tile(unit, 2) * len(pairs) + column
-        won = np.bincount(place, got, units * len(pairs)).reshape(units, len(pairs))
-        return cls(matches.players, pairs // matches.players, pairs % matches.players, won)
+        won: Floats = np.bincount(place, got, units * len(pairs)).astype(float)
+        return cls(
+            matches.players,
+            pairs // matches.players,
+            pairs % matches.players,
+            won.reshape(units, -1),
+        )
 
     def tables(self, weights: Floats) -> Floats:
         """Of each row of weights, one a unit: (rows, players, players)."""
@@ -181,4 +191,4 @@ class _Units:
         """weights: gives so many rows of them."""
         step = max(1, AT_ONCE // max(len(self.won), self.players**2))
         for done in range(0, draws, step):
-            yield self.tables(np.asarray(weights(min(step, draws - done)), float))
+            yield self.tables(weights(min(step, draws - done)))

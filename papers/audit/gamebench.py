@@ -134,7 +134,7 @@ def gb_01(again: Again) -> Finding:
         )
 
     def own(column: str) -> str:
-        return {OVERALL: ALL, **told["games"]}[column]
+        return ALL if column == OVERALL else str(told["games"][column])
 
     really = columns(told).__getitem__
     wrong = [column for column, game in told["columns"].items() if told["games"][column] != game]
@@ -164,7 +164,7 @@ def gb_06(again: Again) -> Finding:
 def gb_08(again: Again) -> Finding:
     matches, names = again.contest.matches, again.agents
     few = {name: again.played(name, ALL) for name in ("human", "gpt-4-rap")}
-    strangers = [names[at] for at in np.flatnonzero(matches.met[names.index("human")] == 0)]
+    strangers = [names[int(at)] for at in np.flatnonzero(matches.met[names.index("human")] == 0)]
     never = ", ".join(name for name in strangers if name != "human")
     low, high = again.ratings[ALL].limits
     told = ", ".join(f"{name} {low[at]:.2f} to {high[at]:.2f}" for at, name in enumerate(names))

@@ -52,7 +52,7 @@ def proportional(told: Mapping[str, Any], again: Again) -> Figure:
         for place, game in enumerate(games):
             worth = np.exp(again.ratings[game].mean)
             inside = colour if again.played(agent, game) else GROUND
-            look = {"mec": colour, "mfc": inside, "ms": 5, "mew": 1.0}
+            look: dict[str, Any] = {"mec": colour, "mfc": inside, "ms": 5, "mew": 1.0}
             spot = place + 0.08 * (at - (len(again.agents) - 1) / 2)
             axes.plot(spot, worth[at] / worth.max(), MARKS[at], **look)
         axes.plot([], [], MARKS[at], color=colour, ms=5, label=agent)
@@ -117,11 +117,11 @@ def panels(again: Again, game: str) -> Figure:
     """Appendix L of a game: matches, points, chances to win, ratings."""
     figure, axes = ink.panels(2, 2, 5.6)
     matches, names = again.matches(game), list(again.agents)
-    there = matches.met.any(1)
-    off = np.where(np.eye(len(names)) + ~(there[:, None] & there), np.nan, 1.0)
+    there = matches.met.sum(1) > 0
+    both = there[:, None] & there & ~np.eye(len(names), dtype=bool)
     met = np.where(matches.met > 0, matches.met, np.nan)
     points = np.where(matches.met > 0, matches.points, np.nan)
-    chances = beats(again.ratings[game].mean) * off
+    chances = np.where(both, beats(again.ratings[game].mean), np.nan)
     maps = (
         (axes[0], met, "matches", "{:.0f}"),
         (axes[1], points, "points of the row against the column", "{:.4g}"),

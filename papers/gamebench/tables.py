@@ -72,7 +72,8 @@ def columns(told: Mapping[str, Any]) -> Mapping[str, str]:
 
 def heading(told: Mapping[str, Any], game: str) -> str:
     """The heading that is a game's own."""
-    return {ALL: OVERALL, **{name: short for short, name in told["games"].items()}}[game]
+    shorts: dict[str, str] = {name: short for short, name in told["games"].items()}
+    return OVERALL if game == ALL else shorts[game]
 
 
 def fields(told: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, str, float]]:

@@ -36,7 +36,7 @@ def table_view(told: Mapping[str, Any], found: pd.DataFrame, name: str) -> Rende
     return Group(Text(TITLES[name], "bold"), shown, Text(FOOT, "dim"))
 
 
-def _field(row: Mapping[str, Any]) -> str:
+def _field(row: Mapping[Any, Any]) -> str:
     mine = "" if np.isnan(row["corrected"]) else f"{row['corrected']:.2f}"
     alone = "*" if row["matches"] and row["matches"] == row["ties"] else ""
     printed = "NaN" if np.isnan(row["printed"]) else f"{row['printed']:.2f}"

@@ -53,7 +53,7 @@ class Contest:
             raise UserError(f"ratings need two players who met in a match that counts, got {count}")
         if belongs.max() > 0:
             told = "; ".join(
-                ", ".join(self.players[at] for at in rated if belongs[at] == part)
+                ", ".join(self.players[int(at)] for at in rated if belongs[at] == part)
                 for part in range(belongs.max() + 1)
             )
             raise UserError(
@@ -131,18 +131,15 @@ def _contest(found: Iterable[_Match], aside: int) -> Contest:
     players = sorted({name for one in every for name in (one.first, one.second)})
     games = list(dict.fromkeys(one.game for one in every))
     deals = {deal: at for at, deal in enumerate(dict.fromkeys(one.deal for one in every))}
-    lists = (
-        [players.index(one.first) for one in every],
-        [players.index(one.second) for one in every],
-        [one.score for one in every],
-        [games.index(one.game) for one in every],
-        [deals[one.deal] for one in every],
-    )
-    first, second, scores, game, deal = (np.array(each) for each in lists)
-    whole = Matches(
-        len(players),
-        *(each.astype(int) for each in (first, second)),
-        scores.astype(float),
-        *(each.astype(int) for each in (game, deal)),
-    )
-    return Contest(players, games, whole, aside)
+    numbers = [
+        (
+            players.index(one.first),
+            players.index(one.second),
+            games.index(one.game),
+            deals[one.deal],
+        )
+        for one in every
+    ]
+    first, second, game, deal = np.array(numbers, int).reshape(-1, 4).T
+    scores = np.array([one.score for one in every], float)
+    return Contest(players, games, Matches(len(players), first, second, scores, game, deal), aside)

@@ -190,8 +190,9 @@ def span(low: float, high: float) -> str:
 
 def _square(tables: RatingTables) -> Sheet:
     names = list(tables.overall["player"])
-    pairs = tables.pairs.set_index(["player_a", "player_b"])["chance"].to_dict()
-    chances = {**pairs, **{(b, a): 1 - chance for (a, b), chance in pairs.items()}}
+    chances: dict[tuple[str, str], float] = {}
+    for a, b, chance in zip(*(tables.pairs[name] for name in PAIR_COLUMNS[:3]), strict=True):
+        chances |= {(a, b): chance, (b, a): 1 - chance}
     rows = [
         (name, *(percent(chances.get((name, other), np.nan), 0) for other in names))
         for name in names
