@@ -178,7 +178,7 @@ class _Units:
             matches.players,
             pairs // matches.players,
             pairs % matches.players,
-            won.reshape(units, -1),
+            won.reshape(units, len(pairs)),
         )
 
     def tables(self, weights: Floats) -> Floats:

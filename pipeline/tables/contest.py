@@ -83,7 +83,8 @@ def contest_of(folders: Sequence[Path]) -> Contest:
                 aside += 1
                 continue
             one, other = (names.of(place.description(result.about), at) for at in sides)
-            found = dict(_matches(result, one, other, json.dumps(place.seed))) | found
+            for match, own in _matches(result, one, other, json.dumps(place.seed)):
+                found.setdefault(match, own)
     return _contest(found.values(), aside)
 
 
