@@ -6,6 +6,7 @@ READY := $(VENV)/ready
 MODELS ?=
 PAPER ?= llm_uno
 DEALS ?=
+MATCHES ?=
 PLAYOUTS ?= 1000
 # A worker a core; each takes a file at a time, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
@@ -19,9 +20,9 @@ help: ## list the commands
 run: $(READY) ## play the main job: two prompting methods of a small language model in UNO
 	$(PY) -m pipeline.run
 
-reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|talaga|observer|audit
+reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_arena|talaga|observer|gamebench|audit
 	$(PY) -m papers.reproduce $(PAPER) --playouts $(PLAYOUTS) $(if $(MODELS),--models $(MODELS)) \
-		$(if $(DEALS),--deals $(DEALS))
+		$(if $(DEALS),--deals $(DEALS)) $(if $(MATCHES),--matches $(MATCHES))
 
 test: $(READY) ## run the tests
 	$(TESTS) -m "not slow and not cluster"

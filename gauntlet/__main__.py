@@ -20,6 +20,7 @@ COMMANDS = {
     "report": ("pipeline.report", "tables and report of all that a folder holds"),
     "replay": ("pipeline.replay", "one match of a log, move by move"),
     "compare": ("pipeline.compare", "the cells of two sweeps, paired on their deals"),
+    "ratings": ("pipeline.ratings", "ratings of the players of any sweeps, across games"),
     "metrics": ("pipeline.metrics", "how good each decision was, by playouts"),
     "verify": ("pipeline.verify", "whether every line of a folder is whole, and in its place"),
     "track": ("pipeline.track", "MLflow runs from the records of a sweep"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from common.disk import write_atomically
 from common.errors import UserError
 from papers.audit import reproduction as audit_papers
+from papers.gamebench import reproduction as gamebench
 from papers.llm_uno import reproduction as llm_uno
 from papers.observer import reproduction as observer
 from papers.reproductions import Reproduction, Settings
@@ -33,11 +34,13 @@ PAPERS: dict[str, Callable[[Settings], Reproduction]] = {
     "uno_arena": uno_arena.reproduce,
     "talaga": talaga.reproduce,
     "observer": observer.reproduce,
+    "gamebench": gamebench.reproduce,
     "audit": audit_papers.reproduce,
 }
 DEFAULTS = {
     "talaga": (talaga.MODELS, talaga.DEALS),
     "observer": (observer.MODELS, observer.DEALS),
+    "gamebench": (gamebench.MODELS, gamebench.DEALS),
 }
 """Models and deals of the papers that have their own."""
 
@@ -50,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     models = tuple(dict.fromkeys(filter(None, (given.models or own_models).split(","))))
     deals = own_deals if given.deals is None else given.deals
     try:
-        settings = Settings(models, deals, given.playouts, given.out, tuple(given.overrides))
+        words = tuple(given.overrides)
+        settings = Settings(models, deals, given.playouts, given.out, words, given.matches)
         found = PAPERS[given.paper](settings)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
@@ -81,6 +85,8 @@ def _parser() -> argparse.ArgumentParser:
         help="deals a cell (LLM-UNO: 10,000), elsewhere at most the paper's")  # fmt: skip
     add("--playouts", type=int, default=PLAYOUTS,
         help="an option, where decisions are judged (default %(default)s)")  # fmt: skip
+    add("--matches", type=Path, metavar="FILE",
+        help="the matches that a paper publishes (gamebench, and its part of audit)")  # fmt: skip
     add("--out", type=Path, default=Path("outputs/reproduce"), metavar="DIR")
     add("overrides", nargs="*", help="further words for each run, as launch=inline")
     return parser

@@ -28,7 +28,8 @@ class Settings:
 
     models: names from conf/model. deals: as `--deals`. playouts: an option, where a paper judges
     decisions. out: the folder of all that is written. overrides: further words for every run's
-    command line. Raises UserError for fewer than one deal or playout.
+    command line. matches: the file of a paper's own matches, where it publishes them and the file
+    does not lie where it is looked for. Raises UserError for fewer than one deal or playout.
     """
 
     models: tuple[str, ...]
@@ -36,6 +37,7 @@ class Settings:
     playouts: int
     out: Path
     overrides: tuple[str, ...] = ()
+    matches: Path | None = None
 
     def __post_init__(self) -> None:
         if min(self.deals, self.playouts) < 1:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.audit import findings as audit
+from papers.audit import gamebench as audit_gamebench
 from papers.audit import llm_uno as audit_llm_uno
 from papers.audit import observer as audit_observer
 from papers.audit import talaga as audit_talaga
 from papers.audit import uno_arena as audit_uno_arena
+from papers.gamebench.matches import published
 from papers.reproductions import Reproduction, Settings
 
 
@@ -18,6 +20,7 @@ def reproduce(settings: Settings) -> Reproduction:
         audit.findings(audit_llm_uno.CHECKS | audit_uno_arena.CHECKS, {}),
         audit.findings(audit_talaga.CHECKS, audit_talaga.OPEN),
         audit.findings(audit_observer.CHECKS, audit_observer.OPEN),
+        audit.findings(*audit_gamebench.checks(published(settings.matches))),
     ]
     found = pd.concat(tables, ignore_index=True)
     return Reproduction(found, [audit.view(found)])

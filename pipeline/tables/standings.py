@@ -82,13 +82,13 @@ def robins_of(results: Sequence[CellResults]) -> list[Robin]:
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
     for result in results:
         about = result.about
-        if _sides(about) and len(result.outcomes):
+        if sides_of(about) and len(result.outcomes):
             seats = about.labels["seats"].partition(" against ")[0]
             place = (about.experiment, about.labels["game"], seats, about.measure)
             groups[*place, about.deal_key, about.rotations, about.step].append(result)
     found = []
     for cells in groups.values():
-        met = [_sides(cell.about) or ("", "") for cell in cells]
+        met = [sides_of(cell.about) or ("", "") for cell in cells]
         players = list(dict.fromkeys(name for pair in met for name in pair))
         if len(players) >= FEWEST and _all_have_met(players, met):
             sides = {
@@ -105,7 +105,7 @@ def _all_have_met(players: Sequence[str], met: Sequence[tuple[str, str]]) -> boo
     return len(met) == math.comb(len(players), 2) == len(set(map(frozenset, met)))
 
 
-def _sides(about: About) -> tuple[str, str] | None:
+def sides_of(about: About) -> tuple[str, str] | None:
     """Who was measured and who met them, where either side is one player, in every seat of it."""
     if not (about.players and about.seats):
         return None
@@ -181,7 +181,7 @@ class _Side:
         others = len(about.players) - about.measured
         won, theirs = outcomes.won, outcomes.column("others_won") / others
         figure, drawn = outcomes.column("figure"), (outcomes.drawn & (theirs == 0)).astype(float)
-        if (_sides(about) or ("",))[0] != player:
+        if (sides_of(about) or ("",))[0] != player:
             won, theirs, figure = theirs, won, outcomes.column("others_figure")
         told = {"win": won, "draw": drawn, "loss": theirs, "score": won + drawn / 2}
         return cls(outcomes.column("deal"), {**told, "mean": figure})

@@ -1,0 +1,244 @@
+"""Ratings: as fast as they must be, as choix has them, with limits that cover, and what they find.
+
+    python -m benchmarks.ratings [--tournaments 1000] [--json FILE]
+
+    seconds_10000         10,000 bootstrapped ratings of 277 matches like GameBench's: seven players
+                          in nine games, with means and limits, on one core
+    choix_ratio           how many times longer a loop over choix takes: a draw, its table of wins,
+                          and ilsr_pairwise_dense
+    max_abs_diff_choix    the largest difference of a rating from choix's, of the draws it rated
+    coverage              of 90% limits by deal, of known strengths, in simulated tournaments
+    coverage_by_match     the same where each match is drawn by itself
+    power, power_*        share of tournaments in which the better of two neighbours is found: ours,
+                          and what others use
+
+choix and openskill are measured where they are installed. A simulated tournament has every two
+players meet in every deal of every game, from both seats; the cards of a deal favour a seat by a
+normal deviate of standard deviation LUCK, in log odds. Its true ratings are those of so many deals
+that chance is out of it. Power is at equal false positives: each way has a figure z, the difference
+over its error as that way tells it, and its own bound, which 5% of tournaments exceed in which the
+two are of equal strength.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from stats.bradley_terry import ALPHA, penalised, spectral
+from stats.matches import Matches
+from stats.ratings import DRAWS, By, as_gamebench, rated
+
+SIZES = (49, 41, 40, 39, 27, 25, 21, 18, 17)
+SHARES, TIES = (1, 7, 8), 6
+PLAYED = (196, 13, 88, 80, 93, 71, 13)
+RATED = (-0.50, 1.76, -0.48, 0.06, -0.89, 0.16, -0.10)
+"""Of GameBench: matches of its games, of which three have shares as scores and one mostly ties; of
+its players, and their ratings."""
+LOOPED = 200
+"""Draws that choix rates, of DRAWS."""
+
+STRENGTHS = np.array([-1.0, -0.4, 0.0, 0.25, 0.6, 1.2])
+PAIR = (2, 3)
+"""The neighbours who are to be told apart."""
+GAMES, DEALS, LUCK = 3, 10, 1.0
+KNOWN = 60_000
+"""Deals of which the true ratings are taken."""
+FEWER = 400
+"""Draws of a simulated tournament."""
+FALSE = 0.05
+STEP = 4.0 * np.log(10) / 400
+"""Elo's K of 4, in log odds: of matches of players who do not change."""
+
+Z = Callable[[Matches, int], float]
+"""How far the second of PAIR stands above the first, in errors; the number settles the draws."""
+
+
+def tournament(
+    rng: np.random.Generator, strengths: np.ndarray, games: int = GAMES, deals: int = DEALS
+) -> Matches:
+    """Every two players in every deal, from both seats."""
+    one, other = np.triu_indices(len(strengths), 1)
+    cards = LUCK * rng.standard_normal((games, deals, 1, 1)) * (1, -1)
+    chances = expit((strengths[one] - strengths[other])[:, None] + cards)
+    game, deal, pair, _ = (place.ravel() for place in np.indices(chances.shape))
+    won = (rng.random(chances.shape) < chances).astype(float).ravel()
+    return Matches(len(strengths), one[pair], other[pair], won, game, deal)
+
+
+def published_like(rng: np.random.Generator) -> Matches:
+    """As many matches as GameBench has."""
+    n, game = sum(SIZES), np.repeat(np.arange(len(SIZES)), SIZES)
+    chance = np.array(PLAYED) / sum(PLAYED)
+    first, second = np.array([rng.choice(7, 2, replace=False, p=chance) for _ in range(n)]).T
+    won = expit(np.array(RATED)[first] - np.array(RATED)[second])
+    scores = (rng.random(n) < won).astype(float)
+    shares = np.isin(game, SHARES)
+    scores[shares] = rng.binomial(17, won[shares]) / 17
+    ties = (game == TIES) & (rng.random(n) < 0.85)
+    scores[ties] = 0.5
+    return Matches(7, first, second, scores, game, np.arange(n))
+
+
+class Covered(NamedTuple):
+    """A share of intervals, the 95% interval of that share, and of how many tournaments it is."""
+
+    share: float
+    low: float
+    high: float
+    tournaments: int
+
+
+def covered(tournaments: int, seed: int, by: By = "deal") -> Covered:
+    """How often 90% limits hold a player's true rating."""
+    rng = np.random.default_rng(seed)
+    truth = penalised(tournament(rng, STRENGTHS, 1, KNOWN).wins("half"))
+    shares = []
+    for number in range(tournaments):
+        found = rated(tournament(rng, STRENGTHS), by=by, draws=FEWER, seed=number)
+        low, high = found.limits
+        shares.append(((low <= truth) & (truth <= high)).mean())
+    share, error = float(np.mean(shares)), 1.96 * float(np.std(shares)) / np.sqrt(tournaments)
+    return Covered(share, share - error, share + error, tournaments)
+
+
+# --- against choix ---
+
+
+def speed(seed: int = 0) -> dict[str, float]:
+    """Seconds, and where choix is there its ratio and the largest difference."""
+    matches = published_like(np.random.default_rng(seed))
+    taken = []
+    for _ in range(5):
+        start = time.process_time()
+        found = as_gamebench(matches, DRAWS)
+        assert np.isfinite([found.mean, *found.limits]).all()
+        taken.append(time.process_time() - start)
+    figures = {"seconds_10000": min(taken)}
+    try:
+        import choix
+    except ImportError:
+        return figures
+    rng, most = np.random.default_rng(seed), 0.0
+    chances = matches.weights / len(matches)
+    start = time.process_time()
+    loops = [choix_draw(choix, matches, chances, rng) for _ in range(LOOPED)]
+    seconds = (time.process_time() - start) * DRAWS / LOOPED
+    most = max(float(np.abs(spectral(wins) - ratings).max()) for wins, ratings in loops)
+    return {
+        **figures,
+        "choix_seconds_10000": seconds,
+        "choix_ratio": seconds / figures["seconds_10000"],
+        "max_abs_diff_choix": most,
+    }
+
+
+def choix_draw(
+    choix: object, matches: Matches, chances: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """One draw of the matches, its table of wins and choix's ratings."""
+    drawn = rng.choice(len(matches), len(matches), p=chances)
+    drawn = drawn[matches.scores[drawn] != 0.5]
+    first, second, scores = matches.first[drawn], matches.second[drawn], matches.scores[drawn]
+    wins = np.zeros((matches.players, matches.players))
+    np.add.at(wins, (first, second), scores)
+    np.add.at(wins, (second, first), 1 - scores)
+    return wins, choix.ilsr_pairwise_dense(wins, alpha=ALPHA)  # type: ignore[attr-defined]
+
+
+# --- power ---
+
+
+def by_ratings(by: By) -> Z:
+    def z(matches: Matches, seed: int) -> float:
+        found = rated(matches, by=by, draws=FEWER, seed=seed)
+        first, second = PAIR
+        error = (found.draws[:, second] - found.draws[:, first]).std()
+        return float((found.fitted[second] - found.fitted[first]) / error)
+
+    return z
+
+
+def by_elo(matches: Matches, seed: int) -> float:
+    """Elo over the matches in a drawn order, of draws of the matches: mean over error."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, len(matches), (len(matches), FEWER))
+    ratings, every = np.zeros((FEWER, matches.players)), np.arange(FEWER)
+    for step in drawn:
+        one, other = matches.first[step], matches.second[step]
+        gain = STEP * (matches.scores[step] - expit(ratings[every, one] - ratings[every, other]))
+        ratings[every, one] += gain
+        ratings[every, other] -= gain
+    apart = ratings[:, PAIR[1]] - ratings[:, PAIR[0]]
+    return float(apart.mean() / apart.std())
+
+
+def by_openskill(matches: Matches, seed: int) -> float:
+    """openskill's Plackett and Luce over the matches in a drawn order: by its own errors."""
+    from openskill.models import PlackettLuce
+
+    model = PlackettLuce()
+    ratings = [model.rating() for _ in range(matches.players)]
+    for at in np.random.default_rng(seed).permutation(len(matches)):
+        one, other, score = matches.first[at], matches.second[at], matches.scores[at]
+        sides = model.rate([[ratings[one]], [ratings[other]]], scores=[score, 1.0 - score])
+        (ratings[one],), (ratings[other],) = sides
+    first, second = (ratings[player] for player in PAIR)
+    return float((second.mu - first.mu) / np.hypot(first.sigma, second.sigma))
+
+
+def ways() -> Mapping[str, Z]:
+    found: dict[str, Z] = {"power": by_ratings("deal"), "power_by_match": by_ratings("match")}
+    found["power_elo_bootstrap"] = by_elo
+    try:
+        import openskill  # noqa: F401
+    except ImportError:
+        return found
+    return {**found, "power_openskill": by_openskill}
+
+
+def powers(tournaments: int, seed: int) -> dict[str, float]:
+    """By each way, of the same tournaments."""
+    equal = STRENGTHS.copy()
+    equal[list(PAIR)] = STRENGTHS[list(PAIR)].mean()
+    found = ways()
+    z = {name: np.empty((2, tournaments)) for name in found}
+    for row, strengths in enumerate((equal, STRENGTHS)):
+        rng = np.random.default_rng((seed, row))
+        for number in range(tournaments):
+            played = tournament(rng, strengths)
+            for name, way in found.items():
+                z[name][row, number] = way(played, number)
+    bounds = {name: np.quantile(np.abs(under), 1 - FALSE) for name, (under, _) in z.items()}
+    return {name: float((z[name][1] > bounds[name]).mean()) for name in found}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--tournaments", type=int, default=1000, help="(default %(default)s)")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    args = parser.parse_args()
+    figures: dict[str, float | int] = dict(speed())
+    ways_covered: dict[str, By] = {"coverage": "deal", "coverage_by_match": "match"}
+    for name, by in ways_covered.items():
+        told = covered(args.tournaments, seed=1, by=by)
+        figures |= {name: told.share, f"{name}_low": told.low, f"{name}_high": told.high}
+    figures |= powers(args.tournaments, seed=2)
+    figures["tournaments"] = args.tournaments
+    for name, value in figures.items():
+        print(f"{name:<24} {value:.3g}")
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

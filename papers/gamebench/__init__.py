@@ -1,0 +1,1 @@
+"""GameBench: its tables and figures beside our own, from its published matches."""

@@ -1,0 +1,146 @@
+"""GameBench's figures of its published matches: Fig. 1a, 1b, 2 and the panels of Appendix L.
+
+Who has no match in a game is drawn hollow, as its rating is what the regularisation says, and has
+no chances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from papers.gamebench.tables import ALL, Again, heading
+from pipeline.tables import heat, ink
+from pipeline.tables.ink import ACCENT, COLOURS, GROUND, MUTED
+from pipeline.tables.rating_figures import MARKS
+from stats.bradley_terry import beats
+from stats.ratings import Ratings
+
+TITLES = {
+    "air_land_sea": "Air, Land & Sea",
+    "arctic_scavengers": "Arctic Scavengers",
+    "are_you_the_traitor": "Are You the Traitor?",
+    "codenames": "Codenames",
+    "hive": "Hive",
+    "pit": "Pit",
+    "santorini": "Santorini",
+    "two_rooms_and_a_boom": "Two Rooms and a Boom",
+    "sea_battle": "Sea Battle",
+    ALL: "All games",
+}
+
+
+def figures(told: Mapping[str, Any], again: Again) -> Iterator[tuple[str, Figure]]:
+    """Every figure by its name."""
+    yield "gamebench_fig1a", proportional(told, again)
+    yield "gamebench_fig1b", overall(again)
+    yield "gamebench_fig2", counts(told, again)
+    for game in (ALL, *told["games"].values()):
+        yield f"gamebench_app_l_{game}", panels(again, game)
+
+
+def proportional(told: Mapping[str, Any], again: Again) -> Figure:
+    """Fig. 1a: in each game exp(rating) of every agent over that of the best."""
+    games = list(told["games"].values())
+    figure, axes = ink.canvas(3.4)
+    for at, agent in enumerate(again.agents):
+        colour = COLOURS[at % len(COLOURS)]
+        for place, game in enumerate(games):
+            worth = np.exp(again.ratings[game].mean)
+            inside = colour if again.played(agent, game) else GROUND
+            look: dict[str, Any] = {"mec": colour, "mfc": inside, "ms": 5, "mew": 1.0}
+            spot = place + 0.08 * (at - (len(again.agents) - 1) / 2)
+            axes.plot(spot, worth[at] / worth.max(), MARKS[at], **look)
+        axes.plot([], [], MARKS[at], color=colour, ms=5, label=agent)
+    axes.set_xticks(range(len(games)), [heading(told, game) for game in games])
+    axes.set_ylabel("proportional rating")
+    ink.keyed(figure, 4)
+    ink.titled(figure, "Fig. 1a: proportional ratings; hollow: no match in this game")
+    return figure
+
+
+def overall(again: Again) -> Figure:
+    """Fig. 1b: the overall ratings over draws."""
+    figure, axes = ink.canvas(2.8)
+    boxes(axes, again, ALL)
+    ink.titled(figure, f"Fig. 1b: ratings over {again.draws:,} draws, whiskers from 5% to 95%")
+    return figure
+
+
+def boxes(axes: Axes, again: Again, game: str) -> None:
+    """Median, quartiles and the middle 90% of the draws, the lowest mean first."""
+    found = again.ratings[game]
+    order = np.argsort(found.mean)
+    told = [_box(found, again.agents[at], at) for at in order]
+    drawn = axes.bxp(told, showfliers=False, patch_artist=True, widths=0.5)
+    for box, at in zip(drawn["boxes"], order, strict=True):
+        played = again.played(again.agents[at], game)
+        box.set(facecolor=ACCENT if played else GROUND, edgecolor=ACCENT, linewidth=0.8)
+    for part in ("whiskers", "caps"):
+        for line in drawn[part]:
+            line.set(color=ACCENT, linewidth=0.8)
+    for line in drawn["medians"]:
+        line.set(color=MUTED, linewidth=1.0)
+    axes.tick_params(axis="x", rotation=30)
+    axes.set_ylabel("rating")
+
+
+def _box(found: Ratings, name: str, at: int) -> dict[str, Any]:
+    quantiles = np.quantile(found.draws[:, at], (0.05, 0.25, 0.5, 0.75, 0.95))
+    names = ("whislo", "q1", "med", "q3", "whishi")
+    return {"label": name, "fliers": [], **dict(zip(names, quantiles, strict=True))}
+
+
+def counts(told: Mapping[str, Any], again: Again) -> Figure:
+    """Fig. 2: matches by agent and by game."""
+    figure, axes = ink.panels(1, 2, 2.6)
+    by_agent = {agent: again.played(agent, ALL) for agent in again.agents}
+    by_game = {heading(told, game): len(again.matches(game)) for game in again.contest.games}
+    for one, found, title in zip(axes, (by_agent, by_game), ("by agent", "by game"), strict=True):
+        ordered = sorted(found.items(), key=lambda item: item[1])
+        names, numbers = zip(*ordered, strict=True)
+        bars = one.bar(range(len(names)), numbers, color=ACCENT)
+        one.bar_label(bars, fontsize=ink.SIZE - 1)
+        one.set_xticks(range(len(names)), names)
+        one.tick_params(axis="x", rotation=30)
+        one.set_title(title)
+    axes[0].set_ylabel("matches")
+    ink.titled(figure, f"Fig. 2: {len(again.contest.matches)} matches")
+    return figure
+
+
+def panels(again: Again, game: str) -> Figure:
+    """Appendix L of a game: matches, points, chances to win, ratings."""
+    figure, axes = ink.panels(2, 2, 5.6)
+    matches, names = again.matches(game), list(again.agents)
+    there = matches.met.sum(1) > 0
+    both = there[:, None] & there & ~np.eye(len(names), dtype=bool)
+    met = np.where(matches.met > 0, matches.met, np.nan)
+    points = np.where(matches.met > 0, matches.points, np.nan)
+    chances = np.where(both, beats(again.ratings[game].mean), np.nan)
+    maps = (
+        (axes[0], met, "matches", "{:.0f}"),
+        (axes[1], points, "points of the row against the column", "{:.4g}"),
+        (axes[2], chances, "chance of the row to beat the column", "{:.2f}"),
+    )
+    for one, values, title, form in maps:
+        _map(figure, one, values, title, form, names)
+    boxes(axes[3], again, game)
+    axes[3].set_title("ratings; hollow: no match")
+    ink.titled(figure, f"Appendix L: {TITLES[game]}, {len(matches)} matches")
+    return figure
+
+
+def _map(
+    figure: Figure, axes: Axes, values: np.ndarray, title: str, form: str, names: list[str]
+) -> None:
+    even = 0.5 if title.startswith("chance") else 0.0
+    shades = values - even
+    texts = [["" if np.isnan(x) else form.format(x) for x in line] for line in values]
+    heat.shaded(axes, shades, max(float(np.nanmax(np.abs(shades))), 1e-9), texts)
+    heat.named(figure, axes, names, both=True)
+    axes.set_title(title)

@@ -1,0 +1,64 @@
+"""The matches that GameBench's authors publish, read from wherever the file lies.
+
+A list of objects, one a match: `game`, and under each of two agents' names its score. The file is
+not part of this project: CC-BY, github.com/Joshuaclymer/GameBench, matches.json.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common.errors import UserError
+from papers.published import paper
+from pipeline.config.compose import CONF
+from pipeline.tables.contest import Contest
+from stats.matches import Matches
+
+FILE = CONF.parent.parent / "shared" / "data" / "gamebench_matches.json"
+"""Where the file is looked for when nobody says where it is: beside the project."""
+WHERE = (
+    "the match file is not here: github.com/Joshuaclymer/GameBench has it as matches.json; "
+    "--matches FILE (make: MATCHES=FILE) reads it"
+)
+
+
+def published(file: Path | None = None) -> Contest | None:
+    """The matches of a file, by default FILE; None where nobody named one and it is not there.
+    Players are in the paper's order and games in the file's, by the paper's and its own names.
+
+    Raises UserError for a file that cannot be read, or that holds something else.
+    """
+    if file is None and not FILE.exists():
+        return None
+    return _contest(_rows(file or FILE), file or FILE)
+
+
+def _rows(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}; {WHERE}") from error
+    except ValueError as error:
+        raise UserError(f"{file} is no JSON: {error}") from error
+
+
+def _contest(rows: Any, file: Path) -> Contest:
+    names = {ours: name for name, ours in paper("gamebench")["agents"].items()}
+    players = list(names.values())
+    try:
+        games = list(dict.fromkeys(row["game"] for row in rows))
+        pairs = [[name for name in row if name != "game"] for row in rows]
+        first, second = np.array([[players.index(names[a]) for a in pair] for pair in pairs]).T
+        scores = np.array([float(row[pair[0]]) for row, pair in zip(rows, pairs, strict=True)])
+        game = np.array([games.index(row["game"]) for row in rows])
+        found = Matches(len(players), first, second, scores, game, np.arange(len(rows)))
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"{file} holds other things than matches, each with a game and the scores of two of "
+            f"{', '.join(names)}: {type(error).__name__}: {error}"
+        ) from error
+    return Contest(players, games, found)

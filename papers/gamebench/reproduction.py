@@ -1,0 +1,98 @@
+"""GameBench again: its Tables 1 to 3, Figs. 1a, 1b and 2 and Appendix L from the published matches,
+and the same ratings of our own players over the nine games.
+
+The columns of Tables 1 and 2 stand under wrong headings in print (GB-01), and seven ratings are of
+agents without a match (GB-04): every field is held against what it really is, and the tables are
+shown as they should have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from rich.console import RenderableType
+
+from common.disk import write_atomically
+from papers.gamebench import rows, views
+from papers.gamebench.figures import figures
+from papers.gamebench.matches import WHERE, published
+from papers.gamebench.tables import Again, corrected, table
+from papers.published import Row, frame, paper
+from papers.reproductions import Reproduction, Settings
+from pipeline.config.compose import CONF
+from pipeline.tables import ink
+from pipeline.tables.contest import contest_of
+from pipeline.tables.rating_figures import rating_figures
+from pipeline.tables.ratings import RatingTables, rating_tables, sheets
+from pipeline.tables.table import sheet_view
+from stats.ratings import rated
+
+MODELS, DEALS = "", 10
+"""Nothing but the experiment's own players; matches of every two in each game, and seating."""
+ROUND_ROBIN = "gamebench_round_robin"
+TABLES = ("table1", "table2")
+
+
+def reproduce(settings: Settings) -> Reproduction:
+    """Makes and writes everything. Raises UserError for a match file that is none."""
+    told, contest = paper("gamebench"), published(settings.matches)
+    again = None if contest is None else Again(contest)
+    own = round_robin(settings)
+    found = frame([*lines(again, own)])
+    found.insert(3, "difference", found["ours"] - found["published"])
+    tables, drawn = settings.out / "tables", settings.out / "figures"
+    tables.mkdir(exist_ok=True)
+    shown: list[RenderableType] = []
+    with ink.drawn_for(ink.WIDE):
+        if again is None:
+            shown.append(WHERE)
+        else:
+            ink.save_png(dict(figures(told, again)), drawn)
+            for name in TABLES:
+                one = table(told, again, name)
+                write_atomically(tables / f"gamebench_{name}.csv", one.to_csv(index=False))
+                right = corrected(told, one).to_csv()
+                write_atomically(tables / f"gamebench_{name}_corrected.csv", right)
+                shown.append(views.table_view(told, one, name))
+            shown += rated_better(settings, again)
+        if own is not None:
+            shown += map(sheet_view, sheets(own))
+            ink.save_png({f"gamebench_own_{name}": one for name, one in rating_figures(own)}, drawn)
+    return Reproduction(found, [*shown, views.summary(found)], [tables, drawn])
+
+
+def lines(again: Again | None, own: RatingTables | None) -> Iterator[Row]:
+    """Every line of gamebench.csv."""
+    told = paper("gamebench")
+    yield from rows.setting_rows(told, again)
+    for name in TABLES:
+        yield from rows.table_rows(told, name, again)
+    yield from rows.category_rows(told)
+    yield from rows.count_rows(told, again)
+    yield from rows.figure_rows(told)
+    if own is not None:
+        yield from rows.own_rows(own)
+
+
+def rated_better(settings: Settings, again: Again) -> Iterator[RenderableType]:
+    """The published matches as this project rates: a tie is half a win for each, nobody is rated
+    without a match, and no single game is left unquestioned."""
+    found = rating_tables(again.contest, partial(rated, by="match"))
+    folder = settings.out / "tables" / "gamebench_ratings"
+    folder.mkdir(exist_ok=True)
+    found.write(folder)
+    yield from map(sheet_view, sheets(found))
+
+
+def round_robin(settings: Settings) -> RatingTables | None:
+    """Our own players over the nine games, every two of them: played where need be, and rated by
+    deal; None where conf has no such experiment."""
+    if not (CONF / "experiment" / f"{ROUND_ROBIN}.yaml").exists():
+        return None
+    folder = settings.run(ROUND_ROBIN, ROUND_ROBIN, f"deals={settings.deals}")
+    found = rating_tables(contest_of([folder]), rated)
+    where = settings.out / "tables" / "gamebench_own"
+    where.mkdir(parents=True, exist_ok=True)
+    found.write(where)
+    return found

@@ -1,0 +1,114 @@
+"""Ratings of the players of any logs, across games: `python -m pipeline.ratings DIR...`.
+
+Reads the records of one or more output_dirs and writes, beside the tables that it prints,
+ratings.csv, ratings_by_game.csv, ratings_pairs.csv, ratings_left_out.csv and figures
+(docs/ratings.md). Where MLflow knows the sweeps, the ratings join their runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+from common.errors import UserError
+from pipeline.tables import ink, table
+from pipeline.tables.contest import Contest, contest_of
+from pipeline.tables.rating_figures import rating_figures
+from pipeline.tables.ratings import RatingTables, rating_tables, sheets
+from pipeline.tracking.rated import add_ratings
+from pipeline.tracking.store import STORE, tracking_uri
+from stats.matches import Ties
+from stats.ratings import DRAWS, LEVEL, By, Fit, rated
+
+NONE = "none"
+"""The store that is none."""
+SEVERAL = Path("outputs/ratings")
+"""Where the ratings of several folders go."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if not 0 < given.level < 1:
+        parser.error(f"--level lies between 0 and 1, got {given.level:g}")
+    if given.draws < 1:
+        parser.error(f"--draws is 1 or more, got {given.draws}")
+    out = given.out or (given.folders[0] / "ratings" if len(given.folders) == 1 else SEVERAL)
+    try:
+        contest, found = _rated(given)
+        files = _write(found, out)
+        known = 0
+        if given.store != NONE:
+            known = add_ratings(given.folders, given.store, out, found.overall)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"gauntlet: {out} cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
+    _show(contest, found, files, out)
+    if known:
+        print(f"MLflow   {tracking_uri(given.store)}")
+    return 0
+
+
+def _rated(given: argparse.Namespace) -> tuple[Contest, RatingTables]:
+    contest = contest_of(given.folders)
+    contest.check(given.ties)
+    settings = {"fit": given.fit, "ties": given.ties, "by": given.by, "draws": given.draws}
+    rate = partial(rated, **settings, level=given.level, seed=given.seed)
+    return contest, rating_tables(contest, rate)
+
+
+def _write(found: RatingTables, out: Path) -> list[Path]:
+    out.mkdir(parents=True, exist_ok=True)
+    with ink.drawn_for(ink.WIDE):
+        ink.save_png(dict(rating_figures(found)), out / "figures")
+    return found.write(out)
+
+
+def _show(contest: Contest, found: RatingTables, files: Sequence[Path], out: Path) -> None:
+    console = table.console()
+    for sheet in sheets(found):
+        console.print(table.sheet_view(sheet.first(table.ROWS)))
+        console.print()
+    if found.overall["low"].isna().all():
+        console.print("No limits: a game has a single deal, which tells nothing of others.\n")
+    if contest.aside:
+        console.print(f"{contest.aside} cell(s) left out, which are not of two even sides.\n")
+    for file in (*files, out / "figures"):
+        console.print(
+            f"{'figures' if file == out / 'figures' else 'table':<8} {file}", soft_wrap=True
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.ratings",
+        description="Ratings of the players of one or more sweeps, over all their games: Bradley "
+        "and Terry's model of each match's score, every game weighing the same.",
+    )
+    add = parser.add_argument
+    add("folders", type=Path, nargs="+", metavar="DIR", help="the output_dir of a sweep")
+    add("--out", type=Path, metavar="DIR",
+        help=f"folder of what is written (default DIR/ratings; of several {SEVERAL})")  # fmt: skip
+    fits = "maximum likelihood with a small prior, or as GameBench fits"
+    add("--fit", choices=get_args(Fit), default="penalised", help=f"{fits} (default %(default)s)")
+    ties = "count as half a win for each, or not at all"
+    add("--ties", choices=get_args(Ties), default="half", help=f"{ties} (default %(default)s)")
+    drawn = "what is drawn as a whole for the limits"
+    add("--by", choices=get_args(By), default="deal", help=f"{drawn} (default %(default)s)")
+    add("--draws", type=int, default=DRAWS, metavar="N", help="(default %(default)s)")
+    add("--level", type=float, default=LEVEL, metavar="P", help="of limits (default %(default)s)")
+    add("--seed", type=int, default=0, metavar="N", help="of the draws (default %(default)s)")
+    add("--store", default=str(STORE), metavar="STORE",
+        help=f"MLflow's folder or address, or {NONE} (default %(default)s)")  # fmt: skip
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""What is drawn of ratings: whiskers over all games, a panel of games, and who beats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.tables import heat, ink
+from pipeline.tables.ink import ACCENT, COLOURS, MUTED
+from pipeline.tables.ratings import RatingTables
+
+MARKS = "os^Dvp*X"
+"""What tells a player from another besides its colour."""
+MANY = 14
+"""Players of whom every two have room in a map."""
+
+
+def rating_figures(tables: RatingTables) -> Iterator[tuple[str, Figure]]:
+    """Every figure by its name."""
+    yield "ratings", whiskers(tables.overall, f"Ratings with {tables.level:.0%} intervals")
+    if tables.by_game["game"].nunique() > 1:
+        yield "ratings_by_game", by_game(tables.by_game, list(tables.overall["player"]))
+    names = list(tables.overall["player"])[:MANY]
+    if len(names) > 2:
+        title = "The chance that the row's player beats the column's, by their ratings"
+        yield "ratings_pairs", chance_map(square(tables.pairs, names), names, title)
+
+
+def whiskers(table: pd.DataFrame, title: str) -> Figure:
+    """A row a player: rating with low and high; without a rating an empty one."""
+    known = table.head(ink.rows())
+    places = list(range(len(known)))
+    figure, axes = ink.canvas(0.7 + ink.row_height(len(known)) * len(known))
+    axes.axvline(0, color=MUTED, lw=0.6)
+    axes.hlines(places, known["low"], known["high"], color=ACCENT, lw=1.4)
+    axes.plot(known["rating"], places, "o", color=ACCENT, ms=4)
+    ink.name_rows(axes, places, list(known["player"]), above=ink.narrow())
+    axes.set_xlabel("rating, log odds")
+    ink.titled(figure, title)
+    return figure
+
+
+def by_game(table: pd.DataFrame, players: Sequence[str]) -> Figure:
+    """A row a game, in it a mark a player with its interval. Of many players the first."""
+    shown, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
+    figure, axes = ink.canvas(0.9 + 0.14 * (len(shown) + 1.5) * len(games))
+    for at, name in enumerate(shown):
+        own = table[table["player"] == name].set_index("game").reindex(games)
+        places = np.arange(len(games)) + 0.75 * ((at + 0.5) / len(shown) - 0.5)
+        colour = COLOURS[at % len(COLOURS)]
+        axes.hlines(places, own["low"], own["high"], color=colour, lw=0.9)
+        axes.plot(own["rating"], places, MARKS[at], color=colour, ms=3.5, label=name)
+    for line in range(len(games) - 1):
+        axes.axhline(line + 0.5, color=MUTED, lw=0.3)
+    ink.name_rows(axes, list(range(len(games))), games, above=ink.narrow())
+    axes.set_ylim(len(games) - 0.5, -0.8 if ink.narrow() else -0.5)
+    axes.set_xlabel("rating in this game, log odds")
+    ink.keyed(figure, 4)
+    ink.titled(figure, "Ratings by game")
+    return figure
+
+
+def square(pairs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """The chances of rows of ratings_pairs.csv, both ways; nan where there is none."""
+    found = np.full((len(names), len(names)), np.nan)
+    for row in pairs.to_dict("records"):
+        if row["player_a"] in names and row["player_b"] in names:
+            a, b = names.index(row["player_a"]), names.index(row["player_b"])
+            found[a, b], found[b, a] = row["chance"], 1 - row["chance"]
+    return found
+
+
+def chance_map(chances: np.ndarray, names: Sequence[str], title: str) -> Figure:
+    """A table of chances, red above an even one."""
+    figure, axes = ink.canvas(1.2 + 0.3 * len(names))
+    texts = [["" if np.isnan(x) else f"{100 * x:.0f}" for x in line] for line in chances]
+    heat.shaded(axes, chances - 0.5, 0.5, texts)
+    heat.named(figure, axes, names, both=True)
+    ink.titled(figure, f"{title}, %")
+    return figure

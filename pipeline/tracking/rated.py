@@ -1,0 +1,54 @@
+"""Ratings in MLflow: what `pipeline/ratings.py` found joins the runs of its sweeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.log.folder import Folder
+from pipeline.tracking.store import (
+    CELL_TAG,
+    LIVE_TAG,
+    client_of,
+    log_values,
+    runs_of,
+    there,
+    usable,
+)
+
+FIGURES = ("rating", "low", "high")
+
+
+def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.DataFrame) -> int:
+    """Logs ratings with the parent runs of these output_dirs, over what an earlier call logged:
+    the files of `written`, and of each player its rating with both limits. Returns how many of the
+    folders the store knows. Raises UserError where it cannot be used."""
+    if not there(store):
+        return 0
+    values = {
+        f"rating/{_plain(row['player'])}/{name}": float(row[name])
+        for row in ratings.to_dict("records")
+        for name in FIGURES
+    }
+    known = 0
+    for folder in folders:
+        with usable(store, folder):
+            client = client_of(store)
+            runs = [
+                run
+                for run in runs_of(client, Folder(folder).id)
+                if not {CELL_TAG, LIVE_TAG} & run.data.tags.keys()
+            ]
+            for run in runs:
+                log_values(client, run.info.run_id, values)
+                client.log_artifacts(run.info.run_id, str(written), "ratings")
+            known += bool(runs)
+    return known
+
+
+def _plain(name: str) -> str:
+    """A name with the letters alone that MLflow takes in one."""
+    return re.sub(r"[^\w. -]", "_", name)

@@ -1,0 +1,187 @@
+"""Strengths from who beat whom: the model of Bradley and Terry, fitted to many tables at once.
+
+A table of wins has shape (players, players): entry [i, j] is the weight of what i won against j,
+which need be neither whole nor of whole matches: a match that ends 0.7 to 0.3 gives 0.7 to one
+entry and 0.3 to the other. Player i beats j with the chance 1 / (1 + exp(b_j - b_i)) (R. A. Bradley
+and M. E. Terry (1952), Biometrika 39, 324-345); the ratings b are in units of log odds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stats.checks import Floats
+
+Ints = NDArray[np.int64]
+
+ALPHA = 0.001
+"""What GameBench's published code adds to every rate of the chain."""
+SPREAD = 5.0
+"""Standard deviation of the penalised fit's prior, in log odds: 870 points of Elo."""
+STEPS, NEAR = 200, 1e-4
+"""Newton's steps at the most, and how long the last one is: what is left is about half its square.
+"""
+AT_ONCE = 200_000
+"""Entries of tables that are worked on together."""
+
+
+def spectral(wins: ArrayLike, alpha: float = ALPHA) -> Floats:
+    """Ratings of (..., k, k) tables of wins as iterative Luce spectral ranking finds them, each
+    table's centred on 0: (..., k).
+
+    L. Maystre and M. Grossglauser (2015), NIPS 28, 172-180, with `alpha` > 0 added to each rate of
+    the Markov chain and its weights kept to a sum of k. The chain is at rest where, for every i,
+
+        sum_j w_ij - n_ij P(i beats j) = alpha k (exp(b_i) - 1),    n_ij = w_ij + w_ji,
+
+    which is where the log-likelihood less alpha k sum_i (exp(b_i) - b_i) is largest: worths exp(b)
+    with the prior Gamma(alpha k, alpha k), per log worth. That point is found here by Newton's
+    method, so no number of iterations is too small. Raises ValueError for tables that are none and
+    an alpha that is not above 0.
+    """
+    tables = _tables(wins)
+    if not alpha > 0:
+        raise ValueError(f"alpha must be above 0, got {alpha:g}")
+    return _fitted(tables, worth=alpha * tables.shape[-1], precision=0.0)
+
+
+def penalised(wins: ArrayLike, spread: float = SPREAD) -> Floats:
+    """Ratings of (..., k, k) tables of wins by maximum likelihood with a prior N(0, spread^2) on
+    each rating, each table's centred on 0: (..., k).
+
+    The prior keeps who won or lost everything finite, and hardly matters elsewhere. The largest
+    value is unique, also where not everybody has met. Raises ValueError for tables that are none
+    and a spread that is not above 0.
+    """
+    tables = _tables(wins)
+    if not spread > 0:
+        raise ValueError(f"spread must be above 0, got {spread:g}")
+    return _fitted(tables, worth=0.0, precision=spread**-2)
+
+
+def beats(ratings: ArrayLike) -> Floats:
+    """The chance that the player of each row beats that of each column: (..., k) to (..., k, k)."""
+    b = np.asarray(ratings, float)
+    found: Floats = 1.0 / (1.0 + np.exp(b[..., None, :] - b[..., :, None]))
+    return found
+
+
+def parts(met: ArrayLike) -> Ints:
+    """To which part each player belongs, numbered from 0 in order: players are of one part where a
+    chain of matches leads from one to the other. Ratings of two parts cannot be compared.
+
+    met: (k, k), above 0 where two players have a match that counts. A player without any is no
+    part: -1.
+    """
+    known = np.asarray(met) > 0
+    known |= known.T
+    found = np.full(len(known), -1)
+    number = 0
+    for player in np.flatnonzero(known.any(axis=1)):
+        if found[player] < 0:
+            found[_reached(known, int(player))] = number
+            number += 1
+    return found
+
+
+def _reached(known: NDArray[np.bool_], start: int) -> Ints:
+    inside = np.zeros(len(known), bool)
+    inside[start] = True
+    while True:
+        grown = inside | known[inside].any(axis=0)
+        if (grown == inside).all():
+            return np.flatnonzero(inside)
+        inside = grown
+
+
+def _tables(wins: ArrayLike) -> Floats:
+    tables = np.asarray(wins, float)
+    if tables.ndim < 2 or tables.shape[-1] != tables.shape[-2] or tables.shape[-1] < 2:
+        raise ValueError(
+            f"a table of wins is square, with two players or more, got shape {tables.shape}"
+        )
+    if not (np.isfinite(tables) & (tables >= 0)).all():
+        raise ValueError("a weight of wins is finite and 0 or more")
+    if np.einsum("...ii->...", tables).any():
+        raise ValueError("nobody plays against itself: the diagonal of a table of wins is 0")
+    return tables
+
+
+def _fitted(tables: Floats, worth: float, precision: float) -> Floats:
+    """Centred: a small prior hardly settles where the mean lies."""
+    k = tables.shape[-1]
+    flat = tables.reshape(-1, k, k)
+    if not len(flat):
+        return np.zeros(tables.shape[:-1])
+    start = _newton(flat.mean(0)[..., None], np.zeros((k, 1)), worth, precision)
+    found, step = np.empty((len(flat), k)), max(1, AT_ONCE // (k * k))
+    for at in range(0, len(flat), step):
+        some = np.moveaxis(flat[at : at + step], 0, -1)
+        close = np.repeat(start, some.shape[-1], axis=1)
+        found[at : at + step] = _newton(some, close, worth, precision).T
+    centred: Floats = found - found.mean(1, keepdims=True)
+    return centred.reshape(tables.shape[:-1])
+
+
+def _newton(wins: Floats, start: Floats, worth: float, precision: float) -> Floats:
+    """Where the log-likelihood less the penalty worth (exp(b) - b) + precision b^2 / 2 is largest.
+    wins: (k, k, tables), start: (k, tables).
+
+    Steps are as long as keeps them from overshooting: log(1 + d) / d of Newton's, d being how far
+    the step moves any rating or difference of two (T. Sun and Q. Tran-Dinh (2019), Math. Program.
+    178, 145-213: the function is self-concordant of order 2).
+    """
+    k, found = len(wins), start.copy()
+    one, other = np.triu_indices(k, 1)
+    met = wins[one, other].any(-1) | wins[other, one].any(-1)
+    one, other = one[met], other[met]
+    played, won = wins[one, other] + wins[other, one], wins.sum(1)
+    moving = np.arange(start.shape[1])
+    for _ in range(STEPS):
+        b = found[:, moving]
+        step = _step(b, one, other, played, won, worth, precision)
+        up, down = step.max(0), -step.min(0)
+        far = np.maximum(np.maximum(up, down), up + down)
+        found[:, moving] = b + step * (np.log1p(far) / np.where(far > 0, far, 1.0))
+        on = far >= NEAR
+        if not on.any():
+            break
+        moving, played, won = moving[on], played[:, on], won[:, on]
+    return found
+
+
+def _step(
+    b: Floats, one: Ints, other: Ints, played: Floats, won: Floats, worth: float, precision: float
+) -> Floats:
+    """Newton's step from b, (k, tables). one, other: pairs that met, `played` between each."""
+    worths = np.exp(b)
+    first = worths[one] / (worths[one] + worths[other])
+    expected = played * first
+    spread, grown = expected * (1.0 - first), worth * worths
+    slope = won - (grown - worth) - precision * b
+    bend = np.zeros((len(b), *b.shape))
+    for at, (i, j) in enumerate(zip(one, other, strict=True)):
+        slope[i] -= expected[at]
+        slope[j] -= played[at] - expected[at]
+        bend[i, j] = -spread[at]
+        bend[i, i] += spread[at]
+        bend[j, j] += spread[at]
+    bend[range(len(b)), range(len(b))] += grown + precision
+    return _solved(bend, slope)
+
+
+def _solved(table: Floats, right: Floats) -> Floats:
+    """x with table x = right, for symmetric positive definite tables of which the upper half is
+    given: (k, k, tables) and (k, tables), by elimination. Both are overwritten."""
+    k = len(right)
+    for row in range(k):
+        parts = table[row, row + 1 :] / table[row, row]
+        for below in range(row + 1, k):
+            table[below, below:] -= parts[below - row - 1] * table[row, below:]
+            right[below] -= parts[below - row - 1] * right[row]
+    for row in range(k - 1, -1, -1):
+        for after in range(row + 1, k):
+            right[row] -= table[row, after] * right[after]
+        right[row] /= table[row, row]
+    return right

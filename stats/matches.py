@@ -1,0 +1,194 @@
+"""Matches of two, as whoever rates players needs them: in numbers, weighted by game, drawn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from stats import checks
+from stats.bradley_terry import Ints
+from stats.checks import Floats
+
+Ties = Literal["half", "drop"]
+
+AT_ONCE = 4_000_000
+"""Weights of draws that are held together."""
+
+
+@dataclass(frozen=True)
+class Matches:
+    """n matches of two among `players` players, who are numbered from 0; n entries a list.
+
+    first, second: who played. scores: what the first got, 0 to 1; the second got the rest. games,
+    deals: numbers of each match's game, and of its deal within the game. Raises ValueError for
+    lists that do not fit.
+    """
+
+    players: int
+    first: Ints
+    second: Ints
+    scores: Floats
+    games: Ints
+    deals: Ints
+
+    def __post_init__(self) -> None:
+        shapes = {one.shape for one in (self.first, self.second, self.games, self.deals)}
+        if shapes != {(len(self.scores),)}:
+            raise ValueError(f"matches are lists of one length, got shapes {sorted(shapes)}")
+        checks.probabilities(checks.finite(self.scores, "scores"), "scores")
+        seats = np.concatenate((self.first, self.second))
+        if seats.size and not 0 <= seats.min() <= seats.max() < self.players:
+            raise ValueError(f"players are numbered from 0 to {self.players - 1}")
+        if (self.first == self.second).any():
+            raise ValueError("nobody plays against itself")
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def where(self, which: NDArray[np.bool_] | Ints) -> Matches:
+        """Some of the matches, of the same players: whether each, or their places."""
+        names = ("first", "second", "scores", "games", "deals")
+        return replace(self, **{name: getattr(self, name)[which] for name in names})
+
+    @cached_property
+    def weights(self) -> Floats:
+        """1 / N of each match's game, times what makes their sum the number of matches."""
+        _, game, counts = np.unique(self.games, return_inverse=True, return_counts=True)
+        found: Floats = len(self) / (max(1, len(counts)) * counts[game])
+        return found
+
+    @cached_property
+    def met(self) -> Ints:
+        """How many matches every two had: (players, players)."""
+        found = np.zeros((self.players, self.players), int)
+        np.add.at(found, (self.first, self.second), 1)
+        return found + found.T
+
+    @property
+    def points(self) -> Floats:
+        """What each got against each in all, whatever the game: (players, players)."""
+        found = np.zeros((self.players, self.players))
+        np.add.at(found, (self.first, self.second), self.scores)
+        np.add.at(found, (self.second, self.first), 1.0 - self.scores)
+        return found
+
+    @property
+    def means(self) -> Floats:
+        """Each player's mean score over its matches, whatever the game; nan without any."""
+        played = self.met.sum(1)
+        found: Floats = np.where(played > 0, self.points.sum(1) / np.maximum(played, 1), np.nan)
+        return found
+
+    def wins(self, ties: Ties) -> Floats:
+        """The weighted table of wins, as `stats.bradley_terry` takes it."""
+        whole = _Units.of(self, np.zeros(len(self), int), self.weights, ties)
+        found: Floats = whole.tables(np.ones((1, len(whole.won))))[0]
+        return found
+
+
+def drawn_by_match(
+    matches: Matches, ties: Ties, draws: int, rng: np.random.Generator
+) -> Iterator[Floats]:
+    """Tables of wins of samples of n matches, each match drawn with a chance in proportion to its
+    weight: chunks of shape (some, players, players), `draws` in all.
+
+    Matches of equal players and scores are drawn together, whoever of the two is told first; and so
+    are all that do not count.
+    """
+    turned = matches.first > matches.second
+    pair = np.sort(np.stack((matches.first, matches.second)), axis=0)
+    kinds = np.stack((*pair, np.where(turned, 1.0 - matches.scores, matches.scores)))
+    kinds[:, (matches.scores == 0.5) & (ties == "drop")] = 0
+    _, first, kind = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
+    chances = np.bincount(kind.ravel(), matches.weights) / len(matches)
+    rising = np.argsort(chances)  # the last kind gets what is left, and costs nothing
+    first, chances = first[rising], chances[rising]
+    units = _Units.of(matches.where(first), np.arange(len(first)), np.ones(len(first)), ties)
+
+    def weights(some: int) -> Floats:
+        return rng.multinomial(len(matches), chances, some).astype(float)
+
+    return units.drawn(draws, weights)
+
+
+def drawn_by_deal(
+    matches: Matches, ties: Ties, draws: int, rng: np.random.Generator
+) -> Iterator[Floats]:
+    """Tables of wins in which every deal has an exponential weight, shared by its matches; those of
+    a game add up to what its matches weigh. Chunks as of `drawn_by_match`."""
+    places = np.stack((matches.games, matches.deals))
+    own, unit = np.unique(places, axis=1, return_inverse=True)
+    units = _Units.of(matches, unit.ravel(), matches.weights, ties)
+    sizes = np.bincount(unit.ravel())
+    _, game = np.unique(own[0], return_inverse=True)
+    of_game = np.eye(game.max() + 1)[game]  # (units, games)
+
+    def weights(some: int) -> Floats:
+        found = rng.standard_exponential((some, len(sizes)))
+        return found * ((sizes @ of_game) / ((found * sizes) @ of_game))[:, game]
+
+    return units.drawn(draws, weights)
+
+
+def widened(matches: Matches, level: float) -> float:
+    """By how much limits that are drawn by deal are to be wider than the quantiles of the draws.
+
+    With exponential weights the mean of D deals has a variance (D - 1) / (D + 1) times too small,
+    of which the root is made good, and Student's t of all deals but one a game, in place of the
+    normal distribution, allows for how badly few deals tell a variance. Infinite where a game has
+    a single deal: nothing tells how others would have come out.
+    """
+    game = np.unique(np.stack((matches.games, matches.deals)), axis=1)[0]
+    deals = np.unique(game, return_counts=True)[1]
+    if not deals.size or deals.min() < 2:
+        return np.inf
+    spread, upper = np.mean((deals + 1) / (deals - 1)), (1 + level) / 2
+    return float(np.sqrt(spread) * stdtrit((deals - 1).sum(), upper) / ndtri(upper))
+
+
+@dataclass(frozen=True)
+class _Units:
+    """What is drawn as a whole: of each unit the weights of wins, by who won against whom.
+
+    winners, losers: of each column. won: (units, columns).
+    """
+
+    players: int
+    winners: Ints
+    losers: Ints
+    won: Floats
+
+    @classmethod
+    def of(cls, matches: Matches, unit: Ints, weights: Floats, ties: Ties) -> _Units:
+        weights = np.where((matches.scores == 0.5) & (ties == "drop"), 0.0, weights)
+        one = np.concatenate((matches.first, matches.second))
+        other = np.concatenate((matches.second, matches.first))
+        got = np.concatenate((weights * matches.scores, weights * (1.0 - matches.scores)))
+        pairs, column = np.unique(one * matches.players + other, return_inverse=True)
+        units = unit.max(initial=-1) + 1
+        place = np.tile(unit, 2) * len(pairs) + column
+        won: Floats = np.bincount(place, got, units * len(pairs)).astype(float)
+        return cls(
+            matches.players,
+            pairs // matches.players,
+            pairs % matches.players,
+            won.reshape(units, len(pairs)),
+        )
+
+    def tables(self, weights: Floats) -> Floats:
+        """Of each row of weights, one a unit: (rows, players, players)."""
+        found = np.zeros((self.players, self.players, len(weights)))
+        found[self.winners, self.losers] = self.won.T @ weights.T
+        return np.moveaxis(found, -1, 0)
+
+    def drawn(self, draws: int, weights: Callable[[int], Floats]) -> Iterator[Floats]:
+        """weights: gives so many rows of them."""
+        step = max(1, AT_ONCE // max(len(self.won), self.players**2))
+        for done in range(0, draws, step):
+            yield self.tables(weights(min(step, draws - done)))

@@ -1,0 +1,227 @@
+"""Ratings of logs: who is who, what counts, what is written, what is refused."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from common.errors import UserError
+from pipeline import ratings, run, track
+from pipeline.log.folder import Folder
+from pipeline.log.results import About
+from pipeline.tables import ink
+from pipeline.tables.contest import Contest, contest_of
+from pipeline.tables.rating_figures import rating_figures, square
+from pipeline.tables.ratings import rating_tables, sheets
+from stats.matches import Matches
+from stats.ratings import rated
+from tests.pipeline.conftest import FAST, Sweep
+
+ROBIN = ("game=tic_tac_toe", "pairing=round_robin", "players=[random,greedy,minimax]")
+QUICK = ("--draws", "200", "--store", "none")
+FILES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A round robin at 3 x 3, and one at 4 x 4 of two of its players."""
+    where = tmp_path_factory.mktemp("ratings")
+    few = (*ROBIN[:2], "players=[random,greedy]", "game.size=4", "rotate=false", "deals=3")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(where)
+        patch.setattr("pipeline.tables.gallery.drawings", lambda *_: {})
+        for name, words in (("small", (*ROBIN, "rotate=true")), ("large", few)):
+            given = {word.partition("=")[0] for word in words}
+            base = [word for word in FAST if word.partition("=")[0] not in given]
+            argv = ["pipeline.run", *base, *words, f"output_dir={where / name}"]
+            patch.setattr("sys.argv", argv)
+            assert run.main() == 0
+    return where / "small", where / "large"
+
+
+def read(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
+
+
+# --- reading logs ---
+
+
+def test_a_contest_has_every_match_with_its_score(played: tuple[Path, Path]) -> None:
+    found = contest_of(played)
+    assert found.players == ["greedy", "minimax", "random"]
+    assert found.games == ["tic_tac_toe", "tic_tac_toe[size=4]"]
+    records = {path.name: list(Folder(path).matches()) for path in played}
+    assert len(found.of_game(0)) == len(records["small"]) == 3 * 6 * 2
+    assert len(found.of_game(1)) == len(records["large"]) == 3
+    won = sum((record.returns[seat] + 1) / 2 for record in records["large"]
+              for seat in record.measured)  # fmt: skip
+    assert found.of_game(1).points[2, 0] == pytest.approx(won)
+
+
+def test_matches_of_one_deal_share_it_over_cells(played: tuple[Path, Path]) -> None:
+    own = contest_of(played[:1]).matches
+    assert len(np.unique(own.deals)) == 6
+    assert np.bincount(own.deals).tolist() == [6] * 6
+
+
+def test_a_folder_that_is_named_twice_counts_once(played: tuple[Path, Path]) -> None:
+    small, _ = played
+    assert len(contest_of([small, small / ".." / "small"]).matches) == 36
+
+
+def test_cells_of_uneven_sides_are_left_out(sweep: Sweep, folder: Path) -> None:
+    assert sweep("game=uno", "seats=coop", "agent=random", "deals=2") == 0
+    found = contest_of([folder])
+    assert (len(found.matches), found.aside) == (0, 1)
+
+
+def test_players_of_one_name_and_other_settings_are_two(
+    played: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Folder.description
+
+    def other(self: Folder, about: About) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(json.dumps(original(self, about)))
+        if self.path.name == "large":
+            told["identity"]["players"][0]["agent"]["policy"] = "changed"
+        return told
+
+    monkeypatch.setattr(Folder, "description", other)
+    assert contest_of(played).players == ["greedy", "greedy (2)", "minimax", "random"]
+
+
+# --- the command ---
+
+
+def test_the_command_writes_tables_and_figures(
+    played: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "found"
+    assert ratings.main([*map(str, played), "--out", str(out), *QUICK]) == 0
+    said = capsys.readouterr().out
+    assert all(len(line) <= 100 or str(tmp_path) in line for line in said.splitlines())
+    assert "Without one game" in said
+    overall = read(out, "ratings").set_index("player")
+    assert next(iter(overall.index)) == "minimax"
+    assert overall["rating"].sum() == pytest.approx(0, abs=1e-9)
+    assert (overall["low"] < overall["rating"]).all()
+    assert overall.loc["greedy", ["matches", "games"]].tolist() == [24 + 3, 2]
+    by_game = read(out, "ratings_by_game").set_index(["game", "player"])
+    assert np.isnan(by_game.loc[("tic_tac_toe[size=4]", "minimax"), "rating"])
+    left = read(out, "ratings_left_out").set_index(["without", "player"])
+    assert np.isnan(left.loc[("tic_tac_toe", "minimax"), "place"])
+    pairs = read(out, "ratings_pairs").set_index(["player_a", "player_b"])
+    odds = np.log(pairs["chance"] / (1 - pairs["chance"]))
+    for (a, b), apart in odds.items():  # type: ignore[misc]
+        assert apart == pytest.approx(overall.loc[a, "rating"] - overall.loc[b, "rating"])
+    drawn = sorted(path.stem for path in (out / "figures").iterdir())
+    assert drawn == ["ratings", "ratings_by_game", "ratings_pairs"]
+
+
+def test_of_one_folder_the_ratings_lie_in_it(
+    played: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    small, _ = played
+    assert ratings.main([str(small), *QUICK, "--fit", "spectral", "--ties", "drop"]) == 0
+    assert all((small / "ratings" / f"{name}.csv").exists() for name in FILES)
+    assert "By game" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "nowhere holds no"),
+        (["DIR", "--level", "2"], "--level lies between 0 and 1, got 2"),
+        (["DIR", "--draws", "0"], "--draws is 1 or more, got 0"),
+    ],
+)
+def test_what_cannot_be_rated_is_one_line(
+    words: list[str], said: str, played: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(played[0]) if word == "DIR" else word for word in words]
+    try:
+        status = ratings.main(given)
+    except SystemExit as end:
+        status = int(end.code or 0)
+    assert status == 2
+    assert said in capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def made(pairs: list[tuple[int, int]], players: int) -> Contest:
+    first, second = np.array(pairs).T if pairs else np.zeros((2, 0), int)
+    zero = np.zeros(len(pairs), int)
+    matches = Matches(players, first, second, np.ones(len(pairs)), zero, np.arange(len(pairs)))
+    return Contest([f"p{at}" for at in range(players)], ["pit"], matches)
+
+
+def test_a_contest_that_cannot_be_rated() -> None:
+    with pytest.raises(
+        UserError, match="two players who met in a match that counts, got 0 matches"
+    ):
+        made([], 1).check("half")
+    with pytest.raises(UserError, match="cannot be rated together: p0, p2; p1, p3"):
+        made([(0, 2), (1, 3)], 4).check("half")
+    made([(0, 2), (1, 3), (0, 1)], 4).check("half")
+
+
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
+def test_ratings_join_the_runs_of_their_sweep(
+    played: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mlflow.tracking import MlflowClient
+
+    small, store = played[0], str(tmp_path / "mlflow")
+    words = [str(small), "--draws", "100", "--store", store, "--out", str(tmp_path / "found")]
+    assert ratings.main(words) == 0
+    assert "MLflow" not in capsys.readouterr().out, "the store does not know the sweep"
+    assert track.main([str(small), "--store", store]) == 0
+    assert ratings.main(words) == 0
+    assert "MLflow" in capsys.readouterr().out
+    client = MlflowClient(f"sqlite:///{tmp_path}/mlflow/mlflow.db")
+    runs = client.search_runs([one.experiment_id for one in client.search_experiments()])
+    (parent,) = [one for one in runs if "rating/minimax/rating" in one.data.metrics]
+    overall = read(tmp_path / "found", "ratings").set_index("player")
+    assert parent.data.metrics["rating/minimax/low"] == pytest.approx(overall.loc["minimax", "low"])
+    logged = {one.path for one in client.list_artifacts(parent.info.run_id, "ratings")}
+    assert {f"ratings/{name}.csv" for name in FILES} <= logged
+
+
+# --- tables and figures ---
+
+
+def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
+    pairs = [(a, b) for a in range(18) for b in range(18) if a != b]
+    found = rating_tables(made(pairs, 19), partial(rated, draws=50))
+    assert np.isnan(found.overall["rating"].iloc[-1])
+    assert found.overall["player"].iloc[-1] == "p18"
+    assert [sheet.title for sheet in sheets(found)] == ["Ratings"]
+    for medium in (ink.WIDE, ink.COLUMN):
+        with ink.drawn_for(medium):
+            ink.save_png(dict(rating_figures(found)), tmp_path / medium.name)
+        assert {path.stem for path in (tmp_path / medium.name).iterdir()} == {
+            "ratings",
+            "ratings_pairs",
+        }
+
+
+def test_the_square_of_chances_has_both_sides() -> None:
+    pairs = pd.DataFrame([("a", "b", 0.7), ("b", "c", 0.4)],
+                         columns=["player_a", "player_b", "chance"])  # fmt: skip
+    found = square(pairs, ["a", "b", "c"])
+    assert found[0, 1] + found[1, 0] == pytest.approx(1)
+    assert found[2, 1] == pytest.approx(0.6)
+    assert np.isnan([found[0, 2], found[0, 0]]).all()
+
+
+def test_a_single_deal_is_told_to_have_no_limits(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep(*ROBIN, "deals=1", "rotate=true") == 0
+    assert ratings.main([str(folder), *QUICK]) == 0
+    assert "No limits: a game has a single deal" in capsys.readouterr().out
