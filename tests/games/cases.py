@@ -21,6 +21,7 @@ SEATS = (2, 3, 10)
 """Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
+    "hive": ({"max_turns": 20, "quirks": True},),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
@@ -29,10 +30,11 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
+ONE_WINNER = ("hive", "rock_paper_scissors", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {
+    "hive": {"max_turns": 30},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
