@@ -304,10 +304,10 @@ def test_playouts_tell_who_won_after_each_option() -> None:
 
 
 def test_looking_one_ply_ahead_beats_greedy() -> None:
-    """Twelve pairs of games: 0.72 of the score in the long run."""
+    """Twelve games; in the long run it gets nine tenths of the score."""
     game, agent = Hive(max_turns=100), OnePly()
     score = sum(match(game, agent, seed, seat) for seed in range(6) for seat in range(2))
-    assert score > 6
+    assert score > 7
 
 
 def match(game: Hive, agent: OnePly, seed: int, seat: int) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from agents.prompting.base import told_facts
 from games.base import Action, Game, Said, spoken
+from games.hive import Hive
 from games.holdem import Holdem
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
@@ -59,6 +60,7 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
 
 
 GAMES: dict[str, tuple[Game[Any], int]] = {
+    "hive": (Hive(), 369),
     "holdem": (Holdem(hands=3, stack=40), 5),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
     "tic_tac_toe": (TicTacToe(), 4),
