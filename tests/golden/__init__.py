@@ -15,6 +15,7 @@ from games.air_land_sea import AirLandSea
 from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Said, spoken
+from games.hive import Hive
 from games.holdem import Holdem
 from games.pit import Pit
 from games.rock_paper_scissors import RockPaperScissors
@@ -66,6 +67,7 @@ GAMES: dict[str, tuple[Game[Any], int]] = {
     "air_land_sea": (AirLandSea(goal=6), 35),
     "arctic_scavengers": (ArcticScavengers(rounds=4), 1902),
     "are_you_the_traitor": (AreYouTheTraitor(points=5, exchanges=2), 408),
+    "hive": (Hive(), 369),
     "holdem": (Holdem(hands=3, stack=40), 5),
     "pit": (Pit(goal=50, turns=40, deal_turns=24), 147),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
