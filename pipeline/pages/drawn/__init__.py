@@ -15,6 +15,8 @@ STYLE = Path(__file__).parent / "drawn.css"
 FILES = {
     "games.holdem.game.Holdem": "holdem",
     "games.rock_paper_scissors.RockPaperScissors": "throws",
+    "games.santorini.game.Santorini": "santorini",
+    "games.sea_battle.game.SeaBattle": "sea_battle",
     "games.tic_tac_toe.TicTacToe": "board",
     "games.uno.arena.game.UnoArena": "arena",
     "games.uno.game.Uno": "uno",
