@@ -35,7 +35,7 @@ ONE_WINNER = ("rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {
-    "sea_battle": {"most_turns": 5},
+    "sea_battle": {"most_turns": 3},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
