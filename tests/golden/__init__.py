@@ -19,6 +19,8 @@ from games.hive import Hive
 from games.holdem import Holdem
 from games.pit import Pit
 from games.rock_paper_scissors import RockPaperScissors
+from games.santorini import Santorini
+from games.sea_battle import SeaBattle
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
 from games.uno.arena import UnoArena
@@ -71,6 +73,8 @@ GAMES: dict[str, tuple[Game[Any], int]] = {
     "holdem": (Holdem(hands=3, stack=40), 5),
     "pit": (Pit(goal=50, turns=40, deal_turns=24), 147),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
+    "santorini": (Santorini(), 55),
+    "sea_battle": (SeaBattle(most_turns=2), 1451),
     "tic_tac_toe": (TicTacToe(), 4),
     "uno": (Uno(num_seats=3), 20),
     "uno_arena": (UnoArena(num_seats=3), 157),

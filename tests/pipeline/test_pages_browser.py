@@ -13,6 +13,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from games.playouts import played as played_by_rules
+from games.santorini import Santorini
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import SCRIPT, played, several
 
@@ -203,6 +205,32 @@ def test_a_person_plays_a_whole_match_by_keys(visit: Open, outputs: Path) -> Non
     page.get_by_role("button", name="Leave the table").click()
     see(page, "The table is closed: it was left; what was finished is kept")
     assert len(matches(outputs / "play-tic_tac_toe-0_random")) == 1
+
+
+@pytest.mark.slow
+def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outputs: Path) -> None:
+    game = Santorini()  # compiled here, so that the table need not
+    state, _ = played_by_rules(game, ["greedy", "greedy"], 0, 0)
+    assert game.returns(state)
+    page = visit("/play")
+    choose(page, "Game", "santorini")
+    choose(page, "Player 0", "random")
+    page.get_by_role("button", name="Sit down").click()
+    see(page, "It is your turn")
+    expect(page.locator(".d-board .d-pawn")).to_have_count(1)
+    expect(page.locator(".d-board .d-option")).to_have_count(24)
+    page.get_by_role("button", name=re.compile("^1 ")).click()
+    over = page.get_by_text("The match is over")
+    while not over.count():
+        page.keyboard.press("1")
+        page.wait_for_timeout(150)
+    expect(page.locator(".d-board .d-pawn")).to_have_count(4)
+    page.get_by_role("link", name="The match, move by move").click()
+    see(page, "ply 0 of")
+    (record,) = matches(outputs / "play-santorini-0_random").values()
+    own = [made for made in record.decisions if made.seat == 1 and not made.forced]
+    assert len(own) > 2
+    assert {made.chosen for made in own} == {0}
 
 
 @pytest.mark.slow
