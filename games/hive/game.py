@@ -110,7 +110,9 @@ class Hive:
             *(Fact(f"Hand of {words.SIDES[one]}", words.in_hand(array, one)) for one in range(2)),
             Fact("Your pieces that cannot move now", words.stuck(array, seat, options), True),
             Fact(
-                "Options that win at once", "; ".join(named[at] for at in winning) or "none", True
+                "Options that win at once",
+                "; ".join(named[int(at)] for at in winning) or "none",
+                True,
             ),
             Fact(
                 "Could the other win next, if you did nothing",
