@@ -25,11 +25,17 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
     "tic_tac_toe": ({"size": 2, "win_length": 2}, {"size": 4}, {"size": 5, "win_length": 4}),
+    "codenames": ({"num_seats": 4}, {"quirks": True}, {"quirks": True, "num_seats": 4}),
+    "two_rooms": (
+        {"num_seats": 6},
+        {"quirks": True, "rounds": 1},
+        {"quirks": True, "num_seats": 6},
+    ),
     "uno": ({"quirks": True}, {"quirks": True, "num_seats": 4}),
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
+ONE_WINNER = ("codenames", "rock_paper_scissors", "tic_tac_toe", "two_rooms", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {

@@ -12,9 +12,11 @@ import numpy as np
 
 from agents.prompting.base import told_facts
 from games.base import Action, Game, Said, spoken
+from games.codenames import Codenames
 from games.holdem import Holdem
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
+from games.two_rooms import TwoRooms
 from games.uno import Uno
 from games.uno.arena import UnoArena
 from games.watch import Watch
@@ -59,9 +61,11 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
 
 
 GAMES: dict[str, tuple[Game[Any], int]] = {
+    "codenames": (Codenames(), 44),
     "holdem": (Holdem(hands=3, stack=40), 5),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
     "tic_tac_toe": (TicTacToe(), 4),
+    "two_rooms": (TwoRooms(rounds=1), 2),
     "uno": (Uno(num_seats=3), 20),
     "uno_arena": (UnoArena(num_seats=3), 157),
     "watch_rps": (Watch(of=RockPaperScissors(rounds=14), players=("H", "Y")), 2),
