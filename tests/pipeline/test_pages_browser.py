@@ -217,7 +217,7 @@ def test_a_person_plays_codenames_with_clues_of_its_own(visit: Open, outputs: Pa
         page.get_by_label(re.compile("^Your words")),
     )
     clue = page.get_by_role("button", name="2 clue for 1", exact=True)
-    see(page, "It is your turn")
+    expect(page.get_by_text("It is your turn").first).to_be_visible(timeout=4 * PATIENCE)
     refused = 0
     while not over.count():
         if field.count():
