@@ -35,7 +35,7 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("codenames", "rock_paper_scissors", "tic_tac_toe", "two_rooms", "uno")
+ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {
