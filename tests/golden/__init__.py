@@ -15,6 +15,7 @@ from games.air_land_sea import AirLandSea
 from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Said, spoken
+from games.codenames import Codenames
 from games.hive import Hive
 from games.holdem import Holdem
 from games.pit import Pit
@@ -22,6 +23,7 @@ from games.rock_paper_scissors import RockPaperScissors
 from games.santorini import Santorini
 from games.sea_battle import SeaBattle
 from games.tic_tac_toe import TicTacToe
+from games.two_rooms import TwoRooms
 from games.uno import Uno
 from games.uno.arena import UnoArena
 from games.watch import Watch
@@ -70,12 +72,14 @@ GAMES: dict[str, tuple[Game[Any], int]] = {
     "arctic_scavengers": (ArcticScavengers(rounds=4), 1902),
     "are_you_the_traitor": (AreYouTheTraitor(points=5, exchanges=2), 408),
     "hive": (Hive(), 369),
+    "codenames": (Codenames(), 44),
     "holdem": (Holdem(hands=3, stack=40), 5),
     "pit": (Pit(goal=50, turns=40, deal_turns=24), 147),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
     "santorini": (Santorini(), 55),
     "sea_battle": (SeaBattle(most_turns=2), 1451),
     "tic_tac_toe": (TicTacToe(), 4),
+    "two_rooms": (TwoRooms(rounds=1), 2),
     "uno": (Uno(num_seats=3), 20),
     "uno_arena": (UnoArena(num_seats=3), 157),
     "watch_rps": (Watch(of=RockPaperScissors(rounds=14), players=("H", "Y")), 2),
