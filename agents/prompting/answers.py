@@ -7,7 +7,8 @@ counts, text around it does not, and nothing is asked again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agents.base import Status
 from agents.prompting.wording import PLAIN
@@ -36,13 +37,32 @@ def named(reply: str, options: Sequence[str]) -> int | Status:
     options the first is meant; a number that is also a name is meant as a number.
     """
     action = _action(reply)
-    if action is None:
-        return "malformed"
+    return "malformed" if action is None else option_called(action, options)
+
+
+def option_called(action: str, options: Sequence[str]) -> int | Status:
+    """The index of the option of this number, from 1, or of this name in upper or lower case; else
+    "illegal". Of equal options the first is meant; a number that is also a name is a number."""
     numbers = {str(index + 1): index for index in range(len(options))}
     if action in numbers:
         return numbers[action]
     names = [option.casefold() for option in options]
     return names.index(action.casefold()) if action.casefold() in names else "illegal"
+
+
+def first_object(reply: str) -> Mapping[str, Any] | None:
+    """The JSON object that begins with a reply's first brace; None where there is none."""
+    try:
+        answer, _ = json.JSONDecoder(strict=False).raw_decode(reply[max(reply.find("{"), 0) :])
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def writable(text: str) -> str:
+    """A text without space around it, half a character, which no file can hold, as a question
+    mark."""
+    return text.encode(errors="replace").decode().strip()
 
 
 def _action(reply: str) -> str | None:

@@ -6,13 +6,13 @@ Words that will not do are told back to it with what is wrong with them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from agents.base import Answer, Decision, Question, Turn
+from agents.prompting.answers import first_object, writable
 from agents.prompting.base import role_and_rules, situation
 from games.base import Open, TextSpec
 from models.base import Dialogue, Generate, Generation, Prompt
@@ -76,13 +76,8 @@ def told_back(prompt: Prompt, reply: str, wanted: TextSpec, fault: str) -> Dialo
 def words_of(reply: str) -> str | None:
     """The text of the first JSON object in a reply, without space around it; None where there is
     none. Half a character, which no file can hold, counts as a question mark."""
-    start = reply.find("{")
-    try:
-        answer, _ = json.JSONDecoder(strict=False).raw_decode(reply[max(start, 0) :])
-    except (ValueError, RecursionError):
-        return None
-    text = answer.get("text") if isinstance(answer, dict) else None
-    return text.encode(errors="replace").decode().strip() if isinstance(text, str) else None
+    text = (first_object(reply) or {}).get("text")
+    return writable(text) if isinstance(text, str) else None
 
 
 def with_words(decision: Decision, text: str, faults: Sequence[str]) -> Decision:
@@ -103,8 +98,13 @@ def without_words(
         fallback=True,
         attempts=decision.attempts + len(faults),
         notes=_notes(decision, faults),
-        text=wanted.instead or wanted.examples[int(rng.integers(len(wanted.examples)))],
+        text=stand_in(wanted, rng),
     )
+
+
+def stand_in(wanted: TextSpec, rng: np.random.Generator) -> str:
+    """The words of a player whose own will not do."""
+    return wanted.instead or wanted.examples[int(rng.integers(len(wanted.examples)))]
 
 
 def _notes(decision: Decision, faults: Sequence[str]) -> dict[str, object]:

@@ -16,12 +16,14 @@ import pytest
 from hypothesis import given, settings
 
 from agents.actors import Playouts, Scripted
-from agents.base import Agent, Checked, Status
+from agents.base import Agent, Checked, Status, Turn
 from agents.human import Human
 from agents.lookahead import Tree
+from agents.prompting.gamebench import Base
 from agents.prompting.words import CUE
 from agents.random import Random
 from games.base import Game, Open
+from games.tellable import Headed
 from games.watch import Watch
 from models.base import Request, Score
 from pipeline.config.read import Node
@@ -174,7 +176,7 @@ def test_prompts_tell_all_and_share_what_does_not_change(
             told = "".join(prompt.text for prompt in prompts)
             words = prompts[0].cue == CUE
             options = (seen.options[decision.option],) if words else seen.options
-            for text in (seen.rules, *(fact.text for fact in seen.facts), *options):
+            for text in (*rules(agent, turn), *(fact.text for fact in seen.facts), *options):
                 assert text in told
             for text in (seen.role, *(f"player {s}" for s in seen.team if s != seen.seat)):
                 assert text in told
@@ -198,6 +200,14 @@ def test_choices_are_labels_that_the_model_is_checked_for(
                     agent.method.labels()
                 )
                 assert len(set(request.choices)) == len(request.choices)
+
+
+def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:
+    """What must be told of the rules: the summary and the headings to a model that may ask on."""
+    game = turn.game
+    if isinstance(getattr(agent, "method", None), Base) and isinstance(game, Headed):
+        return (game.rules_summary, *game.rules_headings)
+    return (turn.observation.rules,)
 
 
 def of_a_tree(agent: Agent) -> bool:

@@ -1,0 +1,133 @@
+"""Actions in JSON, with words where they want some: how they are told, and how a reply is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.base import Turn
+from agents.lookahead import Note
+from agents.prompting.answers import first_object, listed, option_called, writable
+from games.base import Open, TextSpec
+
+ABOVE = "Actions:\n"
+FORM = "Choose one. Reply with one JSON object: {object}\n"
+PLAIN_OBJECT = '{"action": "number"}'
+WORDED_OBJECT = '{"action": "number", "openended_response": "your words"}'
+NO_ACTION = "\nThat is not one JSON object with an action.\n"
+NO_OPTION = "\nNone of the actions is called that.\n"
+NO_HEADING = "\nThere is no such heading; they are {headings}.\n"
+NO_WORDS = "\nThat action wants words, as openended_response.\n"
+UNSAID = "was left out"
+SHOWN = 3
+"""Examples of words that a prompt shows."""
+EXPLAIN = re.compile(r"explain\s*\(\s*(.*?)\s*\)", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reply says.
+
+    note: the option, "ok" for an explanation, or what is wrong. told: the message back, "" where
+    there is nothing more to ask. option: what it chooses, also where the words will not do. text:
+    its words. explained: the heading that it asks for. fault: what is wrong with its words.
+    """
+
+    note: Note
+    told: str = ""
+    option: int | None = None
+    text: str = ""
+    explained: str = ""
+    fault: str = ""
+
+    @property
+    def taken(self) -> bool:
+        return not self.told
+
+
+def actions(turn: Turn) -> str:
+    """The actions under their numbers, a line each, and the words that some of them want."""
+    told = listed(turn.observation.options, ABOVE)
+    for wanted in textspecs(turn):
+        numbers = [n for n, option in enumerate(turn.options, 1) if _wants(option, wanted)]
+        told += f"Action {_ranges(numbers)} wants words: {asked(wanted)}\n"
+    return told
+
+
+def textspecs(turn: Turn) -> list[TextSpec]:
+    """What words the actions want, each kind once, in order."""
+    return list(dict.fromkeys(o.text for o in turn.options if isinstance(o, Open)))
+
+
+def asked(wanted: TextSpec) -> str:
+    """What is wanted, some examples, and what is checked."""
+    examples = ", ".join(f'"{example}"' for example in wanted.examples[:SHOWN])
+    told = f"{wanted.ask}, such as {examples}; at most {wanted.max_chars} characters"
+    return told + f"; without {', '.join(wanted.forbidden)}" * bool(wanted.forbidden)
+
+
+def form(turn: Turn) -> str:
+    """What a reply has to look like."""
+    opened = [isinstance(option, Open) for option in turn.options]
+    if all(opened):
+        return FORM.format(object=WORDED_OBJECT)
+    more = f"; with words {WORDED_OBJECT}" * any(opened)
+    return FORM.format(object=PLAIN_OBJECT + more)
+
+
+def read(reply: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
+    """What a reply says: an action by its number or name, with its words, or Explain(a heading)."""
+    answer = first_object(reply) or {}
+    action = _text(answer.get("action"))
+    if action is None:
+        return Reading("malformed", f"{NO_ACTION}{form(turn)}")
+    option = option_called(action, turn.observation.options)
+    if isinstance(option, int):
+        return _worded(option, _text(answer.get("openended_response")), turn)
+    if headings and (wanted := EXPLAIN.fullmatch(action)):
+        return _explained(wanted[1], turn, headings)
+    return Reading("illegal", f"{NO_OPTION}{actions(turn)}{form(turn)}")
+
+
+def _worded(option: int, text: str | None, turn: Turn) -> Reading:
+    """An action that was named, with the words that came with it."""
+    wanted = turn.options[option]
+    if not isinstance(wanted, Open):
+        return Reading(option, option=option)
+    if text is None:
+        return Reading("malformed", f"{NO_WORDS}{form(turn)}", option, fault=UNSAID)
+    if fault := wanted.text.fault(text):
+        told = f"\n{text!r} {fault}. Wanted: {asked(wanted.text)}\n{form(turn)}"
+        return Reading("illegal", told, option, fault=fault)
+    return Reading(option, option=option, text=text)
+
+
+def _explained(wanted: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
+    """A heading that was asked for, by its number or its name."""
+    for number, (name, text) in enumerate(headings.items(), 1):
+        if wanted.casefold() in (f"h{number}", str(number), name.casefold()):
+            return Reading("ok", f"\n{name}: {text}\n{form(turn)}", explained=name)
+    return Reading("illegal", NO_HEADING.format(headings=f"H1 to H{len(headings)}") + form(turn))
+
+
+def _text(given: Any) -> str | None:
+    """A text or a whole number as text."""
+    known = isinstance(given, str | int) and not isinstance(given, bool)
+    return writable(str(given)) if known else None
+
+
+def _wants(option: int, wanted: TextSpec) -> bool:
+    return isinstance(option, Open) and option.text == wanted
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, those that follow each other as a range: "1 to 3, 5"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

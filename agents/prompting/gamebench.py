@@ -1,0 +1,196 @@
+"""GameBench's way to ask a model for an action: rules under headings that it may have explained,
+the situation, the actions, some of which want words, and a JSON object for an answer.
+
+The slots, their order, the three attempts and what is told back follow GameBench (Costarelli et al.
+2024), Appendix G, and its published code. The wording is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agents.base import Answer, Decision, Goal, Question, Status, Turn
+from agents.lookahead import Note
+from agents.prompting.acting import Reading, actions, form, read, textspecs
+from agents.prompting.base import Asking, check_moves, role, situation
+from agents.prompting.wording import PLAIN
+from agents.prompting.words import AROUND, stand_in
+from games.base import Open
+from games.tellable import Cautious, Headed
+from models.base import Dialogue, Generate, Generation, Prompt
+
+WIN = "You play a game. Take the action that makes it most likely that you win.\n"
+HELP = (
+    "You play a game. Take the action that makes it most likely that player {helps} wins; "
+    "your own result does not count.\n"
+)
+HEADINGS = (
+    "More about the rules stands under these headings. To read what stands under H1, give the "
+    "action Explain(H1).\n"
+)
+THINK = "First think aloud: which of these actions makes it most likely that you win, and why?\n"
+ACT = "\nNow act. "
+
+
+@dataclass(frozen=True)
+class Base:
+    """Asks for an action and its words, and again where the reply is none.
+
+    attempts: replies in all; an explanation takes one of them.
+    moves: how many recent moves the prompt tells.
+    max_tokens: how long a reply may be, besides the words of an open action.
+    temperature: of all replies; a decision's luck seeds them.
+
+    After the last attempt the null action takes the model's place: the game's own fallback, or else
+    a random legal one, with an example of the words that it wants; so does an example where only
+    the words would not do. A decision's notes hold under "answers" what came of each reply, "ok"
+    for one that named no action and needed not to; under "explained" the headings that were read,
+    and under "faults" what was wrong with words.
+    """
+
+    attempts: int = 3
+    moves: int = 10
+    max_tokens: int = 200
+    temperature: float = 0.0
+
+    own_words: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_moves(self.moves)
+        if self.attempts < 1 or self.max_tokens < 1:
+            told = f"attempts={self.attempts}, max_tokens={self.max_tokens}"
+            raise ValueError(f"{told}: both are 1 or more")
+        if not 0 <= self.temperature <= 2:
+            raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
+
+    def labels(self) -> tuple[str, ...]:
+        return ()
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        return (yield from self.acted(turn, first_prompt(turn, self.moves, form(turn)), (), rng))
+
+    def acted(
+        self, turn: Turn, prompt: Prompt, before: Sequence[Note], rng: np.random.Generator
+    ) -> Generator[Question, Answer, Decision]:
+        """The action that comes of a conversation which has just asked for one; `before`, what came
+        of earlier replies."""
+        headings = headings_of(turn.game)
+        seed, heard = int(rng.integers(2**31)), list[Reading]()
+        while len(heard) < self.attempts:
+            reply = yield self.generate(turn, prompt, seed)
+            assert isinstance(reply, Generation), reply
+            heard.append(read(reply.text, turn, headings))
+            if heard[-1].taken:
+                break
+            prompt = continued(prompt, reply.text, heard[-1].told)
+        return decided(turn, before, heard, rng)
+
+    def generate(self, turn: Turn, prompt: Prompt, seed: int) -> Generate:
+        """Asks for a JSON object, with room for the longest words: a character may be a token."""
+        longest = max((text.max_chars + AROUND for text in textspecs(turn)), default=0)
+        tokens = self.max_tokens + longest
+        return Generate(prompt, tokens, self.temperature, seed=seed, json=True)
+
+
+@dataclass(frozen=True)
+class GamebenchCot(Base):
+    """Asks to think aloud first, and then for an action in the same conversation.
+
+    thoughts: how many tokens the thinking may take.
+    """
+
+    thoughts: int = 512
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.thoughts < 1:
+            raise ValueError(f"thoughts is {self.thoughts}; thinking aloud takes 1 token or more")
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        prompt = first_prompt(turn, self.moves, THINK)
+        seed = int(rng.integers(2**31))
+        reply = yield Generate(prompt, self.thoughts, self.temperature, seed=seed)
+        assert isinstance(reply, Generation), reply
+        came: Note = "ok" if reply.text.strip() else "malformed"
+        asked = continued(prompt, reply.text, ACT + form(turn))
+        return (yield from self.acted(turn, asked, (came,), rng))
+
+
+def first_prompt(turn: Turn, moves: int, question: str) -> Prompt:
+    """What a conversation begins with: the goal, the rules, the situation, the actions."""
+    seen = turn.observation
+    return Prompt(
+        static=role(seen) + rules(turn),
+        changing=f"{situation(seen, moves)}{actions(turn)}{question}",
+        cue=PLAIN.cue,
+        system=goal(turn.goal),
+    )
+
+
+def goal(goal: Goal) -> str:
+    """What the model plays for."""
+    return WIN if goal.helps is None else HELP.format(helps=goal.helps)
+
+
+def rules(turn: Turn) -> str:
+    """The summary of the rules and their headings, or all rules where they have none."""
+    if not isinstance(turn.game, Headed):
+        return PLAIN.rules.format(rules=turn.observation.rules)
+    names = "".join(f"H{n} {name}\n" for n, name in enumerate(headings_of(turn.game), 1))
+    return PLAIN.rules.format(rules=turn.game.rules_summary) + HEADINGS + names
+
+
+def headings_of(game: Any) -> dict[str, str]:
+    """The headings that a model may have explained, with what stands under them."""
+    return dict(game.rules_headings) if isinstance(game, Headed) else {}
+
+
+def continued(prompt: Prompt, reply: str, told: str) -> Dialogue:
+    """The conversation so far, the reply, and what is said to it."""
+    before = prompt.turns if isinstance(prompt, Dialogue) else ()
+    return Dialogue(
+        prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, told))
+    )
+
+
+def decided(
+    turn: Turn, before: Sequence[Note], heard: Sequence[Reading], rng: np.random.Generator
+) -> Decision:
+    """The last reading if it is an action, or else what takes its place."""
+    notes: dict[str, Any] = {"answers": (*before, *(reading.note for reading in heard))}
+    for name, told in (
+        ("explained", tuple(reading.explained for reading in heard if reading.explained)),
+        ("faults", tuple(reading.fault for reading in heard if reading.fault)),
+    ):
+        notes |= {name: told} if told else {}
+    attempts, last = len(notes["answers"]), heard[-1]
+    if last.taken and last.option is not None:
+        return Decision(last.option, attempts=attempts, notes=notes, text=last.text)
+    chosen = next((one for one in reversed(heard) if one.option is not None), None)
+    status: Status = "illegal" if (chosen or last).note == "illegal" else "malformed"
+    decision = null_action(turn, status, attempts, notes, rng)
+    if chosen is None or chosen.option is None:
+        return decision
+    return replace(decision, option=chosen.option, text=words_for(turn, chosen.option, rng))
+
+
+def null_action(
+    turn: Turn, status: Status, attempts: int, notes: dict[str, Any], rng: np.random.Generator
+) -> Decision:
+    """What is done for a model that gave no action: the game's own fallback, or else any option,
+    with an example of the words that it wants."""
+    if isinstance(turn.game, Cautious):
+        option = turn.game.fallback(turn.observation)
+    else:
+        option = int(rng.integers(len(turn.options)))
+    return Decision(option, status, True, attempts, notes=notes, text=words_for(turn, option, rng))
+
+
+def words_for(turn: Turn, option: int, rng: np.random.Generator) -> str:
+    """Words for the option of this index from the game, "" where it wants none."""
+    wanted = turn.options[option]
+    return stand_in(wanted.text, rng) if isinstance(wanted, Open) else ""
