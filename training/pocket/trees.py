@@ -12,10 +12,12 @@ from torch import Tensor
 
 
 class Target(NamedTuple):
-    """What may come next at a place: token ids and their chances, both (choices,)."""
+    """What may come next at a place: token ids and their chances, both (choices,), and how much
+    it counts."""
 
     ids: np.ndarray
     chances: np.ndarray
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,16 @@ OFTEN = 25
 
 
 def phrase_tokenizer(
-    texts: Iterable[str], merged: int, cuts: Sequence[str] = CUTS, dropped: str | None = None
+    texts: Iterable[str],
+    merged: int,
+    cuts: Sequence[str] = CUTS,
+    dropped: str | None = None,
+    most: int | None = None,
 ) -> PreTrainedTokenizerFast:
     """A tokenizer of the pieces that `texts` have OFTEN, and of at most `merged` tokens of BPE.
 
     cuts: patterns of what stands alone in a line. dropped: a pattern of what is not told at all.
+    most: how many tokens in all, those of the most frequent pieces; None for all of them.
     """
     dropping = [pre_tokenizers.Split(Regex(dropped), "removed")] if dropped else []
     cutting = pre_tokenizers.Sequence(
@@ -70,7 +75,8 @@ def phrase_tokenizer(
     tokenizer.train_from_iterator(lines, trainer(merged))
     whole = json.loads(tokenizer.to_str())
     known = whole["model"]["vocab"]
-    for piece, count in sorted(pieces.items()):
-        if count >= OFTEN and piece not in known:
-            known[piece] = len(known)
+    often = [piece for piece, count in pieces.most_common() if count >= OFTEN]
+    often = [piece for piece in often if piece not in known]
+    for piece in sorted(often[: None if most is None else most - len(known)]):
+        known[piece] = len(known)
     return wrapped(Tokenizer.from_str(json.dumps(whole)), 8192)

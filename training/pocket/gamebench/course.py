@@ -1,0 +1,101 @@
+"""The lessons in GameBench's games as trees of tokens, and their tokenizer.
+
+What is taught is how good the options are: in the reply as the chances of their numbers, and, at
+the end of each option's line, by the word good or bad. Nobody asks for that word there; it is taught
+because a reply says one thing of a decision and the lines say one of each option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from agents.prompting.acting import ABOVE
+from agents.prompting.cloze import LETTERS
+from agents.prompting.counterfactual import VERDICTS
+from agents.prompting.gamebench import Base
+from models.base import Generate
+from training.pocket.duel.course import Encoder
+from training.pocket.duel.phrases import OFTEN, phrase_tokenizer
+from training.pocket.gamebench.phrases import CUTS, DROPPED, spoken
+from training.pocket.gamebench.tables import Lesson, Table, lessons
+from training.pocket.trees import LessonTree, Target
+from training.pocket.writing import softmax
+
+METHOD = Base()
+QUESTIONS, MERGED, MOST = 150, 600, 2400
+"""How many decisions of each game the tokenizer learns from, its tokens of BPE, and of all."""
+NUMBERS = 200
+"""Numbers of options that are tokens whatever the decisions are."""
+JUDGED = 2.0
+"""What the words behind the options count, all together, where the reply's number counts 1."""
+
+
+def tokenizer_of(tables: Sequence[Table], seed: int) -> PreTrainedTokenizerFast:
+    """Of QUESTIONS decisions of each game and the replies to them."""
+    rng = np.random.default_rng((seed, 1))
+    texts = [spoken(number, "") for number in range(1, NUMBERS + 1)] * OFTEN
+    texts += [f"{choice}\n {choice}" for choice in (*LETTERS, *VERDICTS, "yes", "no")] * OFTEN
+    for table in tables:
+        for lesson in islice(lessons(table, rng), QUESTIONS):
+            texts.append(asked(lesson, rng))
+            texts += [spoken(1, words) for words in lesson.words if words]
+    return phrase_tokenizer(texts, MERGED, CUTS, DROPPED, MOST)
+
+
+def trees(
+    tables: Sequence[Table], tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+) -> Iterator[LessonTree]:
+    """Decisions of all games, mixed by their shares, without end."""
+    writer = Writer(tokenizer)
+    shares = np.array([table.share for table in tables])
+    sources = [lessons(table, rng) for table in tables]
+    while True:
+        for number in rng.choice(len(tables), 1000, p=shares / shares.sum()).tolist():
+            yield writer.tree(next(sources[number]), rng)
+
+
+def asked(lesson: Lesson, rng: np.random.Generator) -> str:
+    """The prompt of a decision."""
+    request = next(METHOD.ask(lesson.turn, rng))
+    assert isinstance(request, Generate), request
+    return request.prompt.text
+
+
+class Writer:
+    """Turns decisions into lessons."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.encode = Encoder(tokenizer)
+        self.verdicts = np.array([self.encode(verdict) for verdict in VERDICTS]).ravel()
+        """The tokens of good and bad: (2,)."""
+
+    def tree(self, lesson: Lesson, rng: np.random.Generator) -> LessonTree:
+        """One stem, taught behind every option and at every token of the reply."""
+        chances = softmax(lesson.logits)
+        lines = asked(lesson, rng).splitlines(keepends=True)
+        tokens = [self.encode(line) for line in lines]
+        first, prompt = lines.index(ABOVE) + 1, [token for line in tokens for token in line]
+        behind = np.cumsum([len(line) for line in tokens])[first : first + len(chances)] - 1
+        option = int(rng.choice(len(chances), p=chances))
+        said = self.encode(spoken(option + 1, lesson.words[option]))
+        numbers = np.array([self.number(n) for n in range(1, len(chances) + 1)])
+        head, _, *rest = (
+            Target(np.array([token]), np.ones(1)) for token in (*said, self.encode.end)
+        )
+        places = [*behind.tolist(), *range(len(prompt) - 1, len(prompt) + len(said))]
+        targets = [*self.judged(chances), head, Target(numbers, chances), *rest]
+        return LessonTree([*prompt, *said], (), places, targets)
+
+    def judged(self, chances: np.ndarray) -> list[Target]:
+        """What stands behind each option: good as far as it is as likely as the likeliest one."""
+        good, weight = chances / chances.max(), JUDGED / len(chances)
+        return [Target(self.verdicts, np.array([one, 1 - one]), weight) for one in good]
+
+    def number(self, number: int) -> int:
+        """The token of an option's number in a reply. Raises ValueError where it is several."""
+        _, token, _ = self.encode(spoken(number, ""))
+        return token

@@ -1,0 +1,115 @@
+"""The nine games, and decisions met in them with how good each option is.
+
+One seat of each match is the learner's: of its decisions some are taught. There it takes what the
+teacher likes best or, by STRAY, any option, elsewhere what a greedy player does; the other seats
+are random or greedy players. The teacher is the one-ply search that plays in matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agents.base import Decision, Turn
+from agents.one_ply import ALIKE, OnePly
+from games.base import Action, Game, Open, Said
+from games.playouts import RANDOM, scripted_move, worded
+from training.pocket.data import turn_of
+
+GREEDY = "greedy"
+STRAY = 0.25
+"""How often the learner's seat takes any option."""
+SPREAD = 0.35
+"""An option is e times as likely to be the answer as one whose worth is less by this share of the
+usual spread (standard deviation) of a decision's worths in the game."""
+MEASURED = 60
+"""Decisions from which that spread is taken."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A game that is taught.
+
+    share: of all lessons. taught: how many of the learner's decisions become lessons; few where
+    those of a match are alike. worlds: of the teacher.
+    """
+
+    game: Game[Any]
+    share: float
+    taught: float = 1.0
+    worlds: int = 4
+
+
+TABLES: dict[str, Table] = {}
+
+
+class Lesson(NamedTuple):
+    """A turn, float64 logits (options,) of how good each option is, and for each what to say with
+    it, "" where it wants no words."""
+
+    turn: Turn
+    logits: np.ndarray
+    words: tuple[str, ...]
+
+
+def lessons(table: Table, rng: np.random.Generator) -> Iterator[Lesson]:
+    """Decisions of a game, without end."""
+    spread = np.mean([worth.std() for _, worth in islice(judged(table, rng), MEASURED)])
+    for turn, worth in judged(table, rng):
+        yield Lesson(turn, worth / (SPREAD * max(spread, 1e-6)), words(turn, rng))
+
+
+def judged(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
+    """Decisions of the learner's seats, and what the teacher thinks of the options."""
+    game = table.game
+    while True:
+        state, learner = game.deal(rng), int(rng.integers(game.num_seats))
+        other = RANDOM if rng.random() < 0.5 else GREEDY
+        while seats := game.to_move(state):
+            moves = []
+            for seat in seats:
+                policy = GREEDY if seat == learner else other
+                turn = turn_of(game, state, seat)
+                if seat == learner and asked(turn) and rng.random() < table.taught:
+                    worth = worths(turn, table.worlds, rng)
+                    yield turn, worth
+                    moves.append(learners(turn, worth, rng))
+                else:
+                    moves.append(scripted_move(game, state, seat, policy, rng))
+            state = game.play(state, moves)
+
+
+def asked(turn: Turn) -> bool:
+    """Whether a model would be asked: there is a choice, or words to be found."""
+    return len(turn.options) > 1 or isinstance(turn.options[0], Open)
+
+
+def worths(turn: Turn, worlds: int, rng: np.random.Generator) -> np.ndarray:
+    """What one-ply search thinks of the options, float64 (options,)."""
+    thinking = OnePly(worlds).decide(turn, rng)
+    try:
+        next(thinking)
+    except StopIteration as stop:
+        decision: Decision = stop.value
+        return np.array(decision.scores)
+    raise AssertionError("one-ply search asks nothing")
+
+
+def learners(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Action:
+    """The learner's move: one of the best options or, by STRAY, any."""
+    likely = worth >= (-np.inf if rng.random() < STRAY else worth.max() - ALIKE)
+    option = int(rng.choice(np.flatnonzero(likely)))
+    return worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
+
+
+def words(turn: Turn, rng: np.random.Generator) -> tuple[str, ...]:
+    """For each option what the greedy player says with it."""
+    moves = [
+        worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
+        for option in range(len(turn.options))
+    ]
+    return tuple(move.text if isinstance(move, Said) else "" for move in moves)
