@@ -1,0 +1,260 @@
+"""How a choice changes a state: cards played, abilities carried out in turn, battles scored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from games.air_land_sea import words
+from games.air_land_sea.actions import (
+    DEPLOY,
+    FLIP,
+    IMPROVISE,
+    LAY,
+    MOVE,
+    NOTHING,
+    RETURN,
+    WITHDRAW,
+    options,
+)
+from games.air_land_sea.board import destroyer, holders, totals
+from games.air_land_sea.cards import (
+    AIR_DROP,
+    CARDS,
+    DISRUPT,
+    DOWN,
+    HAND,
+    INSTANT,
+    REINFORCE,
+    strength,
+)
+from games.air_land_sea.quirks import reckoned
+from games.air_land_sea.state import Column, Lost, Placed, Side, State, Task
+
+WON = 6
+"""Points of a battle that is fought to its end."""
+FIRST, SECOND = (6, 6, 4, 3, 3, 2, 2), (6, 4, 3, 3, 2, 2, 2)
+"""Points of who plays first, and second, where the other withdraws with so many cards in hand."""
+
+BARE: tuple[Side, Side] = (((), (), ()), ((), (), ()))
+
+T = TypeVar("T")
+
+
+def begun(seed: int, order: tuple[int, int, int], first: int) -> State:
+    """The first battle."""
+    return _battle(seed, 1, order, first, (0, 0), ())
+
+
+def _battle(
+    seed: int,
+    number: int,
+    order: tuple[int, int, int],
+    first: int,
+    points: tuple[int, int],
+    history: tuple[str, ...],
+) -> State:
+    cards = np.random.default_rng((seed, number)).permutation(len(CARDS)).tolist()
+    return State(
+        seed=seed,
+        battle=number,
+        order=order,
+        first=first,
+        points=points,
+        turn=first,
+        hands=(tuple(sorted(cards[:HAND])), tuple(sorted(cards[HAND : 2 * HAND]))),
+        columns=BARE,
+        deck=tuple(cards[2 * HAND :]),
+        history=(*history, words.battle(number, first, order)),
+    )
+
+
+def withdrawal(state: State, seat: int) -> int:
+    """The points that the other gets if `seat` withdraws."""
+    return (SECOND if state.first == seat else FIRST)[len(state.hands[seat])]
+
+
+def act(state: State, move: int, goal: int, quirks: bool) -> State:
+    """The state after one of its `options` is chosen."""
+    if move == WITHDRAW:
+        gained = withdrawal(state, state.turn)
+        return _scored(state, 1 - state.turn, gained, goal, words.withdrew(state.turn))
+    if state.tasks:
+        state = _carried_out(state, state.tasks[0], move, quirks)
+    else:
+        state = _played(state, state.turn, move, quirks)
+    return _settled(state, goal, quirks)
+
+
+def _carried_out(state: State, task: Task, move: int, quirks: bool) -> State:
+    """One choice of the first task, which is then done unless it has another step."""
+    state = replace(state, tasks=state.tasks[1:])
+    if move == NOTHING:
+        return _told(state, words.nothing(task))
+    if MOVE <= move < RETURN:
+        return _moved(state, task.owner, *divmod(move - MOVE, 3))
+    if RETURN <= move < NOTHING:
+        state = _returned(state, task.owner, move - RETURN)
+        return replace(state, tasks=(task._replace(step=1), *state.tasks))
+    if move >= LAY:
+        assert task.drawn is not None
+        clause = words.reinforced(task.owner, move - LAY)
+        return _laid(state, task.owner, task.drawn, move - LAY, False, clause, not quirks)
+    if move < WITHDRAW:
+        return _played(state, task.owner, move, quirks)
+    if task.card == DISRUPT:
+        return _disrupted(state, task, move, quirks)
+    return _flipped(state, move, 0 if quirks else len(state.tasks))
+
+
+def _disrupted(state: State, task: Task, move: int, quirks: bool) -> State:
+    """Both flip before what they flipped takes effect. The published code carries out new abilities
+    before older ones, but these two in their order."""
+    before = len(state.tasks)
+    state = _flipped(state, move, task.waiting if quirks else before)
+    if task.step == 1:
+        return state
+    again = task._replace(step=1, waiting=len(state.tasks) - before)
+    return replace(state, tasks=(again, *state.tasks))
+
+
+def _played(state: State, seat: int, move: int, quirks: bool) -> State:
+    """A card from the hand, face up or down."""
+    up = move < IMPROVISE
+    card, at = divmod(move - (DEPLOY if up else IMPROVISE), 3)
+    state = replace(
+        state,
+        hands=_with(state.hands, seat, _without(state.hands[seat], card)),
+        drop=_with(state.drop, seat, False),
+        shown=_with(state.shown, seat, _without(state.shown[seat], card)) if up else state.shown,
+    )
+    state = _laid(state, seat, card, at, up, words.played(seat, card, at, up), True)
+    if not up or any(one.card == card for one in state.lost):
+        return state
+    return _triggered(state, card, seat, at, 0 if quirks else len(state.tasks))
+
+
+def _laid(
+    state: State, seat: int, card: int, at: int, up: bool, clause: str, stoppable: bool
+) -> State:
+    """A card put on its column, or destroyed on its way."""
+    reason = destroyer(state, at, up) if stoppable else None
+    if reason is not None:
+        lost = (*state.lost, Lost(card, seat, up))
+        return _told(replace(state, lost=lost), words.destroyed(clause, reason))
+    column = (*state.columns[seat][at], Placed(card, up, up, strength(card) if up else DOWN))
+    return _told(_put(state, seat, at, column), clause)
+
+
+def _flipped(state: State, move: int, place: int) -> State:
+    """The uncovered card of a place turned over; what it can do then is the task at `place`."""
+    seat, at = divmod(move - FLIP, 3)
+    *below, top = state.columns[seat][at]
+    up = not top.up
+    turned = Placed(top.card, up, True, strength(top.card) if up else DOWN)
+    state = _put(state, seat, at, (*below, turned))
+    known = _with(state.shown, seat, _without(state.shown[seat], top.card))
+    state = _told(replace(state, shown=known), words.flipped(seat, top.card, at, up))
+    return _triggered(state, top.card, seat, at, place) if up else state
+
+
+def _triggered(state: State, card: int, seat: int, at: int, place: int) -> State:
+    """The ability of a card that has come to lie face up, put among the tasks."""
+    if card == AIR_DROP:
+        return replace(state, drop=_with(state.drop, seat, True))
+    if card not in INSTANT:
+        return state
+    tasks = state.tasks
+    return replace(state, tasks=(*tasks[:place], Task(card, seat, at), *tasks[place:]))
+
+
+def _moved(state: State, seat: int, card: int, to: int) -> State:
+    at, placed = _found(state, seat, card)
+    state = _put(state, seat, at, tuple(p for p in state.columns[seat][at] if p != placed))
+    state = _put(state, seat, to, (*state.columns[seat][to], placed))
+    return _told(state, words.moved(seat, placed, at, to))
+
+
+def _returned(state: State, seat: int, card: int) -> State:
+    at, placed = _found(state, seat, card)
+    state = _put(state, seat, at, tuple(p for p in state.columns[seat][at] if p != placed))
+    hand = tuple(sorted((*state.hands[seat], card)))
+    shown = (*state.shown[seat], card) if placed.seen else state.shown[seat]
+    state = replace(
+        state,
+        hands=_with(state.hands, seat, hand),
+        shown=_with(state.shown, seat, tuple(sorted(shown))),
+    )
+    return _told(state, words.returned(seat, placed, at))
+
+
+def _found(state: State, seat: int, card: int) -> tuple[int, Placed]:
+    return next(
+        (at, placed)
+        for at, column in enumerate(state.columns[seat])
+        for placed in column
+        if placed.card == card
+    )
+
+
+def _settled(state: State, goal: int, quirks: bool) -> State:
+    """The next state with something to choose: abilities that can do nothing are passed over, and
+    when all are done it is the other's turn, or the battle is over."""
+    while state.tasks:
+        state = reckoned(_drawn(state)) if quirks else _drawn(state)
+        if options(state):
+            return state
+        task, *rest = state.tasks
+        second = task.card == DISRUPT and task.step == 0
+        state = replace(state, tasks=(task._replace(step=1), *rest) if second else tuple(rest))
+    if not any(state.hands):
+        return _judged(state, goal, quirks)
+    state = replace(state, turn=1 - state.turn)
+    return reckoned(state) if quirks else state
+
+
+def _drawn(state: State) -> State:
+    """With the card of Reinforce drawn, if that is the next task and there is a card."""
+    task, *rest = state.tasks
+    if task.card != REINFORCE or not state.deck:
+        return state
+    *deck, top = state.deck
+    return replace(state, deck=tuple(deck), tasks=(task._replace(drawn=top), *rest))
+
+
+def _judged(state: State, goal: int, quirks: bool) -> State:
+    """A battle that was fought to its end."""
+    held = holders(state, quirks)
+    winner = int(held.count(1) >= 2)
+    return _scored(state, winner, WON, goal, words.fought(state, totals(state, quirks), held))
+
+
+def _scored(state: State, winner: int, gained: int, goal: int, clause: str) -> State:
+    points = _with(state.points, winner, state.points[winner] + gained)
+    state = _told(replace(state, points=points), clause)
+    state = _told(state, words.scored(winner, gained, points))
+    if max(points) >= goal:
+        return state
+    left, middle, right = state.order
+    order = (right, left, middle)
+    return _battle(state.seed, state.battle + 1, order, 1 - state.first, points, state.history)
+
+
+def _put(state: State, seat: int, at: int, column: Column) -> State:
+    side = state.columns[seat]
+    changed: Side = (*side[:at], column, *side[at + 1 :])  # type: ignore[assignment]
+    return replace(state, columns=_with(state.columns, seat, changed))
+
+
+def _told(state: State, clause: str) -> State:
+    return replace(state, history=(*state.history, clause))
+
+
+def _with(pair: tuple[T, T], seat: int, new: T) -> tuple[T, T]:
+    return (new, pair[1]) if seat == 0 else (pair[0], new)
+
+
+def _without(cards: tuple[int, ...], card: int) -> tuple[int, ...]:
+    return tuple(one for one in cards if one != card)

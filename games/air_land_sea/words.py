@@ -1,0 +1,207 @@
+"""Air, Land & Sea in words: what happens, what may be chosen, what lies where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from games.air_land_sea import actions
+from games.air_land_sea.board import Totals, strengths, totals
+from games.air_land_sea.cards import (
+    AMBUSH,
+    DISRUPT,
+    FACES,
+    MANEUVERS,
+    NAMES,
+    REINFORCE,
+    THEATRES,
+    TRANSPORT,
+    strength,
+    theatre,
+)
+from games.air_land_sea.state import HIDDEN, Placed, State, Task
+
+
+def battle(number: int, first: int, order: Sequence[int]) -> str:
+    return f"battle {number} begins: player {first} plays first; theatres {_row(order)}"
+
+
+def _row(order: Sequence[int]) -> str:
+    return ", ".join(THEATRES[at] for at in order) + " from left to right"
+
+
+def played(seat: int, card: int, at: int, up: bool) -> str:
+    if up:
+        return f"player {seat} deployed {NAMES[card]} to {THEATRES[at]}"
+    return f"player {seat} improvised a card to {THEATRES[at]}"
+
+
+def reinforced(seat: int, at: int) -> str:
+    return f"player {seat} laid the drawn card face down in {THEATRES[at]}"
+
+
+def destroyed(clause: str, reason: int) -> str:
+    return f"{clause}, and {NAMES[reason]} destroyed it"
+
+
+def flipped(seat: int, card: int, at: int, up: bool) -> str:
+    return f"player {seat}'s {NAMES[card]} in {THEATRES[at]} was flipped face {_way(up)}"
+
+
+def moved(seat: int, placed: Placed, at: int, to: int) -> str:
+    return f"player {seat} moved {_public(placed)} from {THEATRES[at]} to {THEATRES[to]}"
+
+
+def returned(seat: int, placed: Placed, at: int) -> str:
+    return f"player {seat} took {_public(placed)} back from {THEATRES[at]}"
+
+
+def nothing(task: Task) -> str:
+    done = "moved" if task.card == TRANSPORT else "took back"
+    return f"player {task.owner} {done} nothing"
+
+
+def withdrew(seat: int) -> str:
+    return f"player {seat} withdrew"
+
+
+def fought(state: State, sums: Totals, held: Sequence[int]) -> str:
+    parts = (
+        f"{THEATRES[at]} {sums[0][at]} to {sums[1][at]}"
+        f"{' (tie)' * (sums[0][at] == sums[1][at])} is held by player {held[at]}"
+        for at in state.order
+    )
+    return f"battle {state.battle} is over: {', '.join(parts)}"
+
+
+def scored(winner: int, gained: int, points: tuple[int, int]) -> str:
+    return f"player {winner} gets {gained} points; it stands {points[0]} to {points[1]}"
+
+
+def _public(placed: Placed) -> str:
+    return NAMES[placed.card] if placed.seen else "a face-down card"
+
+
+def _way(up: bool) -> str:
+    return "up" if up else "down"
+
+
+def option(state: State, seat: int, move: int) -> str:
+    """The name of an action, as the seat that may choose it reads it."""
+    if move < actions.WITHDRAW:
+        card, at = divmod(move % actions.IMPROVISE, 3)
+        verb = "deploy" if move < actions.IMPROVISE else "improvise"
+        return f"{verb} {NAMES[card]} to {THEATRES[at]}"
+    if move == actions.WITHDRAW:
+        return "withdraw"
+    if move < actions.MOVE:
+        return _flip(state, seat, *divmod(move - actions.FLIP, 3))
+    if move < actions.RETURN:
+        card, to = divmod(move - actions.MOVE, 3)
+        return f"move {NAMES[card]} from {_where(state, seat, card)} to {THEATRES[to]}"
+    if move < actions.NOTHING:
+        card = move - actions.RETURN
+        return f"take back {NAMES[card]} from {_where(state, seat, card)}"
+    if move == actions.NOTHING:
+        return "move nothing" if state.tasks[0].card == TRANSPORT else "take back nothing"
+    return f"lay the drawn card in {THEATRES[move - actions.LAY]}"
+
+
+def _flip(state: State, seat: int, owner: int, at: int) -> str:
+    placed = state.columns[owner][at][-1]
+    whose = "your" if owner == seat else "the opponent's"
+    known = placed.seen or owner == seat
+    name = NAMES[placed.card] if known else "hidden card"
+    return f"flip {whose} {name} in {THEATRES[at]} face {_way(not placed.up)}"
+
+
+def _where(state: State, seat: int, card: int) -> str:
+    """The theatre where the seat's card lies."""
+    return next(
+        THEATRES[at]
+        for at, column in enumerate(state.columns[seat])
+        if any(p.card == card for p in column)
+    )
+
+
+def decision(state: State, seat: int) -> str:
+    """What the seat has to decide."""
+    if not state.tasks:
+        return "your turn: play a card, or withdraw"
+    task = state.tasks[0]
+    name, at = NAMES[task.card], THEATRES[task.theatre]
+    if task.card in MANEUVERS:
+        return f"{name} in {at}: flip an uncovered card in an adjacent theatre"
+    if task.card == AMBUSH:
+        return f"{name}: flip any uncovered card"
+    if task.card == DISRUPT:
+        whose = "your" if task.owner == seat else "the opponent's"
+        return f"{whose} {name}: flip an uncovered card of your own"
+    if task.card == REINFORCE:
+        drawn = "" if task.drawn is None else f"you drew {face(task.drawn)}; "
+        return f"{name}: {drawn}it goes face down to an adjacent theatre"
+    if task.card == TRANSPORT:
+        return f"{name}: move a card of yours, or nothing"
+    if task.step == 0:
+        return f"{name}: take back a face-down card and then play one, or leave it"
+    return f"{name}: play a card"
+
+
+def face(card: int) -> str:
+    """A card as its holder reads it: "Support (air 1): while face up, ..."."""
+    told = f": {FACES[card].text}" * bool(FACES[card].text)
+    return f"{NAMES[card]} ({THEATRES[theatre(card)]} {strength(card)}){told}"
+
+
+def hand(cards: Sequence[int]) -> str:
+    return "\n".join(map(face, cards)) or "empty"
+
+
+def board(state: State, seat: int, quirks: bool) -> str:
+    """The theatres from left to right, a line each, as the seat sees them; the uncovered card is
+    the last of its side."""
+    sums = totals(state, quirks)
+    return "\n".join(
+        f"{THEATRES[at]}: you {sums[seat][at]} ({column(state, seat, at, True, quirks)}), "
+        f"opponent {sums[1 - seat][at]} ({column(state, 1 - seat, at, False, quirks)})"
+        for at in state.order
+    )
+
+
+def column(state: State, owner: int, at: int, open_: bool, quirks: bool) -> str:
+    """The cards of a column with their strengths. open_: whether its reader knows them all."""
+    worths = [p.worth for p in state.columns[owner][at]] if quirks else strengths(state, owner, at)
+    return (
+        ", ".join(
+            f"{_lying(placed, open_)} {worth}"
+            for placed, worth in zip(state.columns[owner][at], worths, strict=True)
+        )
+        or "none"
+    )
+
+
+def _lying(placed: Placed, open_: bool) -> str:
+    known = (open_ or placed.seen) and placed.card != HIDDEN
+    name = NAMES[placed.card] if known else ""
+    return name if placed.up else f"{name} face down".strip()
+
+
+def whole(state: State, quirks: bool) -> str:
+    """The state with all its cards, drawn for a person."""
+    sums = totals(state, quirks)
+    lines = [f"battle {state.battle}, player {state.first} is first; points {state.points}"]
+    lines += [
+        f"{THEATRES[at]}: "
+        + "; ".join(
+            f"player {seat} {sums[seat][at]} ({column(state, seat, at, True, quirks)})"
+            for seat in range(2)
+        )
+        for at in state.order
+    ]
+    lines += [f"hand of player {seat}: {_list(state.hands[seat])}" for seat in range(2)]
+    lines.append(f"deck: {_list(state.deck[::-1])}")
+    lost = _list([one.card for one in state.lost])
+    return "\n".join((*lines, f"destroyed: {lost}") if state.lost else lines)
+
+
+def _list(cards: Sequence[int]) -> str:
+    return ", ".join(NAMES[card] for card in cards) or "none"
