@@ -256,5 +256,6 @@ async def unfit(_: Request, error: Exception) -> Response:
 
 
 async def broken(_: Request, error: Exception) -> Response:
-    """A slip of the server's own; the server's log has all of it."""
-    return failure(500, f"the server failed: {type(error).__name__}", {})
+    """A slip of the server's own; the server's log has all of it. uvicorn ends the connection after
+    it, so the client is told: one that asked again over it would be cut off."""
+    return failure(500, f"the server failed: {type(error).__name__}", {"connection": "close"})

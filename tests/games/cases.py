@@ -21,6 +21,7 @@ SEATS = (2, 3, 10)
 """Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
+    "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),

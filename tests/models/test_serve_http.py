@@ -76,7 +76,9 @@ def test_a_slip_of_its_own_is_an_error_of_the_server(
         raise RuntimeError("secret")
 
     monkeypatch.setattr(served, "chat", fail)
-    assert told(http.post("/chat/completions", json=CHAT), 500) == "the server failed: RuntimeError"
+    reply = http.post("/chat/completions", json=CHAT)
+    assert told(reply, 500) == "the server failed: RuntimeError"
+    assert reply.headers["connection"] == "close", "nobody asks over it again"
 
 
 def test_a_request_that_comes_again_is_answered_from_memory(

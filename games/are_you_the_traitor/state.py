@@ -1,0 +1,104 @@
+"""A state of Are You the Traitor?, and what a role sees of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from games.teams import Roles
+
+TRAITOR, EVIL_WIZARD, GOOD_WIZARD, KEY_HOLDER, GUARD = range(5)
+EVIL, GOOD = 0, 1
+ROLES = Roles(
+    ("the traitor", "the evil wizard", "the good wizard", "the key holder", "the guard"),
+    (EVIL, EVIL, GOOD, GOOD, GOOD),
+)
+TEAMS = ("evil", "good")
+TARGETS = {
+    EVIL_WIZARD: KEY_HOLDER,
+    GOOD_WIZARD: TRAITOR,
+    KEY_HOLDER: GOOD_WIZARD,
+    GUARD: TRAITOR,
+}
+"""Whom each role has to accuse. The traitor accuses nobody."""
+
+NAMES = ("Ada", "Bo", "Cy", "Dee", "Eli")
+
+ASK, ANSWER, STOP, ACCUSE = range(4)
+"""What the acting role has to do."""
+
+World = tuple[int, ...]
+"""The name of each role, by numbers."""
+
+UNKNOWN = -1
+
+
+class Exchange(NamedTuple):
+    """A question and its answer, "" while there is none; asker and asked by name."""
+
+    asker: int
+    asked: int
+    question: str
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state.
+
+    seed: settles all chance to come. round, exchange: from 0, the exchanges of a round anew.
+    names: the name of each role. phase, actor: what has to be done, and the role that does it.
+    order: the roles that are asked after the actor whether they say STOP.
+    talk: the exchanges of this round. piles: the treasure of each role, kinds of `treasure`.
+    deck: the treasure to come, the next first. history: what was public. winner: a team, or -1.
+    """
+
+    seed: int
+    round: int
+    exchange: int
+    names: World
+    phase: int
+    actor: int
+    order: tuple[int, ...]
+    talk: tuple[Exchange, ...]
+    piles: tuple[tuple[int, ...], ...]
+    deck: tuple[int, ...]
+    history: tuple[str, ...] = ()
+    winner: int = -1
+
+
+class View(NamedTuple):
+    """What the acting role sees.
+
+    role, phase: as in `State`. known: the name of each role as far as it knows, else UNKNOWN.
+    wizards: the names of both, lower number first. forced: whether it may not pass. deck: the kinds
+    of treasure to come, sorted. The rest is as in `State`.
+    """
+
+    role: int
+    phase: int
+    known: World
+    wizards: tuple[int, int]
+    forced: bool
+    round: int
+    exchange: int
+    talk: tuple[Exchange, ...]
+    piles: tuple[tuple[int, ...], ...]
+    deck: tuple[int, ...]
+
+
+def wizards(names: World) -> tuple[int, int]:
+    """The names of the two wizards, which are public, lower number first."""
+    first, second = sorted((names[EVIL_WIZARD], names[GOOD_WIZARD]))
+    return first, second
+
+
+def knowledge(names: World, role: int, told: bool) -> World:
+    """The name of each role as far as `role` knows it. A wizard knows the other one; the traitor,
+    where it is `told`, who holds the key, and so who is the guard."""
+    known = {role}
+    if role in (EVIL_WIZARD, GOOD_WIZARD):
+        known = {EVIL_WIZARD, GOOD_WIZARD}
+    elif role == TRAITOR and told:
+        known = {TRAITOR, KEY_HOLDER, GUARD}
+    return tuple(name if one in known else UNKNOWN for one, name in enumerate(names))
