@@ -1,0 +1,167 @@
+"""Codenames as a game of this project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from common.errors import IllegalAction
+from games.base import Action, Observation, Open, Said, move_fault
+from games.capabilities import MATCH_SCORE, Measure
+from games.codenames import players, rules, words
+from games.codenames.belief import sampled_key
+from games.codenames.clues import wanted
+from games.codenames.nouns import NOUNS
+from games.codenames.rules import CARDS, COUNTS, STOP, State, Turn
+from games.codenames.words import ROLES, SPYMASTERS, to_act
+from games.tellable import full_rules
+
+
+@dataclass(frozen=True)
+class View:
+    """What a role knows: the kinds of the words, -1 where it does not, and all turns."""
+
+    role: int
+    words: tuple[str, ...]
+    seen: tuple[int, ...]
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
+class Codenames:
+    """Red against blue, each a spymaster and an operative, by GameBench (arXiv 2406.06613).
+
+    num_seats: 2, a seat a team, or 4, a seat a role. quirks: True plays by the published code: no
+    check of clues, one guess after a 0, no guess that must be made, and a win for whoever meets the
+    assassin by the last guess allowed.
+
+    An action is a clue's number, the place of a word, or `STOP`. Raises ValueError for other seats.
+    """
+
+    num_seats: int = 2
+    quirks: bool = False
+
+    policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = players.TOLD
+    measures: ClassVar[tuple[Measure, ...]] = (MATCH_SCORE,)
+    rules_summary: ClassVar[str] = words.SUMMARY
+
+    def __post_init__(self) -> None:
+        ROLES.check("codenames", self.num_seats)
+
+    @property
+    def rules_headings(self) -> Mapping[str, str]:
+        return words.headings(self.quirks)
+
+    @property
+    def seatings(self) -> tuple[tuple[int, ...], ...]:
+        return ROLES.seatings(self.num_seats)
+
+    def deal(self, rng: np.random.Generator) -> State:
+        board = rng.choice(len(NOUNS), CARDS, replace=False).tolist()
+        key = rng.permutation(np.repeat(np.arange(len(COUNTS)), COUNTS)).tolist()
+        return State(tuple(NOUNS[noun] for noun in board), tuple(key))
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        if rules.over(state, self.quirks):
+            return ()
+        return (ROLES.seat(self.num_seats, to_act(state.turns)),)
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        return self._options(state) if self.to_move(state) == (seat,) else ()
+
+    def _options(self, state: State) -> tuple[Action, ...]:
+        """A clue for as many words as the team has hidden at most; or the hidden words, and to stop
+        once a word was guessed."""
+        turn = rules.pending(state.turns)
+        if turn is None:
+            most = rules.left(state)[rules.team_of(state.turns)]
+            spec = wanted(state.words, self.quirks)
+            return tuple(Open(number, spec) for number in range(most + 1))
+        lies_open = rules.guessed(state.turns)
+        hidden = tuple(place for place in range(CARDS) if place not in lies_open)
+        return (*hidden, STOP) if turn.guesses or self.quirks else hidden
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        seats = self.to_move(state)
+        if not seats or len(moves) != 1:
+            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
+        (move,) = moves
+        if fault := move_fault(move, self._options(state)):
+            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        if isinstance(move, Said):
+            return rules.with_clue(state, move.text, int(move))
+        return rules.with_guess(state, int(move), self.quirks)
+
+    def observe(self, state: State, seat: int) -> Observation:
+        role = to_act(state.turns)
+        lies_open = rules.guessed(state.turns)
+        knows_all = role in SPYMASTERS
+        seen = tuple(
+            kind if knows_all or place in lies_open else -1 for place, kind in enumerate(state.key)
+        )
+        return Observation(
+            game=words.TITLE,
+            seat=seat,
+            rules=full_rules(self),
+            facts=tuple(words.facts(state, role, self.quirks)),
+            history=tuple(words.history(state, self.quirks)),
+            options=tuple(
+                words.option(role, int(action), state.words) for action in self.legal(state, seat)
+            ),
+            view=View(role, state.words, seen, state.turns),
+            role=ROLES.role(self.num_seats, role),
+            team=ROLES.team(self.num_seats, role),
+        )
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        """Twice the score less 1."""
+        return tuple(2 * score - 1 for score in self._scores(state))
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        return {MATCH_SCORE.name: self._scores(state)}
+
+    def _scores(self, state: State) -> tuple[float, ...]:
+        return ROLES.each_seat(self.num_seats, rules.shares(state, self.quirks))
+
+    def show(self, state: State) -> str:
+        return words.drawn(state)
+
+    def sample(self, observation: Observation, rng: np.random.Generator) -> State:
+        """For an operative a key that is as likely as the clues make it; a spymaster knows all."""
+        view: View = observation.view
+        if view.role in SPYMASTERS:
+            return State(view.words, view.seen, view.turns)
+        key = sampled_key(view.words, view.seen, view.turns, rng)
+        return State(view.words, key, view.turns)
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        players.check(policy)
+        options = len(observation.options)
+        if policy == "random":
+            return (1 / options,) * options
+        view: View = observation.view
+        if view.role in SPYMASTERS:
+            state = State(view.words, view.seen, view.turns)
+            number = players.best_number(state, self.quirks)
+            return tuple(float(option == number) for option in range(options))
+        opened = rules.guessed(view.turns)
+        places = [place for place in range(CARDS) if place not in opened]
+        actions = [*places, STOP] if len(places) < options else places
+        return players.guess_chances(view.words, view.turns, actions)
+
+    def words(
+        self, policy: str, observation: Observation, option: int, rng: np.random.Generator
+    ) -> str:
+        """A clue of the number that the option has."""
+        view: View = observation.view
+        state = State(view.words, view.seen, view.turns)
+        clues = players.best_clues(state, option, self.quirks)
+        return clues[int(rng.integers(len(clues)))]
+
+    def worth(self, state: State, seat: int) -> float:
+        team = seat if self.num_seats == 2 else ROLES.teams[seat]
+        return players.worth(state, team, self.quirks)
