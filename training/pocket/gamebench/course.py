@@ -1,8 +1,8 @@
 """The lessons in GameBench's games as trees of tokens, and their tokenizer.
 
 What is taught is how good the options are: in the reply as the chances of their numbers, and, at
-the end of each option's line, by the word good or bad. Nobody asks for that word there; it is taught
-because a reply says one thing of a decision and the lines say one of each option.
+the end of each option's line, by the word good or bad. Nobody asks for that word there; it is
+taught because a reply says one thing of a decision and the lines say one of each option.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from itertools import islice
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
+from agents.base import Turn
 from agents.prompting.acting import ABOVE
 from agents.prompting.cloze import LETTERS
 from agents.prompting.counterfactual import VERDICTS
 from agents.prompting.gamebench import Base
 from models.base import Generate
 from training.pocket.duel.course import Encoder
-from training.pocket.duel.phrases import OFTEN, phrase_tokenizer
-from training.pocket.gamebench.phrases import CUTS, DROPPED, spoken
-from training.pocket.gamebench.tables import Lesson, Table, lessons
+from training.pocket.gamebench.phrases import spoken, word_tokenizer
+from training.pocket.gamebench.tables import Lesson, Table, lessons, turns, words
 from training.pocket.trees import LessonTree, Target
 from training.pocket.writing import softmax
 
 METHOD = Base()
-QUESTIONS, MERGED, MOST = 150, 600, 2400
-"""How many decisions of each game the tokenizer learns from, its tokens of BPE, and of all."""
+QUESTIONS, APART = 500, 5
+"""How many turns of each game the tokenizer learns from, and how far apart they lie."""
+MERGED, OFTEN, MOST = 600, 12, 3000
+"""Its tokens of BPE, how often another token is to be met, and how many there are in all."""
 NUMBERS = 200
 """Numbers of options that are tokens whatever the decisions are."""
 JUDGED = 2.0
@@ -40,10 +42,10 @@ def tokenizer_of(tables: Sequence[Table], seed: int) -> PreTrainedTokenizerFast:
     texts = [spoken(number, "") for number in range(1, NUMBERS + 1)] * OFTEN
     texts += [f"{choice}\n {choice}" for choice in (*LETTERS, *VERDICTS, "yes", "no")] * OFTEN
     for table in tables:
-        for lesson in islice(lessons(table, rng), QUESTIONS):
-            texts.append(asked(lesson, rng))
-            texts += [spoken(1, words) for words in lesson.words if words]
-    return phrase_tokenizer(texts, MERGED, CUTS, DROPPED, MOST)
+        for turn in islice(turns(table.game, rng), 0, APART * QUESTIONS, APART):
+            texts.append(asked(turn, rng))
+            texts += [spoken(1, said) for said in words(turn, rng) if said]
+    return word_tokenizer(texts, MERGED, OFTEN, MOST)
 
 
 def trees(
@@ -58,9 +60,9 @@ def trees(
             yield writer.tree(next(sources[number]), rng)
 
 
-def asked(lesson: Lesson, rng: np.random.Generator) -> str:
+def asked(turn: Turn, rng: np.random.Generator) -> str:
     """The prompt of a decision."""
-    request = next(METHOD.ask(lesson.turn, rng))
+    request = next(METHOD.ask(turn, rng))
     assert isinstance(request, Generate), request
     return request.prompt.text
 
@@ -76,7 +78,7 @@ class Writer:
     def tree(self, lesson: Lesson, rng: np.random.Generator) -> LessonTree:
         """One stem, taught behind every option and at every token of the reply."""
         chances = softmax(lesson.logits)
-        lines = asked(lesson, rng).splitlines(keepends=True)
+        lines = asked(lesson.turn, rng).splitlines(keepends=True)
         tokens = [self.encode(line) for line in lines]
         first, prompt = lines.index(ABOVE) + 1, [token for line in tokens for token in line]
         behind = np.cumsum([len(line) for line in tokens])[first : first + len(chances)] - 1

@@ -1,43 +1,67 @@
-"""How the fourth pocket model's tokenizer cuts the prompts of `base`.
+"""How the fourth pocket model's tokenizer cuts the prompts of `base`: into words and numbers.
 
-Lines that stand in every prompt are one token each. In the others squares, numbers and the phrases
-between them stand alone, each spelled the same wherever it stands, so that what a prompt tells of
-a square, or an option's number in the reply, is found again. The rules are the same at every turn
-of a game, which its name tells: they are no tokens.
+A word is one token, spelled the same wherever it stands, so that what a prompt tells of a card or a
+square, or an option's number in the reply, is found again; so is the name of a fact, and words in
+quotation marks. What is the same at every turn of a game (the goal, the rules, the form of a reply)
+is no token, nor are the last moves, whose outcome the facts tell, nor marks between words.
 """
 
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterable
 
-from agents.prompting.acting import ABOVE, FORM, PLAIN_OBJECT, WORDED_OBJECT
-from agents.prompting.gamebench import HEADINGS, WIN
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
-REPLY, WORDS, CLOSE = ' {"action": "', '", "openended_response": "', '"}'
-"""A reply's parts around the number and the words."""
-OBJECTS = (PLAIN_OBJECT, WORDED_OBJECT, f"{PLAIN_OBJECT}; with words {WORDED_OBJECT}")
-LINES = (WIN, HEADINGS, ABOVE, *(FORM.format(object=told) for told in OBJECTS))
+from training.pocket.duel.phrases import with_pieces
 
-SQUARE = r"[A-Z]\d{1,2}(?![A-Za-z])"
+REPLY, CLOSE = ' {"action": "', '"}'
+"""A reply's parts around the number."""
+WORDS, END = '", "openended_response": ', "}"
+"""What stands behind the number instead, around the words in their quotation marks."""
+
 CUTS = (
-    *(re.escape(text) for text in (*LINES, REPLY, WORDS, CLOSE)),
-    SQUARE,
+    r' \{"action": "',
+    r'", "openended_response": ',
+    r'"\}',
+    r'"[^"\n]*"',
+    r"^[A-Z][^:,.;()\d\n]*:",  # the name of a fact
+    r" ?[A-Za-z]\d{1,2}(?![A-Za-z])",  # a square
+    r" ?(?:left|forward|right|stay) fire (?:left|right)",  # what a ship does
+    r" ?[A-Z][a-z]+(?: [A-Z][a-z]+)+",  # a name of several words
     r" ?[-+]?\d+",
-    r'"',
-    rf'(?:(?!{SQUARE}| ?[-+]?\d)[^.;:()"\n])+[.;:)]*\n?',
+    r" ?[A-Za-z][A-Za-z']*",
+    r" ?[^A-Za-z\d\n ]",
 )
 DROPPED = "|".join(
     (
-        r"^Rules: .*\n",
-        r"^H\d+ .*\n",
-        r"(?<=[0123456789])\) ",  # behind an option's number
-        r"[,;](?= [a-z0-9(])|[,;] (?=[A-Z])",
+        r"^(?:You play a game\.|Rules:|More about the rules|H\d+ |Recent moves:|Choose one\.).*\n",
+        r"^(?:[#.A-Z]{24}|   a  b  c  d  e|[1-5]  [0-4].*)\n",  # what is drawn
+        r"; at most \d+ characters.*$",
+        r"(?<=\d)\)(?= )",  # behind an option's number
+        r"[()]|(?<!\")[,;.](?= |$)",
     )
 )
 
 
+def word_tokenizer(
+    texts: Iterable[str], merged: int, often: int, most: int
+) -> PreTrainedTokenizerFast:
+    """A tokenizer of words; the arguments as of `with_pieces`."""
+    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.normalizer = normalizers.Replace(Regex(DROPPED), "")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\n"), "removed"),
+            pre_tokenizers.Split(Regex("|".join(CUTS)), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    return with_pieces(tokenizer, texts, merged, often, most)
+
+
 def spoken(number: int, words: str) -> str:
     """The reply that takes the option of this number, from 1, with these words, "" for none."""
-    said = WORDS + json.dumps(words)[1:-1] if words else ""
-    return f"{REPLY}{number}{said}{CLOSE}"
+    rest = WORDS + json.dumps(words) + END if words else CLOSE
+    return f"{REPLY}{number}{rest}"

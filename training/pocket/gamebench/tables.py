@@ -83,6 +83,17 @@ def judged(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.nd
             state = game.play(state, moves)
 
 
+def turns(game: Game[Any], rng: np.random.Generator) -> Iterator[Turn]:
+    """Turns of all seats between random and greedy players, without end."""
+    while True:
+        state = game.deal(rng)
+        policies = [RANDOM if rng.random() < 0.5 else GREEDY for _ in range(game.num_seats)]
+        while seats := game.to_move(state):
+            yield from (turn for seat in seats if asked(turn := turn_of(game, state, seat)))
+            moves = [scripted_move(game, state, seat, policies[seat], rng) for seat in seats]
+            state = game.play(state, moves)
+
+
 def asked(turn: Turn) -> bool:
     """Whether a model would be asked: there is a choice, or words to be found."""
     return len(turn.options) > 1 or isinstance(turn.options[0], Open)
