@@ -25,12 +25,14 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
+    "santorini": ({"quirks": True},),
+    "sea_battle": ({"quirks": True}, {"num_seats": 6}),
     "tic_tac_toe": ({"size": 2, "win_length": 2}, {"size": 4}, {"size": 5, "win_length": 4}),
     "uno": ({"quirks": True}, {"quirks": True, "num_seats": 4}),
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
+ONE_WINNER = ("rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {

@@ -1,0 +1,171 @@
+"""Santorini as a game of this project: the compiled rules behind the Game protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from common.errors import IllegalAction
+from games.base import Action, Observation
+from games.santorini import players, rules, words
+from games.santorini import playouts as engine
+from games.santorini.state import State
+from games.tellable import full_rules
+
+
+@dataclass(frozen=True)
+class Santorini:
+    """Two seats with two pawns each, after Santorini's simple game (rules of GameBench, arXiv
+    2406.06613, appendix K). An action is a square: to be placed on, to step to, to build on.
+
+    quirks: True makes the step and the build of a turn one action, `rules.BOTH` + 25 * step +
+        build, as the published code does; False asks for them one after the other.
+    """
+
+    num_seats: int = 2
+    quirks: bool = False
+
+    perfect_information: ClassVar[bool] = True
+    policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = players.TOLD
+
+    def __post_init__(self) -> None:
+        if self.num_seats != 2:
+            raise ValueError(f"santorini seats 2 players here, got {self.num_seats}")
+
+    @property
+    def rules_summary(self) -> str:
+        return words.SUMMARY
+
+    @property
+    def rules_headings(self) -> Mapping[str, str]:
+        if not self.quirks:
+            return words.HEADINGS
+        return words.HEADINGS | {"Build": f"{words.HEADINGS['Build']} {words.AT_ONCE}"}
+
+    def deal(self, rng: np.random.Generator) -> State:
+        return State(tuple(rules.blank().tolist()))
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        return () if state.cells[rules.WINNER] >= 0 else (state.cells[rules.TURN] % 2,)
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        if self.to_move(state) != (seat,):
+            return ()
+        array = state.array
+        steps = _listed(rules.legal(array))
+        if not self.quirks or state.cells[rules.STAGE] != rules.MOVE:
+            return tuple(steps)
+        return tuple(both(to, at) for to in steps for at in _listed(_after(array, to)))
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        seats = self.to_move(state)
+        if not seats or len(moves) != 1:
+            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
+        (action,) = moves
+        if action not in self.legal(state, seats[0]):
+            raise IllegalAction(
+                f"action {action} is not legal for {seats[0]} in\n{self.show(state)}"
+            )
+        array = state.array
+        rules.act(array, action)
+        told = words.clauses(state.cells, action)
+        return State(tuple(array.tolist()), (*state.history, *told))
+
+    def observe(self, state: State, seat: int) -> Observation:
+        return Observation(
+            game="Santorini",
+            seat=seat,
+            rules=full_rules(self),
+            facts=tuple(words.facts(state.array, seat)),
+            history=state.history,
+            options=tuple(words.option(state.cells, one) for one in self.legal(state, seat)),
+            view=state,
+        )
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        return (1.0, -1.0) if state.cells[rules.WINNER] == 0 else (-1.0, 1.0)
+
+    def show(self, state: State) -> str:
+        return words.shown(state.cells)
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        state: State = observation.view
+        code, array = self._code(policy), state.array
+        actions = self.legal(state, observation.seat)
+        if code == players.RANDOM:
+            return (1 / len(actions),) * len(actions)
+        steps = players.best(array, code)
+        if not self.quirks or state.cells[rules.STAGE] != rules.MOVE:
+            return tuple((steps >> one & 1) / steps.bit_count() for one in actions)
+        chances = []
+        for to, at in (divmod(one - rules.BOTH, rules.SQUARES) for one in actions):
+            builds = _builds(array, to, code)
+            fits = steps >> to & 1 and builds >> at & 1
+            chances.append(fits / (steps.bit_count() * builds.bit_count()))
+        return tuple(chances)
+
+    def worth(self, state: State, seat: int) -> float:
+        return float(players.worth(state.array, seat, players.room()))
+
+    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        return engine.simulate(rules.blank(), self._codes(policies), self.quirks, games, seed)
+
+    def winners(
+        self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
+    ) -> np.ndarray:
+        """As `games.capabilities.PlayedOut.winners`; nothing is `hidden`."""
+        actions = np.array(self.legal(state, state.cells[rules.TURN] % 2))
+        codes = self._codes(policies)
+        return engine.winners(state.array, actions, codes, self.quirks, playouts, seed)
+
+    def values(
+        self,
+        observation: Observation,
+        measured: int,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+    ) -> np.ndarray:
+        found = self.winners(observation.view, policies, playouts, seed, True)
+        return np.asarray((found >> measured & 1).mean(axis=1))
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        return words.ADVICE
+
+    def _codes(self, policies: Sequence[str]) -> np.ndarray:
+        if len(policies) != self.num_seats:
+            raise ValueError(f"{self.num_seats} seats need as many policies, got {len(policies)}")
+        return np.array([self._code(policy) for policy in policies])
+
+    def _code(self, policy: str) -> int:
+        if policy not in self.policies:
+            known = ", ".join(self.policies)
+            raise ValueError(f"santorini has the policies {known}, not {policy!r}")
+        return self.policies.index(policy)
+
+
+def both(to: int, at: int) -> Action:
+    """The action that steps to one square and builds on another."""
+    return rules.BOTH + to * rules.SQUARES + at
+
+
+def _listed(squares: int) -> list[int]:
+    return [at for at in range(rules.SQUARES) if squares >> at & 1]
+
+
+def _after(array: np.ndarray, to: int) -> int:
+    """Where the pawn at turn could build once it has stepped, also where that step wins."""
+    trial = array.copy()
+    trial[rules.PAWNS + trial[rules.TURN]] = to
+    return rules.sites(trial, trial[rules.TURN])
+
+
+def _builds(array: np.ndarray, to: int, policy: int) -> int:
+    """The squares among which a policy chooses to build once it has stepped; any after a win."""
+    trial = array.copy()
+    rules.step(trial, to)
+    return _after(array, to) if rules.over(trial) else players.best(trial, policy)

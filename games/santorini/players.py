@@ -1,0 +1,160 @@
+"""Santorini's scripted players, and what a position is worth; compiled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from games.santorini.compiled import compiled, inlined
+from games.santorini.rules import (
+    MOVE,
+    PAWNS,
+    PLACE,
+    SIDE,
+    SIZE,
+    SQUARES,
+    STAGE,
+    TOP,
+    TURN,
+    WINNER,
+    copy,
+    legal,
+    nth,
+    number_of,
+    over,
+    reach,
+    sites,
+    step,
+)
+from games.uno.chance import below
+
+RANDOM, GREEDY = range(2)
+
+TOLD = {
+    "random": "takes any legal option alike",
+    "greedy": "places pawns in the middle, steps as high as it can, builds where the opponent's "
+    "next pawn has the fewest ways to reach level 3",
+}
+"""What each does, by name; its place is its number."""
+
+MIDDLE = sum(1 << row * SIDE + column for row in (1, 2, 3) for column in (1, 2, 3))
+
+HEIGHT = (0.0, 1.0, 2.6, 2.6)
+"""What a pawn's own level counts."""
+CLIMB, ROOM, CENTRE, THREAT, WINNING = 0.35, 0.06, 0.12, 0.8, 8.0
+"""What counts a square one level up that a pawn can step to; any square that it can; a pawn on the
+middle nine; a square on which it can win at its next turn, and at this one. Set by hand."""
+
+
+@compiled
+def wins(state: np.ndarray, pawn: int) -> int:
+    """The squares on which a pawn that is placed can step to win."""
+    found = reach(state, pawn)
+    for square in range(SQUARES):
+        if state[square] != TOP:
+            found &= ~(1 << square)
+    return found
+
+
+@compiled
+def best(state: np.ndarray, policy: int) -> int:
+    """The legal squares among which a policy chooses, all alike."""
+    open_to = legal(state)
+    if policy == RANDOM:
+        return open_to
+    if state[STAGE] == PLACE:
+        return open_to & MIDDLE
+    found, record = 0, -SQUARES
+    for square in range(SQUARES):
+        if open_to >> square & 1:
+            good = state[square] if state[STAGE] == MOVE else -left_to_next(state, square)
+            if good > record:
+                found, record = 0, good
+            if good == record:
+                found |= 1 << square
+    return found
+
+
+@inlined
+def left_to_next(state: np.ndarray, square: int) -> int:
+    """The ways to win of the next pawn once the pawn at turn has built on a square."""
+    state[square] += 1
+    count = number_of(wins(state, (state[TURN] + 1) % 4))
+    state[square] -= 1
+    return count
+
+
+@compiled
+def choose(state: np.ndarray, policy: int, key: np.uint64, count: int) -> int:
+    """The legal square that a policy takes by the `count`-th random number under `key`."""
+    squares = best(state, policy)
+    return nth(squares, below(number_of(squares), key, count))
+
+
+@compiled
+def choose_both(state: np.ndarray, key: np.uint64, count: int) -> int:
+    """Where a random player steps that takes every pair of a step and a build alike: each step as
+    likely as there are builds after it."""
+    pawn, steps, total = state[TURN], legal(state), 0
+    at = state[PAWNS + pawn]
+    for square in range(SQUARES):
+        if steps >> square & 1:
+            state[PAWNS + pawn] = square
+            total += number_of(sites(state, pawn))
+    drawn, chosen = below(total, key, count), -1
+    for square in range(SQUARES):
+        if steps >> square & 1 and drawn >= 0:
+            state[PAWNS + pawn] = square
+            drawn -= number_of(sites(state, pawn))
+            chosen = square
+    state[PAWNS + pawn] = at
+    return chosen
+
+
+@compiled
+def worth(state: np.ndarray, seat: int, trial: np.ndarray) -> float:
+    """What a seat may hope for, from 0 to 1: 1 or 0 once the game is over.
+
+    Where a pawn has still to build, as after its best build. trial: room for a state.
+    """
+    if state[STAGE] != PLACE and state[STAGE] != MOVE and not over(state):
+        mover, squares, found = state[TURN] % 2, legal(state), 0.0
+        for square in range(SQUARES):
+            if squares >> square & 1:
+                copy(state, trial)
+                step(trial, square)
+                found = max(found, settled(trial, mover))
+        return found if mover == seat else 1.0 - found
+    return settled(state, seat)
+
+
+@inlined
+def settled(state: np.ndarray, seat: int) -> float:
+    """As `worth`, where no build is due."""
+    if over(state):
+        return 1.0 if state[WINNER] == seat else 0.0
+    lead = 0.0
+    for pawn in range(4):
+        if state[PAWNS + pawn] >= 0:
+            lead += standing(state, pawn) if pawn % 2 == seat else -standing(state, pawn)
+    return 1.0 / (1.0 + math.exp(-lead))
+
+
+@inlined
+def standing(state: np.ndarray, pawn: int) -> float:
+    """How well a pawn stands that is placed."""
+    at = state[PAWNS + pawn]
+    steps, won = reach(state, pawn), number_of(wins(state, pawn))
+    count = HEIGHT[state[at]] + ROOM * number_of(steps) + CENTRE * (MIDDLE >> at & 1)
+    for square in range(SQUARES):
+        if steps >> square & 1 and state[square] == state[at] + 1:
+            count += CLIMB
+    if won:
+        count += WINNING if state[TURN] == pawn else THREAT * won
+    return count
+
+
+def room() -> np.ndarray:
+    """Room for a state."""
+    return np.zeros(SIZE, np.int64)

@@ -1,0 +1,160 @@
+"""Santorini's rules, compiled: the one implementation, for play and for playouts.
+
+A state is one flat int64 array: the level of each square, then the fields named below. Squares are
+0 to 24, row by row from a1; a set of squares is a number with bit i for square i. Pawns are 0 to 3
+in the order in which they act, again and again; pawn p is of seat p % 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.santorini.compiled import compiled, inlined
+
+SIDE = 5
+SQUARES = SIDE * SIDE
+PAWNS = SQUARES
+"""The square of each of the four pawns, -1 before it is placed."""
+TURN, STAGE, WINNER = range(PAWNS + 4, PAWNS + 7)
+"""TURN: the pawn that acts. STAGE: what it does. WINNER: a seat, -1 while the game goes on."""
+SIZE = PAWNS + 7
+
+PLACE, MOVE, BUILD = range(3)
+TOP, COMPLETE = 3, 4
+"""The level that wins, and the one on which nothing more can happen."""
+BOTH = SQUARES
+"""An action from here on is a move and a build in one: BOTH + 25 * where to + where built."""
+
+WHOLE = (1 << SQUARES) - 1
+NEAR = tuple(
+    sum(
+        1 << other
+        for other in range(SQUARES)
+        if other != square
+        and max(abs(other // SIDE - square // SIDE), abs(other % SIDE - square % SIDE)) == 1
+    )
+    for square in range(SQUARES)
+)
+"""The squares next to each, along a row, a column or a diagonal."""
+
+
+def blank() -> np.ndarray:
+    """The state before the first pawn is placed."""
+    state = np.zeros(SIZE, np.int64)
+    state[PAWNS : PAWNS + 4] = -1
+    state[WINNER] = -1
+    return state
+
+
+@inlined
+def copy(state: np.ndarray, into: np.ndarray) -> None:
+    """As `into[:] = state`, which numba also makes fit for arrays that overlap."""
+    for field in range(SIZE):
+        into[field] = state[field]
+
+
+@inlined
+def over(state: np.ndarray) -> bool:
+    return bool(state[WINNER] >= 0)
+
+
+@inlined
+def free(state: np.ndarray) -> int:
+    """The squares without a pawn."""
+    found = WHOLE
+    for pawn in range(PAWNS, PAWNS + 4):
+        if state[pawn] >= 0:
+            found &= ~(1 << state[pawn])
+    return found
+
+
+@compiled
+def reach(state: np.ndarray, pawn: int) -> int:
+    """Where a pawn that is placed can step: next to it, no pawn there, not complete, and at most
+    one level up."""
+    found = NEAR[state[PAWNS + pawn]] & free(state)
+    most = min(state[state[PAWNS + pawn]] + 1, TOP)
+    for square in range(SQUARES):
+        if state[square] > most:
+            found &= ~(1 << square)
+    return found
+
+
+@compiled
+def sites(state: np.ndarray, pawn: int) -> int:
+    """Where a pawn can build: next to it, no pawn there, not complete. There is always one, the
+    square that it has just left."""
+    found = NEAR[state[PAWNS + pawn]] & free(state)
+    for square in range(SQUARES):
+        if state[square] >= COMPLETE:
+            found &= ~(1 << square)
+    return found
+
+
+@compiled
+def legal(state: np.ndarray) -> int:
+    """The squares that the pawn at turn may take for its stage, in a game that goes on."""
+    if state[STAGE] == PLACE:
+        return free(state)
+    if state[STAGE] == MOVE:
+        return reach(state, state[TURN])
+    return sites(state, state[TURN])
+
+
+@compiled
+def step(state: np.ndarray, square: int) -> None:
+    """The pawn at turn is placed on, steps to or builds on a legal square, in place."""
+    pawn = state[TURN]
+    if state[STAGE] == BUILD:
+        state[square] += 1
+        next_turn(state)
+        return
+    state[PAWNS + pawn] = square
+    if state[STAGE] == PLACE:
+        next_turn(state)
+    elif state[square] == TOP:
+        state[WINNER] = pawn % 2
+    else:
+        state[STAGE] = BUILD
+
+
+@inlined
+def next_turn(state: np.ndarray) -> None:
+    """The next pawn is at turn; where it is placed and cannot step, its seat has lost."""
+    pawn = (state[TURN] + 1) % 4
+    state[TURN] = pawn
+    state[STAGE] = PLACE if state[PAWNS + pawn] < 0 else MOVE
+    if state[STAGE] == MOVE and reach(state, pawn) == 0:
+        state[WINNER] = 1 - pawn % 2
+
+
+@compiled
+def act(state: np.ndarray, action: int) -> None:
+    """As `step`, of an action that may be a move and a build in one; no build follows a win."""
+    if action < BOTH:
+        step(state, action)
+        return
+    step(state, (action - BOTH) // SQUARES)
+    if not over(state):
+        step(state, (action - BOTH) % SQUARES)
+
+
+@inlined
+def number_of(squares: int) -> int:
+    """How many squares a set has."""
+    count = 0
+    while squares:
+        squares &= squares - 1
+        count += 1
+    return count
+
+
+@inlined
+def nth(squares: int, place: int) -> int:
+    """The square at a place, from 0, among those of a set in order."""
+    for _ in range(place):
+        squares &= squares - 1
+    square = 0
+    while not squares >> square & 1:
+        square += 1
+    return square

@@ -1,0 +1,184 @@
+"""Sea Battle's scripted players, and what a position is worth; compiled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from games.sea_battle.compiled import compiled, inlined
+from games.sea_battle.rules import (
+    ACTIONS,
+    AT,
+    CANNON,
+    DAMAGE,
+    HEADING,
+    LEFT,
+    MISSED,
+    NOTES,
+    PLAN,
+    RAM,
+    RIGHT,
+    ROCK,
+    SHIPS,
+    SIDE,
+    STAY,
+    STEPS,
+    SUNK,
+    UNDECIDED,
+    afloat,
+    is_rock,
+    lead,
+    lies_there,
+    over,
+    resolve,
+    target,
+)
+from games.uno.chance import below
+
+RANDOM, GREEDY = range(2)
+
+TOLD = {
+    "random": "takes any option alike",
+    "greedy": "takes the option that does enemies most damage, less that to its own side, if no "
+    "other ship moves; of equal ones that which ends nearest to an enemy; one time "
+    "in ten any option",
+}
+"""What each does, by name; its place is its number."""
+
+FAR = 2 * SIDE
+"""More than any distance."""
+WHIM = 10
+"""A greedy ship takes any option one time in so many: two that always come as near as they can may
+lie in each other's way, or go round each other, without end."""
+HULL, SHIP, AIM, NEARNESS = 0.35, 2.0, 0.25, 0.03
+"""What counts, in the chances of a win, a point of damage that a ship can still take; a ship; a
+point of damage that its best option would do now; a square nearer to an enemy. Set by hand."""
+
+
+@compiled
+def course(state: np.ndarray, ship: int, manoeuvre: int) -> tuple[int, int, int, int]:
+    """Where a ship ends and with which heading, if no other ship moves; what damage it takes, and
+    what it does to enemies by ramming, less that to its own side's others."""
+    at, heading, harm, done = state[AT + ship], state[HEADING + ship], 0, 0
+    if manoeuvre == STAY:
+        return at, heading, harm, done
+    for step in range(2):
+        square = at + STEPS[heading]
+        other = lies_there(state, ship, square)
+        if is_rock(state, square):
+            harm += ROCK
+        elif other == MISSED:
+            at = square
+        elif step == 0:
+            harm += RAM
+            done += RAM if other // 3 != ship // 3 else -RAM
+        if step == 0 and manoeuvre == LEFT:
+            heading = (heading + 3) % 4
+        elif step == 0 and manoeuvre == RIGHT:
+            heading = (heading + 1) % 4
+        elif step == 0:
+            break
+    return at, heading, harm, done
+
+
+@inlined
+def gain(state: np.ndarray, ship: int, action: int) -> int:
+    """Damage that an action does to enemies, less that to the own side, if no other ship moves.
+    To sink without hurting an enemy is worst."""
+    at, heading, harm, done = course(state, ship, action // 2)
+    if state[DAMAGE + ship] + harm >= SUNK and done <= 0:
+        return -SUNK
+    hit = target(state, ship, at, heading, action % 2)
+    if hit == MISSED:
+        return done - harm
+    return (CANNON if hit // 3 != ship // 3 else -CANNON) + done - harm
+
+
+@compiled
+def distance(state: np.ndarray, ship: int, square: int) -> int:
+    """Steps along rows and columns from a square to the nearest enemy of a ship."""
+    nearest = FAR
+    for other in range(SHIPS):
+        if other // 3 != ship // 3 and afloat(state, other):
+            there = state[AT + other]
+            across = abs(there % SIDE - square % SIDE) + abs(there // SIDE - square // SIDE)
+            nearest = min(nearest, across)
+    return nearest
+
+
+@compiled
+def best(state: np.ndarray, ship: int, policy: int) -> int:
+    """The actions among which a policy chooses, all alike: a number with bit i for action i."""
+    if policy == RANDOM:
+        return (1 << ACTIONS) - 1
+    found, record = 0, -FAR * FAR
+    for action in range(ACTIONS):
+        at, _, _, _ = course(state, ship, action // 2)
+        good = FAR * gain(state, ship, action) - distance(state, ship, at)
+        if good > record:
+            found, record = 0, good
+        if good == record:
+            found |= 1 << action
+    return found
+
+
+@compiled
+def choose(state: np.ndarray, ship: int, policy: int, key: np.uint64, count: int) -> int:
+    """The action that a policy takes by the `count`-th random numbers under `key`."""
+    whim = below(WHIM, key, 2 * count) == 0
+    actions, number = best(state, ship, RANDOM if whim else policy), 0
+    for action in range(ACTIONS):
+        number += actions >> action & 1
+    place = below(number, key, 2 * count + 1)
+    for _ in range(place):
+        actions &= actions - 1
+    return first(actions)
+
+
+@inlined
+def first(actions: int) -> int:
+    """The first action of a set."""
+    action = 0
+    while not actions >> action & 1:
+        action += 1
+    return action
+
+
+@compiled
+def worth(state: np.ndarray, team: int, notes: np.ndarray) -> float:
+    """What a team may hope for, from 0 to 1: its score once the game is over. Where some ships have
+    chosen for this turn, that is after the turn, the others taken to be greedy; `state` is then
+    changed."""
+    begun = False
+    for ship in range(SHIPS):
+        begun |= state[PLAN + ship] != UNDECIDED
+    if begun:
+        for ship in range(SHIPS):
+            if state[PLAN + ship] == UNDECIDED and afloat(state, ship):
+                state[PLAN + ship] = first(best(state, ship, GREEDY))
+        resolve(state, notes)
+    if over(state):
+        ahead = lead(state)
+        score = 0.5 if ahead == 0 else 1.0 if ahead > 0 else 0.0
+        return score if team == 0 else 1.0 - score
+    strength = 0.0
+    for ship in range(SHIPS):
+        if afloat(state, ship):
+            strength += standing(state, ship) * (1 if ship // 3 == team else -1)
+    return 1.0 / (1.0 + math.exp(-strength))
+
+
+@compiled
+def standing(state: np.ndarray, ship: int) -> float:
+    """How well a ship that is afloat stands."""
+    aim = 0
+    for action in range(ACTIONS):
+        aim = max(aim, gain(state, ship, action))
+    near = distance(state, ship, state[AT + ship])
+    return HULL * (SUNK - state[DAMAGE + ship]) + SHIP + AIM * aim - NEARNESS * near
+
+
+def room() -> np.ndarray:
+    """Room for the notes of a turn."""
+    return np.zeros(NOTES, np.int64)

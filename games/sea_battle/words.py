@@ -1,0 +1,214 @@
+"""Sea Battle in words: ships, options, the sea as a ship sees it, the rules, what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from games.base import Fact
+from games.sea_battle import rules
+from games.sea_battle.players import course, distance
+from games.sea_battle.rules import (
+    ACTIONS,
+    AGROUND,
+    AT,
+    BLOCKED,
+    DAMAGE,
+    FIRST,
+    HEADING,
+    HIT,
+    MISSED,
+    MOST_TURNS,
+    PLAN,
+    ROCKS,
+    SECOND,
+    SHIPS,
+    SIDE,
+    SILENT,
+    SIZE,
+    SUNK,
+    TURN,
+)
+
+NAMES = "ABCXYZ"
+"""The ships: A, B and C are of team 0, X, Y and Z of team 1."""
+HEADINGS = ("north", "east", "south", "west")
+MANOEUVRES = ("left", "forward", "right", "stay")
+SIDES = ("left", "right")
+OPTIONS = tuple(f"{move}, fire {side}" for move in MANOEUVRES for side in SIDES)
+"""The options, by number."""
+
+SUMMARY = (
+    "Ships A, B and C fight ships X, Y and Z. Sink all enemy ships while one of yours is afloat. "
+    "Every turn all ships choose a manoeuvre and a side to fire to, without knowing the others' "
+    "choices, and all choices are carried out together."
+)
+
+ADVICE = (
+    "Fire where an enemy is or will be within three squares on your left or right, never at your "
+    "own ships.",
+    "Do not sail into rocks or your own ships.",
+    "Guess where enemies go: ships that move are hit by where they end, not by where they began.",
+    "Keep enemies ahead or behind while you come near, since they fire to the sides only.",
+)
+
+
+def headings(most_turns: int, quirks: bool) -> dict[str, str]:
+    """The rules under their headings."""
+    order = (
+        "Ships move and fire one after the other, A to C and X to Z. Two that change places pass "
+        "through each other, and a ship may come to lie on the square of one that was blocked."
+        if quirks
+        else "A ship that would enter a square that another enters too, or that another keeps, or "
+        "that would change places with another, stays where it is."
+    )
+    return {
+        "Sea": "24 by 24 squares. The squares of the border and 14 more are rocks.",
+        "Manoeuvres": "Forward: one square ahead. Left and right: one square ahead, a quarter turn "
+        "to that side, and one more square ahead. Stay: no move. A ship that cannot enter a square "
+        "stays where it is, and still turns and fires.",
+        "Collisions": f"{order} In the first step of a manoeuvre each ship of a collision, one "
+        "that stayed too, takes 1 damage; in the second step a collision costs nothing.",
+        "Rocks": "A ship that would enter a rock takes 1 damage, in either step.",
+        "Firing": "After all moves every ship afloat fires to its left or right. The shot flies up "
+        "to 3 squares and hits the first ship on its way, friend or enemy, for 2 damage; rocks "
+        "stop it.",
+        "Sinking": "A ship with 10 damage sinks and is out of the way.",
+        "End": "A team that has the only ships afloat wins; if none is afloat it is a draw. After "
+        f"{most_turns} turns the team with more ships afloat wins, and equal numbers are a draw.",
+    }
+
+
+def facts(array: np.ndarray, ship: int) -> Iterator[Fact]:
+    """The situation of a ship that has to choose."""
+    cells = array.tolist()
+    team = ship // 3
+    yield Fact("Your ship", _itself(cells, ship), own=True)
+    yield Fact("Turn", f"{cells[TURN] + 1} of {cells[MOST_TURNS]}")
+    yield Fact("Enemy ships", _others(cells, ship, 1 - team), own=True)
+    yield Fact("Your other ships", _others(cells, ship, team), own=True)
+    yield Fact("Hits if no other ship moves", _hits(array, ship), own=True)
+    yield Fact("Crashes if no other ship moves", _crashes(array, ship), own=True)
+    yield Fact("Steps to the nearest enemy after", _nearness(array, ship), own=True)
+    yield Fact("Map, north up, # rock", drawing(cells))
+
+
+def _itself(cells: Sequence[int], ship: int) -> str:
+    y, x = divmod(cells[AT + ship], SIDE)
+    return (
+        f"{NAMES[ship]} at {x},{y}, heading {HEADINGS[cells[HEADING + ship]]}, damage "
+        f"{cells[DAMAGE + ship]} of {SUNK}"
+    )
+
+
+def _others(cells: Sequence[int], ship: int, team: int) -> str:
+    """The other ships of a team as a ship sees them, the nearest first."""
+    found = []
+    for other in range(3 * team, 3 * team + 3):
+        if other == ship:
+            continue
+        if cells[DAMAGE + other] >= SUNK:
+            found.append((2 * SIDE, f"{NAMES[other]} sunk"))
+            continue
+        far, where = _where(cells, ship, cells[AT + other])
+        heading = HEADINGS[cells[HEADING + other]]
+        found.append(
+            (far, f"{NAMES[other]} {where}, heading {heading}, damage {cells[DAMAGE + other]}")
+        )
+    return "; ".join(told for _, told in sorted(found))
+
+
+def _where(cells: Sequence[int], ship: int, square: int) -> tuple[int, str]:
+    """How far a square is from a ship, and in which direction as seen from it."""
+    (y, x), (there_y, there_x) = divmod(cells[AT + ship], SIDE), divmod(square, SIDE)
+    east, north = there_x - x, there_y - y
+    ahead, right = ((north, east), (east, -north), (-north, -east), (-east, north))[
+        cells[HEADING + ship]
+    ]
+    parts = [f"{abs(ahead)} {'ahead' if ahead > 0 else 'behind'}"] * bool(ahead)
+    parts += [f"{abs(right)} {'right' if right > 0 else 'left'}"] * bool(right)
+    return abs(east) + abs(north), " ".join(parts) or "on your square"
+
+
+def _hits(array: np.ndarray, ship: int) -> str:
+    """The options that hit a ship, and which."""
+    found = []
+    for action in range(ACTIONS):
+        at, heading, _, _ = course(array, ship, action // 2)
+        hit = rules.target(array, ship, at, heading, action % 2)
+        if hit != MISSED:
+            whose = "yours" if hit // 3 == ship // 3 else "enemy"
+            found.append(f"{OPTIONS[action]} hits {NAMES[hit]} ({whose})")
+    return "; ".join(found) or "none"
+
+
+def _crashes(array: np.ndarray, ship: int) -> str:
+    """The manoeuvres that do the ship harm, and how much."""
+    found = ((move, course(array, ship, number)[2]) for number, move in enumerate(MANOEUVRES))
+    return ", ".join(f"{move} ({harm} damage)" for move, harm in found if harm) or "none"
+
+
+def _nearness(array: np.ndarray, ship: int) -> str:
+    found = (course(array, ship, number)[0] for number in range(len(MANOEUVRES)))
+    return ", ".join(
+        f"{move} {distance(array, ship, at)}" for move, at in zip(MANOEUVRES, found, strict=True)
+    )
+
+
+def drawing(cells: Sequence[int]) -> str:
+    """The sea, the north on top."""
+    edge = "#" * SIDE
+    rows = [edge, *("#" + "." * (SIDE - 2) + "#" for _ in range(SIDE - 2)), edge]
+    squares = list("".join(rows))
+    for rock in cells[ROCKS:SIZE]:
+        squares[rock] = "#"
+    for ship in reversed(range(SHIPS)):
+        if cells[DAMAGE + ship] < SUNK:
+            squares[cells[AT + ship]] = NAMES[ship]
+    return "\n".join(
+        "".join(squares[row * SIDE : (row + 1) * SIDE]) for row in reversed(range(SIDE))
+    )
+
+
+def clause(before: Sequence[int], notes: Sequence[int], after: Sequence[int]) -> str:
+    """What happened in a turn; before: the cells with all plans."""
+    told = [
+        _did(before[PLAN + ship], notes[FIRST + ship], notes[SECOND + ship], notes[HIT + ship])
+        for ship in range(SHIPS)
+        if before[DAMAGE + ship] < SUNK
+    ]
+    names = [NAMES[ship] for ship in range(SHIPS) if before[DAMAGE + ship] < SUNK]
+    sunk = [
+        NAMES[ship] for ship in range(SHIPS) if before[DAMAGE + ship] < SUNK <= after[DAMAGE + ship]
+    ]
+    lost = f"; sunk: {', '.join(sunk)}" * bool(sunk)
+    each = "; ".join(f"{name} {what}" for name, what in zip(names, told, strict=True))
+    return f"turn {before[TURN] + 1}: {each}{lost}"
+
+
+def _did(plan: int, first: int, second: int, hit: int) -> str:
+    """What one ship did."""
+    move = MANOEUVRES[plan // 2]
+    stopped = [
+        f"{step} step {'into a rock' if end == AGROUND else 'blocked'}"
+        for step, end in (("first", first), ("second", second))
+        if end in (AGROUND, BLOCKED)
+    ]
+    blocked = f" ({', '.join(stopped)})" * bool(stopped)
+    if hit == SILENT:
+        return f"{move}{blocked}"
+    return f"{move}{blocked}, fired {SIDES[plan % 2]}{f', hit {NAMES[hit]}' * (hit >= 0)}"
+
+
+def shown(cells: Sequence[int]) -> str:
+    """The whole state for a person."""
+    lines = [f"{cells[TURN]} of {cells[MOST_TURNS]} turns played", drawing(cells)]
+    for ship in range(SHIPS):
+        if cells[DAMAGE + ship] >= SUNK:
+            lines.append(f"{NAMES[ship]} sunk")
+            continue
+        plan = cells[PLAN + ship]
+        chosen = f", has chosen {OPTIONS[plan]}" if plan >= 0 else ""
+        lines.append(f"{_itself(cells, ship)}{chosen}")
+    return "\n".join(lines)
