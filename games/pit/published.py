@@ -1,0 +1,172 @@
+"""Pit as the published code of GameBench plays it (games/pit/pit.py there).
+
+Two agents have two virtual traders each, and see and play the first's hand alone; a trade is put to
+the hands of both traders of either side. Commodity and number of an offer are told, and any number
+of any one commodity is given in return. An offer is checked against the hand when it is made, not
+when it is taken, so hands may hold less than nothing. A corner is exactly six cards, or exactly
+five and a bull; it is looked for among all four hands after every turn.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from games.pit.cards import BEAR, BULL, COMMODITIES, DECK, PENALTY, VALUES, Hand, hand_of
+
+NAMES = (*COMMODITIES, "bull", "bear")
+KINDS = range(6)
+HANDS = range(4)
+MOST = 4
+"""Cards of an offer, at most."""
+ROOM = 40
+"""More cards than a hand can ever hold of a kind."""
+TAKE = len(KINDS) * MOST  # + ROOM * kind + cards - 1; an offer is MOST * kind + cards - 1
+
+Lot = tuple[int, int]
+"""A kind, and how many cards."""
+
+
+class State(NamedTuple):
+    """A state between two turns.
+
+    dealt: the four hands as they were dealt, the first two of seat 0. change: what trades have
+    since changed in both hands of seat 0; those of seat 1 have changed by the opposite. offers,
+    points: of each seat.
+    """
+
+    seed: int
+    deal: int
+    turns: int
+    mover: int
+    dealt: tuple[Hand, ...]
+    change: Hand = (0,) * 6
+    offers: tuple[Lot | None, Lot | None] = (None, None)
+    points: tuple[int, int] = (0, 0)
+    history: tuple[str, ...] = ()
+
+
+def begun(seed: int) -> State:
+    return State(seed, 1, 0, 0, _shuffled(seed, 1))
+
+
+def _shuffled(seed: int, deal: int) -> tuple[Hand, ...]:
+    cards = np.random.default_rng((seed, deal)).permutation(DECK).tolist()
+    return tuple(hand_of(cards[hand::4]) for hand in HANDS)
+
+
+def hand(state: State, which: int) -> Hand:
+    sign = 1 if which < 2 else -1
+    return tuple(
+        cards + sign * more for cards, more in zip(state.dealt[which], state.change, strict=True)
+    )
+
+
+def own(state: State, seat: int) -> Hand:
+    """The hand that the seat sees and plays."""
+    return hand(state, 2 * seat)
+
+
+def options(state: State) -> tuple[int, ...]:
+    """Every offer, whether the hand has the cards or not; and where the other offers, every number
+    of every commodity in the hand."""
+    offers = tuple(range(TAKE))
+    if state.offers[1 - state.mover] is None:
+        return offers
+    held = own(state, state.mover)
+    return (*offers, *(TAKE + ROOM * kind + n for kind in KINDS for n in range(held[kind])))
+
+
+def act(state: State, move: int) -> State:
+    """The state after one of the `options`. A corner that a trade leaves in hands dealt anew is
+    looked for once more in the same turn."""
+    mover = state.mover
+    state = state._replace(turns=state.turns + 1, mover=1 - mover)
+    if move < TAKE:
+        kind, cards = move // MOST, move % MOST + 1
+        return _corners(_offered(state, mover, kind, cards))
+    kind, cards = divmod(move - TAKE, ROOM)
+    return _corners(_corners(_taken(state, mover, kind, cards + 1)))
+
+
+def _offered(state: State, seat: int, kind: int, cards: int) -> State:
+    clause = f"player {seat} offered {cards} {NAMES[kind]}"
+    if own(state, seat)[kind] < cards:
+        return _told(state, f"{clause} without having them")
+    offers = tuple((kind, cards) if who == seat else state.offers[who] for who in range(2))
+    return _told(state._replace(offers=(offers[0], offers[1])), clause)
+
+
+def _taken(state: State, seat: int, kind: int, cards: int) -> State:
+    """Both hands of each side change."""
+    offer = state.offers[1 - seat]
+    assert offer is not None
+    change = list(state.change)
+    gives = 1 if seat == 0 else -1
+    change[offer[0]] += gives * offer[1]
+    change[kind] -= gives * cards
+    offers = (state.offers[0], None) if seat == 0 else (None, state.offers[1])
+    clause = (
+        f"player {seat} took {offer[1]} {NAMES[offer[0]]} from player {1 - seat} for "
+        f"{cards} {NAMES[kind]}"
+    )
+    return _told(state._replace(change=tuple(change), offers=offers), clause)
+
+
+def _corners(state: State) -> State:
+    """Points for every corner, hand by hand; after each all cards are dealt anew, and the hands
+    that come later are the new ones."""
+    for which in HANDS:
+        held = hand(state, which)
+        for kind, cards in enumerate(held):
+            if is_corner(held, kind):
+                value = VALUES[kind] if kind < BULL else 0
+                double = bool(held[BULL]) and cards == 6
+                gained = value * (1 + double) - PENALTY * held[BEAR]
+                state = _cornered(state, which // 2, kind, gained)
+    return state
+
+
+def is_corner(held: Hand, kind: int) -> bool:
+    return held[kind] == 6 or (held[kind] == 5 and held[BULL] != 0)
+
+
+def _cornered(state: State, seat: int, kind: int, gained: int) -> State:
+    points = [*state.points]
+    points[seat] += gained
+    first, second = points
+    clause = (
+        f"player {seat} cornered {NAMES[kind]} and gets {gained} points; it stands {first} to "
+        f"{second}"
+    )
+    state = state._replace(
+        deal=state.deal + 1,
+        dealt=_shuffled(state.seed, state.deal + 1),
+        change=(0,) * 6,
+        points=(first, second),
+    )
+    return _told(state, clause)
+
+
+def _told(state: State, clause: str) -> State:
+    return state._replace(history=(*state.history, clause))
+
+
+def seen_by(state: State, seat: int) -> State:
+    """The state without its seed, and of the dealt hands only the one that the seat sees."""
+    shown = tuple(cards if which == 2 * seat else () for which, cards in enumerate(state.dealt))
+    return state._replace(seed=0, dealt=shown)
+
+
+def redealt(seen: State, seat: int, rng: np.random.Generator) -> State:
+    """A state that looks like this to the seat: the other three hands as dealt alike."""
+    known = seen.dealt[2 * seat]
+    left = [have - held for have, held in zip(hand_of(DECK), known, strict=True)]
+    rest = rng.permutation([kind for kind in KINDS for _ in range(left[kind])]).tolist()
+    dealt = []
+    for which in HANDS:
+        size = 10 if which < 2 else 9
+        dealt.append(known if which == 2 * seat else hand_of(rest[:size]))
+        rest = rest if which == 2 * seat else rest[size:]
+    return seen._replace(seed=int(rng.integers(2**63)), dealt=tuple(dealt))

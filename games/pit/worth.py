@@ -1,0 +1,86 @@
+"""How well a team stands at Pit: its points, and what the deal may still bring.
+
+A trader's prospects of a commodity fall by a constant factor for every card that is missing. What
+it offers counts as if it had perhaps been taken already, for a lot that another trader does not
+collect.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import exp
+
+from games.pit.cards import BEAR, BULL, LOTS, PENALTY, VALUES, Hand, minus, plus
+from games.pit.rules import Terms
+from games.pit.state import TEAMS, TRADERS, State
+
+STEP = 1.1
+"""A card more multiplies the prospects by e to this."""
+BURDEN = 0.5
+"""Cards that the bear is worth less."""
+NOBODY = 0.02
+"""Prospects that the deal ends without a corner."""
+TAKEN = 0.35
+"""Chance that an offer is taken for any one lot that fits, before its owner's next turn."""
+AHEAD = 250.0
+"""Points that each team may still expect at the start."""
+
+
+def share(points: tuple[int, int]) -> tuple[float, float]:
+    """Each team's share of the points, less than none counting as none; half without any."""
+    own, other = (max(0, score) for score in points)
+    first = own / (own + other) if own + other else 0.5
+    return first, 1 - first
+
+
+def worth(state: State, team: int, terms: Terms) -> float:
+    """What the team may hope to have of all points at the end, before it is over: 0 to 1."""
+    prospects = [_prospects(state, who, terms.corner) for who in TRADERS]
+    every = sum(map(sum, prospects)) + NOBODY
+    points = [float(score) for score in state.points]
+    for who, own in enumerate(prospects):
+        chances = [one / every for one in own]
+        held = state.hands[who]
+        points[TEAMS[who]] += sum(p * value for p, value in zip(chances, VALUES, strict=True))
+        points[TEAMS[who]] -= PENALTY * (held[BEAR] + held[BULL] * (1 - sum(chances)))
+    left = min(1 - state.turns / terms.turns, 1 - max(points) / terms.goal)
+    ahead = AHEAD * max(0.02, left)
+    own, other = (max(0.0, points[side]) + ahead for side in (team, 1 - team))
+    return own / (own + other)
+
+
+def _prospects(state: State, who: int, corner: int) -> tuple[float, ...]:
+    """Of each commodity, with what an offer may bring."""
+    hand, lot = state.hands[who], state.offers[who]
+    now = prospects(hand, corner)
+    if lot is None:
+        return now
+    fits = [
+        fit
+        for other in TRADERS
+        if other != who
+        for fit in _spare(state.hands[other], sum(LOTS[lot]))
+    ]
+    if not fits:
+        return now
+    later = [prospects(plus(minus(hand, lot), fit), corner) for fit in fits]
+    sure = 1 - (1 - TAKEN) ** len(fits)
+    return tuple(
+        (1 - sure) * one + sure * sum(then[kind] for then in later) / len(later)
+        for kind, one in enumerate(now)
+    )
+
+
+@cache
+def prospects(hand: Hand, corner: int) -> tuple[float, ...]:
+    burden = BURDEN * hand[BEAR]
+    return tuple(
+        exp(-STEP * (max(0, corner - hand[kind] - hand[BULL]) + burden)) for kind in range(4)
+    )
+
+
+@cache
+def _spare(hand: Hand, size: int) -> tuple[int, ...]:
+    """The plain lots of this size that a trader gives away who collects what it has most of."""
+    most = max(hand[:4])
+    return tuple(4 * kind + size - 1 for kind in range(4) if size <= hand[kind] < most)
