@@ -1,0 +1,213 @@
+"""Arctic Scavengers as a game of this project, with GameBench's cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from common.errors import IllegalAction
+from games.arctic_scavengers import policies, rules, words
+from games.arctic_scavengers.cards import CONTESTED, named, people
+from games.arctic_scavengers.policies import TOLD
+from games.arctic_scavengers.rules import Rules
+from games.arctic_scavengers.state import (
+    GATHER,
+    LOOK,
+    OVER,
+    RESPOND,
+    Action,
+    State,
+    View,
+    guessed,
+    seen_by,
+)
+from games.arctic_scavengers.verbs import DIG, DRAW, HIRE, HUNT, TRASH
+from games.arctic_scavengers.worth import worth
+from games.base import Observation, move_fault
+from games.tellable import full_rules
+
+BLOCK = 1000
+KEEPS, STRIKES = 6, 7
+"""An action is its verb, or its block, times BLOCK, and a place: among the sets of cards that can
+be used so, else the kind of a card; NONE for no card."""
+NONE = BLOCK - 1
+
+Choice = Action | int | None
+"""What an option is: an action of whoever gathers, or a kind of card to keep or strike, or none."""
+
+
+@dataclass(frozen=True)
+class ArcticScavengers:
+    """Two tribes of GameBench's Arctic Scavengers.
+
+    rounds: from 1 to 20; the last five end in a skirmish each. quirks: as the published code has
+    it: five rounds at most, hiring costs nothing, any number of tools on one card, all fight values
+    count, no snipers, saboteurs that never tire, a dug card must be kept, and in the end only the
+    people of the last hand count, ties for player 1.
+
+    Raises ValueError for impossible settings.
+    """
+
+    num_seats: int = 2
+    rounds: int = 6
+    quirks: bool = False
+
+    policies: ClassVar[tuple[str, ...]] = tuple(TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = TOLD
+
+    def __post_init__(self) -> None:
+        if self.num_seats != 2:
+            raise ValueError(f"Arctic Scavengers seats 2 players here, got {self.num_seats}")
+        if not 1 <= self.rounds <= 20:
+            raise ValueError(f"rounds is {self.rounds}; a game has 1 to 20")
+
+    @cached_property
+    def settings(self) -> Rules:
+        """The settings as the rules take them."""
+        rounds = min(self.rounds, len(CONTESTED)) if self.quirks else self.rounds
+        return Rules(rounds, self.quirks)
+
+    @property
+    def rules_summary(self) -> str:
+        return words.summary(self.settings.rounds, self.quirks)
+
+    @property
+    def rules_headings(self) -> Mapping[str, str]:
+        return words.headings(self.settings.peaceful, self.quirks)
+
+    def deal(self, rng: np.random.Generator) -> State:
+        return rules.dealt(self.settings, rng)
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        return () if state.phase == OVER else (state.seat,)
+
+    def legal(self, state: State, seat: int) -> tuple[int, ...]:
+        return tuple(self._choices(state)) if self.to_move(state) == (seat,) else ()
+
+    def _choices(self, state: State) -> dict[int, Choice]:
+        """What each legal action is, in order."""
+        if state.phase == GATHER:
+            return dict(_numbered(rules.actions(self.settings, state)))
+        if state.phase == LOOK:
+            found = {
+                KEEPS * BLOCK + kind: kind for kind in sorted(set(state.junkyard[: state.looking]))
+            }
+            return found if self.quirks else {**found, KEEPS * BLOCK + NONE: None}
+        return {
+            **{STRIKES * BLOCK + kind: kind for kind in self._targets(state)},
+            STRIKES * BLOCK + NONE: None,
+        }
+
+    def _targets(self, state: State) -> tuple[int, ...]:
+        if state.phase != RESPOND or state.pending is None:
+            return rules.strikes(self.settings, state)
+        return rules.targets(self.settings, state.tribes[state.seat].hand, state.pending.cards)
+
+    def play(self, state: State, moves: Sequence[int]) -> State:
+        (move,) = moves
+        legal = self.legal(state, state.seat)
+        if fault := move_fault(move, legal):
+            raise IllegalAction(f"{move} {fault} in:\n{self.show(state)}")
+        choice = self._choices(state)[move]
+        if isinstance(choice, Action):
+            return rules.announced(self.settings, state, choice)
+        if state.phase == LOOK:
+            return rules.kept(self.settings, state, choice)
+        if state.phase == RESPOND:
+            return rules.responded(self.settings, state, choice)
+        if choice is None:
+            return rules.held(self.settings, state)
+        return rules.struck(self.settings, state, choice)
+
+    def observe(self, state: State, seat: int) -> Observation:
+        view = seen_by(state, seat)
+        asked = self.settings
+        return Observation(
+            game=words.TITLE,
+            seat=seat,
+            rules=self._rules,
+            facts=words.facts(view, seat, asked.rounds, asked.peaceful, self.quirks),
+            history=state.history,
+            options=tuple(self._named(state.phase, one) for one in self._choices(state).values()),
+            view=view,
+        )
+
+    @cached_property
+    def _rules(self) -> str:
+        return full_rules(self)
+
+    def _named(self, phase: int, choice: Choice) -> str:
+        if isinstance(choice, Action):
+            return words.option(choice, self.quirks)
+        if phase == LOOK:
+            return words.keep(choice)
+        if choice is None:
+            return "let it happen" if phase == RESPOND else "hold"
+        return words.strike(choice)
+
+    def sample(self, observation: Observation, rng: np.random.Generator) -> State:
+        """A state that fits what the seat knows, all hidden cards equally likely anywhere. It does
+        not count on what the seat could remember of cards at the junkyard's bottom."""
+        return guessed(observation.view, observation.seat, observation.history, rng)
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        policies.check(policy)
+        if policy == "random":
+            return (1 / len(observation.options),) * len(observation.options)
+        view: View = observation.view
+        state = guessed(view, observation.seat, (), np.random.default_rng(0))
+        choices = list(self._choices(state).values())
+        best = policies.greedy(self.settings, view, choices)
+        return tuple(float(at == best) for at in range(len(choices)))
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        first, second = rules.tribes_count(self.settings, state)
+        if first == second and not self.quirks:
+            return 0.0, 0.0
+        return (1.0, -1.0) if first > second else (-1.0, 1.0)
+
+    def worth(self, state: State, seat: int) -> float:
+        """By the people of both tribes, what their cards will bring, and this round's skirmish."""
+        return worth(self.settings, state, seat)
+
+    def show(self, state: State) -> str:
+        lines = [f"round {state.round + 1} of {self.settings.rounds}"]
+        for seat, tribe in enumerate(state.tribes):
+            lines.append(
+                f"player {seat}, {people(tribe.cards)} people: hand {named(tribe.hand)}; next in "
+                f"reserve {_row(tribe.reserve)}; used {named(tribe.aside)}"
+            )
+        lines.append(
+            f"junkyard of {len(state.junkyard)}: {_row(state.junkyard[:5])}; contested: "
+            f"{_row(state.contested)}"
+        )
+        if state.phase == OVER:
+            first, second = rules.tribes_count(self.settings, state)
+            lines.append(f"over: {first} people against {second}")
+        return "\n".join(lines)
+
+
+@lru_cache(maxsize=1 << 14)
+def _numbered(actions: tuple[Action, ...]) -> tuple[tuple[int, Choice], ...]:
+    """The actions of whoever gathers with their numbers."""
+    found = []
+    place = dict.fromkeys((DIG, DRAW, HUNT), 0)
+    for action in actions:
+        at = 0
+        if action.verb in place:
+            at = place[action.verb]
+            place[action.verb] += 1
+        elif action.verb == HIRE:
+            at = action.hired
+        elif action.verb == TRASH:
+            (at,) = action.cards
+        found.append((action.verb * BLOCK + at, action))
+    return tuple(found)
+
+
+def _row(cards: Sequence[int]) -> str:
+    return ", ".join(named((kind,)) for kind in cards) or "none"

@@ -1,0 +1,310 @@
+"""The rules of Arctic Scavengers as functions of a state: what may be done, and what comes of it.
+
+`Rules` has the settings that they hang on. What is said of it stands in `words`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from games.arctic_scavengers import words
+from games.arctic_scavengers.cards import (
+    CARDS,
+    CONTESTED,
+    JUNKYARD,
+    PILES,
+    SABOTEUR,
+    SNIPER,
+    START,
+    Hand,
+    people,
+    strength,
+    striker,
+    total,
+    without,
+)
+from games.arctic_scavengers.state import (
+    GATHER,
+    LOOK,
+    OVER,
+    RESPOND,
+    SKIRMISH,
+    Action,
+    State,
+    Tribe,
+    exchanged,
+    show,
+    shuffled,
+    with_tribe,
+)
+from games.arctic_scavengers.uses import payment, uses
+from games.arctic_scavengers.verbs import DIG, DRAW, HIRE, HUNT, STOP, TRASH
+
+ROUND, JUNK, TIE = range(3)
+"""What chance settles."""
+
+HAND = 5
+"""Cards drawn for a round."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """rounds: how many are played. loose: whether the slips of the published code hold."""
+
+    rounds: int
+    loose: bool
+
+    @property
+    def peaceful(self) -> int:
+        """How many rounds, the first ones, end without a skirmish: there are cards for the last."""
+        return max(0, self.rounds - len(CONTESTED))
+
+
+def dealt(rules: Rules, rng: np.random.Generator) -> State:
+    """A first state."""
+    seed = int(rng.integers(2**63))
+    tribe = Tribe((), START)
+    state = State(seed, (tribe, tribe), shuffled(JUNKYARD, rng), shuffled(CONTESTED, rng), PILES)
+    return _round(rules, state)
+
+
+def _round(rules: Rules, state: State) -> State:
+    """The state with new hands drawn from all cards of each tribe."""
+    rng = chance(state, ROUND)
+    tribes = []
+    for tribe in state.tribes:
+        cards = shuffled(tribe.cards, rng)
+        tribes.append(Tribe(tuple(sorted(cards[:HAND])), cards[HAND:], (), tribe.secret))
+    seat = state.round % 2
+    told = words.begins(state.round, seat)
+    state = state._replace(tribes=(tribes[0], tribes[1]), history=(*state.history, told))
+    return _turn(rules, state, seat, False)
+
+
+def _turn(rules: Rules, state: State, seat: int, second: bool) -> State:
+    """The state in which `seat` begins to gather."""
+    return _gathering(
+        rules, state._replace(phase=GATHER, seat=seat, second=second, food=0, taken=())
+    )
+
+
+def _gathering(rules: Rules, state: State) -> State:
+    """The state, or where nothing is left to do but to stop, the one after that."""
+    state = state._replace(phase=GATHER, pending=None, looking=0)
+    idle = not state.tribes[state.seat].hand and (HIRE in state.taken or not hires(rules, state))
+    return stopped(rules, state) if idle else state
+
+
+def actions(rules: Rules, state: State) -> tuple[Action, ...]:
+    """What the gathering seat may do, in order."""
+    hand, bare = state.tribes[state.seat].hand, not state.junkyard
+    return _actions(hand, state.food, state.taken, state.piles, bare, rules.loose)
+
+
+@lru_cache(maxsize=1 << 15)
+def _actions(
+    hand: Hand, food: int, taken: tuple[int, ...], piles: Hand, bare: bool, loose: bool
+) -> tuple[Action, ...]:
+    found = [
+        Action(verb, use)
+        for verb in (DIG, DRAW, HUNT)
+        if verb not in taken and not (verb == DIG and bare)
+        for use in uses(hand, verb, loose)
+    ]
+    if HIRE not in taken:
+        found += _hires(hand, food, piles, loose)
+    found += [Action(TRASH, (kind,)) for kind in sorted(set(hand))]
+    return (*found, Action(STOP))
+
+
+def hires(rules: Rules, state: State) -> tuple[Action, ...]:
+    """The mercenaries that the gathering seat can pay, with the medicine that it would pay."""
+    return _hires(state.tribes[state.seat].hand, state.food, state.piles, rules.loose)
+
+
+@lru_cache(maxsize=1 << 15)
+def _hires(hand: Hand, food: int, piles: Hand, loose: bool) -> tuple[Action, ...]:
+    found = []
+    for kind in sorted(set(piles)):
+        card = CARDS[kind]
+        paid = () if loose else payment(hand, card.cure)
+        if paid is not None and (loose or card.food <= food):
+            found.append(Action(HIRE, paid, kind))
+    return tuple(found)
+
+
+def announced(rules: Rules, state: State, action: Action) -> State:
+    """The state after the gathering seat has said what it does: the other seat may respond where it
+    can; else it is done."""
+    seat = state.seat
+    if action.verb == STOP:
+        return stopped(rules, state)
+    told = (*state.history, words.does(seat, action))
+    tribe = show(state.tribes[seat], action.cards)
+    state = with_tribe(state, seat, tribe)._replace(history=told)
+    if action.verb != TRASH and targets(rules, state.tribes[1 - seat].hand, action.cards):
+        return state._replace(phase=RESPOND, seat=1 - seat, pending=action)
+    return done(rules, state, action)
+
+
+def targets(rules: Rules, own: Hand, cards: Sequence[int], struck: Hand = ()) -> tuple[int, ...]:
+    """Which of the cards a hand can snipe or sabotage; struck: those that it has used for that.
+
+    A Sniper Team strikes people, a Saboteur other cards. Loose rules have no snipers, and leave it
+    to `strikes` when a saboteur may act.
+    """
+    snipes = own.count(SNIPER) > struck.count(SNIPER) and not rules.loose
+    sabotages = own.count(SABOTEUR) > struck.count(SABOTEUR)
+    return tuple(
+        kind for kind in sorted(set(cards)) if (snipes if CARDS[kind].people else sabotages)
+    )
+
+
+def done(rules: Rules, state: State, action: Action) -> State:
+    """The state after an action of the gathering seat that nobody stopped."""
+    tribe = state.tribes[state.seat]
+    hand = without(tribe.hand, action.cards)
+    if action.verb == TRASH:
+        return _trashed(rules, with_tribe(state, state.seat, tribe._replace(hand=hand)), action)
+    tribe = tribe._replace(hand=hand, aside=_with(tribe.aside, action.cards))
+    state = with_tribe(state, state.seat, tribe)._replace(taken=(*state.taken, action.verb))
+    if action.verb == DIG:
+        look = min(total(action.cards, DIG), len(state.junkyard))
+        return state._replace(phase=LOOK, looking=look, pending=None)
+    if action.verb == DRAW:
+        count = total(action.cards, DRAW)
+        drawn = tribe._replace(
+            hand=_with(tribe.hand, tribe.reserve[:count]), reserve=tribe.reserve[count:]
+        )
+        return _gathering(rules, with_tribe(state, state.seat, drawn))
+    if action.verb == HUNT:
+        return _gathering(rules, state._replace(food=state.food + total(action.cards, HUNT)))
+    hired = tribe._replace(reserve=(*tribe.reserve, action.hired))
+    cost = 0 if rules.loose else CARDS[action.hired].food
+    state = state._replace(piles=without(state.piles, (action.hired,)), food=state.food - cost)
+    return _gathering(rules, with_tribe(state, state.seat, hired))
+
+
+def _trashed(rules: Rules, state: State, action: Action) -> State:
+    junkyard = _buried(state, action.cards[0], JUNK, state.trashed)
+    return _gathering(rules, state._replace(junkyard=junkyard, trashed=state.trashed + 1))
+
+
+def _buried(state: State, kind: int, purpose: int, number: int) -> tuple[int, ...]:
+    """The junkyard with a card put in anywhere."""
+    at = int(chance(state, purpose, number).integers(len(state.junkyard) + 1))
+    return (*state.junkyard[:at], kind, *state.junkyard[at:])
+
+
+def kept(rules: Rules, state: State, kind: int | None) -> State:
+    """The state after a digger has kept a card of those it looked at, or none; the others go to the
+    bottom of the junkyard."""
+    top, rest = state.junkyard[: state.looking], state.junkyard[state.looking :]
+    tribe = state.tribes[state.seat]
+    if kind is not None:
+        top = without(top, (kind,))
+        tribe = tribe._replace(reserve=(*tribe.reserve, kind), secret=_with(tribe.secret, (kind,)))
+    told = (*state.history, words.keeps(state.seat, kind is not None))
+    state = state._replace(junkyard=(*rest, *top), history=told)
+    return _gathering(rules, with_tribe(state, state.seat, tribe))
+
+
+def responded(rules: Rules, state: State, kind: int | None) -> State:
+    """The state after the other seat has let the pending action happen, or stopped it by striking
+    one of its cards: that one and the striker are used up for the round, the others stay."""
+    seat, action = state.turn, state.pending
+    assert action is not None
+    back = state._replace(phase=GATHER, seat=seat, pending=None)
+    if kind is None:
+        return done(rules, back, action)
+    own = _used(show(state.tribes[1 - seat], (striker(kind),)), striker(kind))
+    tribes = exchanged(back.tribes, 1 - seat, own)
+    tribes = exchanged(tribes, seat, _used(tribes[seat], kind))
+    told = (*state.history, words.stops(1 - seat, kind))
+    return _gathering(rules, back._replace(tribes=tribes, history=told))
+
+
+def _used(tribe: Tribe, kind: int) -> Tribe:
+    return tribe._replace(hand=without(tribe.hand, (kind,)), aside=_with(tribe.aside, (kind,)))
+
+
+def stopped(rules: Rules, state: State) -> State:
+    """The state after the gathering seat has stopped: the other gathers, or hands are compared."""
+    told = (*state.history, words.rests(state.seat, len(state.tribes[state.seat].hand)))
+    state = state._replace(history=told, pending=None, looking=0)
+    if not state.second:
+        return _turn(rules, state, 1 - state.seat, True)
+    if state.round < rules.peaceful:
+        return _next(rules, state._replace(history=(*told, words.peace(state.round))))
+    tribes = tuple(show(tribe, tribe.hand) for tribe in state.tribes)
+    hands = [words.brings(seat, tribe.hand) for seat, tribe in enumerate(tribes)]
+    state = state._replace(tribes=(tribes[0], tribes[1]), history=(*told, *hands))
+    return _skirmish(rules, state, state.round % 2, False)
+
+
+def _skirmish(rules: Rules, state: State, seat: int, second: bool) -> State:
+    """The state in which `seat` may strike, or where it cannot, the one after that."""
+    state = state._replace(phase=SKIRMISH, seat=seat, second=second, struck=(), food=0, taken=())
+    return state if strikes(rules, state) else held(rules, state)
+
+
+def strikes(rules: Rules, state: State) -> tuple[int, ...]:
+    """Which cards of the other hand the acting seat can strike in a skirmish."""
+    struck = () if rules.loose else state.struck
+    own, other = state.tribes[state.seat], state.tribes[1 - state.seat]
+    return targets(rules, own.hand, other.hand, struck)
+
+
+def struck(rules: Rules, state: State, kind: int) -> State:
+    """The state after the acting seat has struck a card in a skirmish; the striker stays."""
+    seat = state.seat
+    other = _used(state.tribes[1 - seat], kind)
+    told = (*state.history, words.strikes(seat, kind))
+    state = with_tribe(state, 1 - seat, other)._replace(
+        struck=_with(state.struck, (striker(kind),)),
+        history=told,
+    )
+    return state if strikes(rules, state) else held(rules, state)
+
+
+def held(rules: Rules, state: State) -> State:
+    """The state after the acting seat has struck enough: the other may strike, or the skirmish is
+    decided."""
+    if not state.second:
+        return _skirmish(rules, state, 1 - state.seat, True)
+    scores = [(strength(t.hand, rules.loose), people(t.hand)) for t in state.tribes]
+    card, left = state.contested[0], state.contested[1:]
+    told = (*state.history, words.decided(scores, card))
+    state = state._replace(contested=left, history=told)
+    if scores[0] == scores[1]:
+        return _next(rules, state._replace(junkyard=_buried(state, card, TIE, 0)))
+    winner = int(scores[1] > scores[0])
+    tribe = state.tribes[winner]
+    tribe = tribe._replace(reserve=(*tribe.reserve, card))
+    return _next(rules, with_tribe(state, winner, tribe))
+
+
+def _next(rules: Rules, state: State) -> State:
+    if state.round + 1 == rules.rounds:
+        return state._replace(phase=OVER, food=0, taken=(), struck=())
+    return _round(rules, state._replace(round=state.round + 1))
+
+
+def tribes_count(rules: Rules, state: State) -> tuple[int, int]:
+    """What the tribes are compared by in the end: their people; loose rules count those of the last
+    hands alone."""
+    first, second = (people(tribe.hand if rules.loose else tribe.cards) for tribe in state.tribes)
+    return first, second
+
+
+def chance(state: State, purpose: int, number: int = 0) -> np.random.Generator:
+    """The random numbers of an event of this round."""
+    return np.random.default_rng((state.seed, state.round, purpose, number))
+
+
+def _with(cards: Hand, new: Sequence[int]) -> Hand:
+    return tuple(sorted((*cards, *new)))

@@ -1,0 +1,9 @@
+"""What a seat can do when it gathers; the first three are what cards are good for."""
+
+from __future__ import annotations
+
+from games.arctic_scavengers.cards import DIG, DRAW, HUNT
+
+HIRE, TRASH, STOP = range(3, 6)
+
+__all__ = ["DIG", "DRAW", "HIRE", "HUNT", "STOP", "TRASH"]

@@ -1,0 +1,274 @@
+"""Arctic Scavengers in words: its rules, facts, options and what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from games.arctic_scavengers.cards import (
+    ACTIONS,
+    CARDS,
+    CONTESTED,
+    JUNKYARD,
+    NOT,
+    PILES,
+    START,
+    Hand,
+    medicine,
+    named,
+    people,
+    strength,
+    striker,
+    total,
+)
+from games.arctic_scavengers.state import GATHER, LOOK, RESPOND, SKIRMISH, Action, View
+from games.arctic_scavengers.verbs import DIG, DRAW, HIRE, HUNT, STOP, TRASH
+from games.base import Fact
+
+TITLE = "Arctic Scavengers"
+VERBS = {DIG: "dig", DRAW: "draw", HUNT: "hunt"}
+OTHERS = {DIG: "digs", DRAW: "draws", HUNT: "hunts"}
+
+
+def summary(rounds: int, loose: bool) -> str:
+    """What the game is about."""
+    end = (
+        "After the last round the tribe with more people in its hand wins, player 1 if there are "
+        "as many."
+        if loose
+        else "After the last round the tribe with more people on all its cards wins; as many are a "
+        "draw."
+    )
+    return (
+        f"Two tribes of survivors, each a deck of cards, play {rounds} rounds. In a round each "
+        "draws five cards, uses some of them to hunt, dig and hire, and keeps the others for a "
+        f"skirmish over a contested card. {end}"
+    )
+
+
+def headings(peaceful: int, loose: bool) -> Mapping[str, str]:
+    """The rules under their headings."""
+    beside = "any number of tools" if loose else "one tool and one Group Leaders"
+    return {
+        "Round": "Each player shuffles all own cards and draws five; the rest is the reserve. The "
+        "players begin by turns: player 0 in the first round, then player 1. The one who begins "
+        "gathers, then the other, then both skirmish. Used and new cards come back with the next "
+        "round's shuffle.",
+        "Gather": "In each round a player may dig once, draw once, hunt once and hire once, in any "
+        "order, and trash cards. Cards used are out of the hand, so they do not fight.",
+        "Using cards": f"A card's values say what it can do. It may use {beside}, which add theirs "
+        "but do nothing alone. Add up the values of all cards used.",
+        "Dig": "Look at as many cards of the junkyard as you dig, keep "
+        f"{'one' if loose else 'one or none'}, put the others at its bottom.",
+        "Draw": "Draw as many cards from the reserve into the hand.",
+        "Hunt and hire": "Hunting gives food for this round. "
+        + (
+            "Hiring costs nothing here."
+            if loose
+            else "A mercenary costs its food, and medicine used from the hand."
+        ),
+        "Trash": "A card of the hand goes into the junkyard for good.",
+        **({} if loose else {"Strikes while gathering": STRIKES}),
+        "Skirmish": _without_skirmish(peaceful)
+        + "Hands are shown. "
+        + (
+            "A Saboteur discards any number of the other hand's cards that are not people. "
+            if loose
+            else "Each Sniper Team may discard one card with people of the other hand, each "
+            "Saboteur one without; they stay. "
+        )
+        + "The higher fight value wins the contested card, between equals the hand with more "
+        "people; else it goes into the junkyard. "
+        + ("All fight values count." if loose else "Tools without a fighter to use them count 0."),
+        "Mercenaries": _list(PILES, costs=not loose),
+        "Junkyard": f"At first {named(JUNKYARD)}. {_list(JUNKYARD)}",
+        "Contested": f"One each, in random order: {_list(CONTESTED)}",
+        "First deck": f"{named(START)}. {_list((0,))}",
+    }
+
+
+def _without_skirmish(rounds: int) -> str:
+    if rounds < 2:
+        return "The first round has none. " * rounds
+    return f"The first {rounds} rounds have none. "
+
+
+STRIKES = (
+    "If you hold a Sniper Team and the other player uses a card with people to dig, draw or hunt, "
+    "or you hold a Saboteur and it uses another card, also to hire, you may give up yours for the "
+    "round to discard that card: the action fails and may be tried again."
+)
+
+
+def _list(cards: Iterable[int], costs: bool = False) -> str:
+    return "; ".join(_card(kind, costs) for kind in sorted(set(cards))) + "."
+
+
+def _card(kind: int, costs: bool = False) -> str:
+    """A card's name and all that it is good for."""
+    card = CARDS[kind]
+    told = [f"{card.people} people"] if card.people > 1 else ["1 person"] if card.people else []
+    sign = "+" if card.adds else ""
+    values = zip(ACTIONS, card.values, strict=True)
+    told += [f"{action} {sign}{value}" for action, value in values if value != NOT]
+    told += [f"medicine {card.medicine}"] if card.medicine else []
+    if costs:
+        told.append(f"costs {price(kind)}")
+    return f"{card.name} ({', '.join(told) or 'useless'})"
+
+
+def price(kind: int) -> str:
+    """What a mercenary costs."""
+    card = CARDS[kind]
+    parts = [f"{card.food} food"] * bool(card.food) + [f"{card.cure} medicine"] * bool(card.cure)
+    return " + ".join(parts)
+
+
+def facts(view: View, seat: int, rounds: int, peaceful: int, loose: bool) -> tuple[Fact, ...]:
+    """What the acting seat is told."""
+    own, other = view.own, 1 - seat
+    peace = "no skirmish" if view.round < peaceful else "a skirmish at its end"
+    told = [
+        Fact("To do", _task(view), own=True),
+        Fact("Round", f"{view.round + 1} of {rounds}, with {peace}"),
+        Fact("People", _people(view, other)),
+        Fact("Your hand", _hand(own.hand), own=True),
+        Fact("Your hand in a skirmish", _strength(own.hand, loose), own=True),
+    ]
+    if view.phase == LOOK:
+        told.append(Fact("Dug up", _hand(view.top), own=True))
+    if view.phase == SKIRMISH:
+        told.append(Fact(f"Hand of player {other}", _hand(view.shown)))
+        told.append(Fact(f"Player {other} in this skirmish", _strength(view.shown, loose)))
+    else:
+        who = "keeps" if view.second and view.phase != RESPOND else "has"
+        told.append(Fact(f"Player {other}", f"{who} {_cards(view.hand)} in hand"))
+    if view.phase in (GATHER, LOOK):
+        told.append(Fact("Food", f"{view.food}, and medicine {medicine(own.hand)} in hand"))
+        told.append(Fact("Done this round", _done(view.taken)))
+    return (
+        *told,
+        Fact("Your other cards", named(sorted((*own.reserve, *own.aside))), own=True),
+        Fact("Contested cards left", named(view.contested)),
+        Fact("Mercenaries left", named(view.piles)),
+    )
+
+
+def _task(view: View) -> str:
+    if view.phase == RESPOND and view.pending:
+        return f"let the other player {_infinitive(view.pending)}, or stop it"
+    return {
+        GATHER: "use cards, or stop and keep the rest of the hand for the skirmish",
+        LOOK: "choose a dug card to keep",
+        SKIRMISH: "strike a card of the other hand, or hold",
+    }[view.phase]
+
+
+def _people(view: View, other: int) -> str:
+    least = "at least " * bool(view.secret)
+    return f"you {people(view.own.cards)}, player {other} {least}{people(view.known)}"
+
+
+def _hand(cards: Hand) -> str:
+    parts = []
+    for kind in sorted(set(cards)):
+        count = cards.count(kind)
+        parts.append(f"{count} {_card(kind)}" if count > 1 else _card(kind))
+    return "; ".join(parts) or "empty"
+
+
+def _strength(hand: Hand, loose: bool) -> str:
+    count = people(hand)
+    return f"fight {strength(hand, loose)}, {count} {'person' if count == 1 else 'people'}"
+
+
+def _cards(count: int) -> str:
+    return f"{count} card{'s' * (count != 1)}"
+
+
+def _done(taken: Sequence[int]) -> str:
+    return ", ".join((VERBS | {HIRE: "hire"})[verb] for verb in taken) or "nothing"
+
+
+def _infinitive(action: Action) -> str:
+    used = " + ".join(named((kind,)) for kind in action.cards)
+    if action.verb == HIRE:
+        return f"hire {CARDS[action.hired].name}" + f" with {used}" * bool(used)
+    return f"{VERBS[action.verb]} {total(action.cards, action.verb)} with {used}"
+
+
+def option(action: Action, loose: bool) -> str:
+    """What the gathering seat may do, as the name of an option."""
+    if action.verb == STOP:
+        return "stop gathering"
+    if action.verb == TRASH:
+        return f"trash {named(action.cards)}"
+    if action.verb != HIRE:
+        return _infinitive(action)
+    food = CARDS[action.hired].food
+    paid = [f"{food} food"] * bool(food) + [CARDS[kind].name for kind in action.cards]
+    return f"hire {CARDS[action.hired].name}" + f" for {' + '.join(paid)}" * (not loose)
+
+
+def strike(kind: int) -> str:
+    """To strike a card, as the name of an option."""
+    return f"{'snipe' if CARDS[kind].people else 'sabotage'} {CARDS[kind].name}"
+
+
+def keep(kind: int | None) -> str:
+    """To keep a dug card or none, as the name of an option."""
+    return "keep none" if kind is None else f"keep {CARDS[kind].name}"
+
+
+def begins(number: int, seat: int) -> str:
+    """How a round begins, as a clause of the history."""
+    return f"round {number + 1}: player {seat} begins"
+
+
+def does(seat: int, action: Action) -> str:
+    """What a seat does, as a clause of the history."""
+    if action.verb == TRASH:
+        return f"player {seat} trashes {named(action.cards)}"
+    told = _infinitive(action)
+    verb = told.partition(" ")[0]
+    return f"player {seat} {verb}s{told.removeprefix(verb)}"
+
+
+def keeps(seat: int, any_card: bool) -> str:
+    """How a dig ends, as a clause of the history."""
+    return f"player {seat} keeps {'a' if any_card else 'no'} dug card"
+
+
+def stops(seat: int, kind: int) -> str:
+    """How an action is stopped, as a clause of the history."""
+    return f"player {seat} stops that: a {CARDS[striker(kind)].name} strikes {CARDS[kind].name}"
+
+
+def strikes(seat: int, kind: int) -> str:
+    """A strike in a skirmish, as a clause of the history."""
+    return f"player {seat}'s {CARDS[striker(kind)].name} strikes {CARDS[kind].name}"
+
+
+def rests(seat: int, cards: int) -> str:
+    """How a seat stops gathering, as a clause of the history."""
+    return f"player {seat} stops with {_cards(cards)} in hand"
+
+
+def peace(number: int) -> str:
+    """The end of a round without a skirmish, as a clause of the history."""
+    return f"round {number + 1} has no skirmish"
+
+
+def brings(seat: int, hand: Hand) -> str:
+    """What a seat brings to a skirmish, as a clause of the history."""
+    return f"player {seat} brings {named(hand)}"
+
+
+def decided(scores: Sequence[tuple[int, int]], card: int) -> str:
+    """How a skirmish ends, as a clause of the history."""
+    (fight, count), (other, others) = scores
+    how = f"fight {fight} to {other}"
+    if fight == other:
+        how += f", people {count} to {others}"
+    if scores[0] == scores[1]:
+        return f"{how}: {CARDS[card].name} goes into the junkyard"
+    return f"{how}: player {int(scores[1] > scores[0])} wins {CARDS[card].name}"

@@ -1,0 +1,105 @@
+"""What cards and positions are worth, in people of the tribe at the end."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from games.arctic_scavengers.cards import (
+    CARDS,
+    DIG,
+    DRAW,
+    FIGHT,
+    HUNT,
+    Hand,
+    people,
+    strength,
+)
+from games.arctic_scavengers.rules import Rules, done, hires, tribes_count
+from games.arctic_scavengers.state import GATHER, LOOK, OVER, RESPOND, SKIRMISH, State
+from games.arctic_scavengers.verbs import HIRE
+
+PER_ROUND = {FIGHT: 0.12, HUNT: 0.08, DIG: 0.06, DRAW: 0.05}
+"""What a point of each value brings in a round that is yet to come."""
+CURE = 0.08
+CROWDING = 0.08
+"""What every card costs in a round to come by standing between better ones."""
+SPREAD = 1.5
+"""Fight values that differ by as much make a skirmish nearly sure to three in four."""
+KEPT = 0.6
+"""The part of its hand's fight value that a seat keeps that has yet to gather."""
+SCALE = 4.0
+"""People by which the tribes differ where one is about three times as likely to win."""
+
+
+@lru_cache(maxsize=1 << 10)
+def asset(kind: int, left: int) -> float:
+    """What a card is worth to its owner with so many rounds to come."""
+    card = CARDS[kind]
+    brings = sum(rate * max(card.values[action], 0) for action, rate in PER_ROUND.items())
+    return card.people + left * (brings + CURE * card.medicine - CROWDING)
+
+
+def worth(rules: Rules, state: State, seat: int) -> float:
+    """What `seat` may hope for, from 0 to 1."""
+    if state.phase == OVER:
+        return score(rules, state, seat)
+    if state.phase == RESPOND:
+        assert state.pending is not None
+        state = done(rules, back(state), state.pending)
+        return worth(rules, state, seat)
+    lead = _lead(rules, state)
+    return 1 / (1 + math.exp(-(lead if seat == 0 else -lead) / SCALE))
+
+
+def back(state: State) -> State:
+    """The state as if the other seat had not been asked for its response."""
+    return state._replace(phase=GATHER, seat=state.turn, pending=None)
+
+
+def score(rules: Rules, state: State, seat: int) -> float:
+    """The score of a game that is over."""
+    first, second = tribes_count(rules, state)
+    if first == second and not rules.loose:
+        return 0.5
+    return float((first > second) == (seat == 0))
+
+
+def _lead(rules: Rules, state: State) -> float:
+    """By how much seat 0 is ahead, in people."""
+    left = rules.rounds - 1 - state.round
+    first, second = (sum(asset(kind, left) for kind in tribe.cards) for tribe in state.tribes)
+    if rules.loose and left == 0:
+        first, second = (float(people(tribe.hand)) for tribe in state.tribes)
+    own = _promised(rules, state, left)
+    lead = first - second + (own if state.seat == 0 else -own)
+    if state.round < rules.peaceful or not state.contested:
+        return lead
+    prize = sum(asset(kind, left) for kind in state.contested) / len(state.contested)
+    return lead + prize * (2 * _skirmish(rules, state) - 1)
+
+
+def _promised(rules: Rules, state: State, left: int) -> float:
+    """What the acting seat can have at once: a dug card, a mercenary that it can pay."""
+    if state.phase == LOOK:
+        cards = state.junkyard[: state.looking]
+        return max(0.0, *(asset(kind, left) for kind in cards))
+    if state.phase != GATHER or HIRE in state.taken:
+        return 0.0
+    return max((asset(one.hired, left) for one in hires(rules, state)), default=0.0)
+
+
+def _skirmish(rules: Rules, state: State) -> float:
+    """The chance that seat 0 wins this round's skirmish."""
+    fights = [float(strength(tribe.hand, rules.loose)) for tribe in state.tribes]
+    if state.phase != SKIRMISH and not state.second:
+        fights[1 - state.seat] *= KEPT
+    edge = fights[0] - fights[1]
+    if edge == 0:
+        edge = 0.1 * (people(state.tribes[0].hand) - people(state.tribes[1].hand))
+    return 1 / (1 + math.exp(-edge / SPREAD))
+
+
+def loss(hand: Hand, after: Hand, loose: bool) -> int:
+    """How much fight value a hand loses."""
+    return strength(hand, loose) - strength(after, loose)
