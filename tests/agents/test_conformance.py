@@ -20,6 +20,7 @@ from agents.base import Agent, Checked, Status, Turn
 from agents.human import Human
 from agents.lookahead import Tree
 from agents.prompting.gamebench import Base
+from agents.prompting.rap import Rap
 from agents.prompting.words import CUE
 from agents.random import Random
 from games.base import Game, Open
@@ -35,6 +36,7 @@ from tests.nodes import build, nodes
 ANY = Scripted(Random())
 QUICKER = {
     "search": {"playouts": 5},
+    "rap": {"iterations": 2},
     "lookahead": {"n1": 2, "n2": 1, "mover": ANY, "opponent": ANY, "judge": Playouts(1)},
 }
 """Settings with which a slow agent does the same in less time."""
@@ -47,7 +49,7 @@ def named_agents() -> Iterator[tuple[str, Agent]]:
             yield name, build(node, **QUICKER.get(name, {}))
             continue
         for prompt, method in nodes("prompt").items():
-            yield f"{name}-{prompt}", build(node, method=build(method))
+            yield f"{name}-{prompt}", build(node, method=build(method, **QUICKER.get(prompt, {})))
 
 
 def asks_a_model(node: Node) -> bool:
@@ -171,16 +173,17 @@ def test_prompts_tell_all_and_share_what_does_not_change(
     statics: dict[tuple[int, bool], set[str]] = {}
     for turn, decision, asked in match(agent, game, seed, opinionated):
         seen = turn.observation
-        for request in asked[: 1 if of_a_tree(agent) else None]:
-            prompts = prompts_of(request)
+        for requests in looked_at(agent, asked):
+            prompts = [prompt for request in requests for prompt in prompts_of(request)]
             told = "".join(prompt.text for prompt in prompts)
-            words = prompts[0].cue == CUE
+            words = prompts[0].cue == CUE and len(requests) == 1
             options = (seen.options[decision.option],) if words else seen.options
             for text in (*rules(agent, turn), *(fact.text for fact in seen.facts), *options):
                 assert text in told
             for text in (seen.role, *(f"player {s}" for s in seen.team if s != seen.seat)):
                 assert text in told
-            statics.setdefault((seen.seat, words), set()).update(p.static for p in prompts)
+            if len(requests) == 1:
+                statics.setdefault((seen.seat, words), set()).update(p.static for p in prompts)
     for (seat, _), texts in statics.items():
         assert len(texts) == 1
         assert texts.pop().endswith("\n")
@@ -210,9 +213,13 @@ def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:
     return (turn.observation.rules,)
 
 
-def of_a_tree(agent: Agent) -> bool:
-    """Whether all but its first question are of other turns."""
-    return isinstance(getattr(agent, "method", None), Tree)
+def looked_at(agent: Agent, asked: list[Request]) -> list[list[Request]]:
+    """The requests of a decision that each tell all. In a tree all but the first are of other
+    turns; a method that has several questions about a turn tells all in them together."""
+    method = getattr(agent, "method", None)
+    if isinstance(method, Rap):
+        return [asked] if asked else []
+    return [[request] for request in asked[: 1 if isinstance(method, Tree) else None]]
 
 
 def prompts_of(request: Request) -> tuple[Any, ...]:

@@ -1,0 +1,130 @@
+"""What a model is asked that is to be its own model of a game: what others do, what it sees next,
+what it can do then, which action it would take, whether one is good, and whether it wins.
+
+The questions, their slots and their one example, the three doors, are those of GameBench
+(Costarelli et al. 2024), Appendix H. The wording is ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.base import Goal
+from agents.prompting.base import role_and_rules
+from agents.prompting.cloze import LETTERS
+from agents.prompting.wording import PLAIN
+from games.base import Observation
+from models.base import Prompt
+
+SEEN = "What you see, between <state> and </state>:\n<state>\n{text}\n</state>\n"
+ACTIONS = "Your actions, between <actions> and </actions>:\n<actions>\n{text}\n</actions>\n"
+CHOSEN = "Your action: {text}\n"
+OTHERS = "What the other players do: {text}\n"
+
+WHICH = "Choose one: reply with its letter alone.\n"
+GOOD = "Is this a good action? "
+WILL_WIN = "Will {who} win from here in the end? "
+YES_NO = "Reply with yes or no.\n"
+A_B = "A) yes\nB) no\nReply with A or B.\n"
+FORETELL = "As well as you can, foretell {what}, between <{tag}> and </{tag}>.\n"
+WHAT = {
+    "others": "what the other players do next",
+    "state": "what you see after that",
+    "actions": "which actions you have now, a line each",
+}
+"""What is foretold, by the tag that it stands between."""
+
+EXAMPLE = "First an example, of another game.\n{asked}You answer: <{tag}>{answer}</{tag}>\n\n"
+DOORS = (
+    "Rules: A prize stands behind one of three doors. You point at a door, the host opens one of "
+    "the other two, and you choose again. You win if you choose the door with the prize.\n"
+) + SEEN.format(text="All three doors are shut.")
+ANSWERED = {
+    "others": ("", "The host opens one of the two doors that I do not point at."),
+    "state": (
+        CHOSEN.format(text="point at the left door")
+        + OTHERS.format(text="The host opens the middle door."),
+        "The left and the right door are shut. The middle one is open, and there is no prize "
+        "behind it.",
+    ),
+    "actions": (
+        "",
+        "\npoint at the left door\npoint at the middle door\npoint at the right door\n",
+    ),
+}
+"""What else the example is told, and its answer."""
+
+UNKNOWN = "unknown"
+"""What the others do where the model did not say."""
+NUMBERED = re.compile(r"^(?:\d+[.):]|[A-Z][.)]|[-*])\s+")
+MOST = len(LETTERS)
+"""Actions of a position that was foretold; of more the first count."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions of one decision; positions and actions are told in words.
+
+    letters: whether yes and no are asked for as A and B.
+    """
+
+    seen: Observation
+    goal: Goal
+    letters: bool
+
+    @property
+    def verdicts(self) -> tuple[str, str]:
+        """The words for yes and for no."""
+        return ("A", "B") if self.letters else ("yes", "no")
+
+    def foretell(self, tag: str, position: str, told: str = "") -> Prompt:
+        """Asks for what stands between a tag, after an example; `told` is what happens first."""
+        before, answer = ANSWERED[tag]
+        asked = FORETELL.format(what=WHAT[tag], tag=tag)
+        example = EXAMPLE.format(asked=DOORS + before + asked, tag=tag, answer=answer)
+        return self._prompt(position, told + asked, example + "Now your game.\n")
+
+    def after(self, position: str, action: str, others: str) -> Prompt:
+        """Asks what is seen once the action and those of the others are done."""
+        told = CHOSEN.format(text=action) + OTHERS.format(text=others)
+        return self.foretell("state", position, told)
+
+    def which(self, position: str, actions: Sequence[str]) -> Prompt:
+        """Asks for the letter of an action."""
+        listed = "\n".join(
+            f"{letter}) {action}" for letter, action in zip(LETTERS, actions, strict=False)
+        )
+        return self._prompt(position, ACTIONS.format(text=listed) + WHICH)
+
+    def good(self, position: str, action: str) -> Prompt:
+        """Asks whether an action is a good one."""
+        return self._prompt(position, CHOSEN.format(text=action) + GOOD + self._verdict)
+
+    def will_win(self, position: str) -> Prompt:
+        """Asks whether the seat that the model plays for wins in the end."""
+        who = "you" if self.goal.helps is None else f"player {self.goal.helps}"
+        return self._prompt(position, WILL_WIN.format(who=who) + self._verdict)
+
+    @property
+    def _verdict(self) -> str:
+        return f"\n{A_B}" if self.letters else YES_NO
+
+    def _prompt(self, position: str, asked: str, before: str = "") -> Prompt:
+        static = before + role_and_rules(self.seen, self.goal)
+        return Prompt(static, SEEN.format(text=position) + asked, PLAIN.cue)
+
+
+def between(tag: str, reply: str) -> str | None:
+    """What stands behind an opening tag, up to the closing one if there is one; None where there
+    is nothing."""
+    _, _, behind = reply.partition(f"<{tag}>")
+    text, _, _ = behind.partition(f"</{tag}>")
+    return text.encode(errors="replace").decode().strip() or None
+
+
+def actions_in(text: str) -> tuple[str, ...]:
+    """The different actions of a text, a line each, without numbers before them."""
+    lines = (NUMBERED.sub("", line.strip()).strip() for line in text.splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line))[:MOST]

@@ -1,0 +1,228 @@
+"""Reasoning via planning: tree search with the model as its own model of the game.
+
+Sources: RAP (Hao et al. 2023) as GameBench (Costarelli et al. 2024), Appendix H and its published
+code, asks for it. An action's guess is P(its letter | which?) + P(yes | is it good?); once it is
+visited its reward is that + 2 P(yes | will you win?) - 1 at the position that the model foretells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from agents.base import Answer, Decision, Question, Turn
+from agents.lookahead import Note
+from agents.mcts import Choice, Node, Search, Visit, best_total
+from agents.prompting.base import Asking, check_moves, situation
+from agents.prompting.cloze import LETTERS
+from agents.prompting.foretelling import UNKNOWN, Questions, actions_in, between
+from agents.prompting.gamebench import null_action
+from agents.prompting.words import ATTEMPTS, MALFORMED, worded
+from agents.together import together
+from games.base import Open
+from models.base import Generate, Generation, Prompt, Score, Scores
+
+
+@dataclass(frozen=True)
+class Rap(Search):
+    """Takes the first action of the branch with the largest sum of rewards.
+
+    moves: how many recent moves the prompt tells.
+    max_tokens: how long what is foretold may be.
+    temperature: of what is foretold; a decision's luck seeds it.
+    letters: whether yes and no are asked for as A and B, for models in which they are not one
+        token each.
+
+    Open actions are given words first, an example where none will do. What the model foretells
+    counts as it stands between its tags; a position or actions that cannot be read end the branch.
+    Where neither a letter nor a verdict is possible at the root, the null action is taken.
+
+    A decision's notes hold, an entry an option: "visits", the runs through it; "guesses"; "totals",
+    the largest sum of a branch through it that was visited to its end, None without one. "answers"
+    are what came of the replies in words: "ok", or what was wrong.
+    """
+
+    moves: int = 10
+    max_tokens: int = 256
+    temperature: float = 0.0
+    letters: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_moves(self.moves)
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens is {self.max_tokens}; a reply needs 1 or more")
+        if not 0 <= self.temperature <= 2:
+            raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
+
+    def labels(self) -> tuple[str, ...]:
+        return LETTERS if self.letters else (*LETTERS, "yes", "no")
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        said, answers = yield from filled(turn, rng)
+        model = Foretold(self, turn, int(rng.integers(2**31)), answers)
+        start = situation(turn.observation, self.moves).rstrip("\n")
+        options = [
+            name + (f': "{said[number].text}"' if number in said else "")
+            for number, name in enumerate(turn.observation.options)
+        ]
+        choices = yield from model.guessed(start, options)
+        if not any(choice.guess for choice in choices):
+            return null_action(turn, "malformed", model.asked, model.notes, rng)
+        root = yield from self.grow(model, start, choices)
+        totals = [best_total(child) for child in root.children]
+        option = totals.index(max(totals))
+        return replace(
+            said.get(option, Decision(option)),
+            attempts=model.asked,
+            notes={**model.notes, **tree(root, totals)},
+        )
+
+
+@dataclass
+class Foretold:
+    """The model as its own model of the game: the `agents.mcts.World` of one decision.
+
+    answers: what came of each reply in words so far. asked: how many requests were made.
+    """
+
+    rap: Rap
+    turn: Turn
+    seed: int
+    answers: list[Note]
+
+    def __post_init__(self) -> None:
+        self.asked = len(self.answers)
+        self.others: dict[str, str] = {}
+        self.questions = Questions(self.turn.observation, self.turn.goal, self.rap.letters)
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        return {"answers": tuple(self.answers)}
+
+    def visit(
+        self, position: str, choice: Choice[str], last: bool
+    ) -> Generator[Question, Answer, Visit[str, str]]:
+        """What the model foretells of an action, and what it makes of that."""
+        others = self.others.get(position)
+        if others is None:
+            others = (yield from self._foretold("others", position)) or UNKNOWN
+            self.others[position] = others
+        prompt = self.questions.after(position, choice.action, others)
+        after = yield from self._read("state", self._generate("state", prompt))
+        if after is None:
+            return Visit(position, choice.guess, ())
+        wins = Score((self.questions.will_win(after),), self.questions.verdicts)
+        if last:
+            reply = yield wins
+            self.asked += 1
+            return Visit(after, self._reward(choice, reply), ())
+        replies = yield wins, self._generate("actions", self.questions.foretell("actions", after))
+        assert isinstance(replies, tuple)
+        self.asked += 2
+        listed = self._heard("actions", replies[1])
+        choices = (yield from self.guessed(after, actions_in(listed))) if listed else ()
+        return Visit(after, self._reward(choice, replies[0]), choices)
+
+    def guessed(
+        self, position: str, actions: Sequence[str]
+    ) -> Generator[Question, Answer, tuple[Choice[str], ...]]:
+        """The actions with the guesses of their rewards: which one the model takes, in groups of
+        about one size where they are more than letters, and whether it calls each a good one."""
+        groups = grouped(actions)
+        letters = LETTERS[: len(groups[0])]
+        which = Score(tuple(self.questions.which(position, group) for group in groups), letters)
+        good = Score(
+            tuple(self.questions.good(position, action) for action in actions),
+            self.questions.verdicts,
+        )
+        replies = yield which, good
+        assert isinstance(replies, tuple)
+        self.asked += 2
+        taken, called = replies
+        assert isinstance(taken, Scores), taken
+        assert isinstance(called, Scores), called
+        chances = [
+            chance / len(groups)
+            for group, row in zip(groups, taken.logprobs, strict=True)
+            for chance in shares(row[: len(group)]) or (0.0,) * len(group)
+        ]
+        verdicts = [shares(row) or (0.0, 0.0) for row in called.logprobs]
+        return tuple(
+            Choice(action, chance + yes)
+            for action, chance, (yes, _) in zip(actions, chances, verdicts, strict=True)
+        )
+
+    def _foretold(self, tag: str, position: str) -> Generator[Question, Answer, str | None]:
+        prompt = self.questions.foretell(tag, position)
+        return (yield from self._read(tag, self._generate(tag, prompt)))
+
+    def _read(self, tag: str, request: Generate) -> Generator[Question, Answer, str | None]:
+        reply = yield request
+        self.asked += 1
+        return self._heard(tag, reply)
+
+    def _generate(self, tag: str, prompt: Prompt) -> Generate:
+        rap = self.rap
+        return Generate(prompt, rap.max_tokens, rap.temperature, (f"</{tag}>",), self.seed)
+
+    def _heard(self, tag: str, reply: Answer) -> str | None:
+        assert isinstance(reply, Generation), reply
+        text = between(tag, reply.text)
+        self.answers.append("malformed" if text is None else "ok")
+        return text
+
+    def _reward(self, choice: Choice[str], reply: Answer) -> float:
+        """The full reward; a verdict that is not possible counts one half."""
+        assert isinstance(reply, Scores), reply
+        yes, _ = shares(reply.logprobs[0]) or (0.5, 0.5)
+        return choice.guess + 2 * yes - 1
+
+
+def filled(
+    turn: Turn, rng: np.random.Generator
+) -> Generator[Question, Answer, tuple[dict[int, Decision], list[Note]]]:
+    """Every open option with its words, by its index, and what came of the replies in the order in
+    which they came: the options are asked about side by side."""
+    wanting = [number for number, option in enumerate(turn.options) if isinstance(option, Open)]
+    told = yield from together([worded(turn, Decision(number), rng) for number in wanting])
+    came: list[list[Note]] = []
+    for decision in told:
+        faults = decision.notes.get("faults", ())
+        notes: list[Note] = ["malformed" if one == MALFORMED else "illegal" for one in faults]
+        came.append([*notes, *([] if decision.fallback else ["ok"])])
+    answers = [notes[n] for n in range(ATTEMPTS) for notes in came if n < len(notes)]
+    return {decision.option: decision for decision in told}, answers
+
+
+def grouped(actions: Sequence[str]) -> list[Sequence[str]]:
+    """The actions in order, in as few groups as the letters allow, the largest first; their sizes
+    are at most one apart."""
+    count = -(-len(actions) // len(LETTERS))
+    size, more = divmod(len(actions), count)
+    ends = [size * n + min(n, more) for n in range(count + 1)]
+    return [actions[start:end] for start, end in pairwise(ends)]
+
+
+def shares(logprobs: Sequence[float]) -> tuple[float, ...] | None:
+    """Probabilities among these words alone; None where none is possible."""
+    top = max(logprobs)
+    if top == -math.inf:
+        return None
+    weights = [math.exp(logprob - top) for logprob in logprobs]
+    return tuple(weight / math.fsum(weights) for weight in weights)
+
+
+def tree(root: Node[str, str], totals: Sequence[float]) -> dict[str, Any]:
+    """What the record tells of the tree."""
+    children = root.children
+    return {
+        "visits": tuple(len(child.totals) for child in children),
+        "guesses": tuple(round(child.choice.guess, 4) for child in children if child.choice),
+        "totals": tuple(None if t == -math.inf else round(t, 4) for t in totals),
+    }
