@@ -7,6 +7,7 @@ taught because a reply says one thing of a decision and the lines say one of eac
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -14,7 +15,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from agents.base import Turn
-from agents.prompting.acting import ABOVE
+from agents.prompting.acting import ABOVE, textspecs
 from agents.prompting.cloze import LETTERS
 from agents.prompting.counterfactual import VERDICTS
 from agents.prompting.gamebench import Base
@@ -32,6 +33,10 @@ MERGED, OFTEN, MOST = 600, 12, 3000
 """Its tokens of BPE, how often another token is to be met, and how many there are in all."""
 NUMBERS = 200
 """Numbers of options that are tokens whatever the decisions are."""
+LONG = 40
+"""Characters of the longest words that are a token whole, if a game gives them as an example."""
+AGAIN, KEPT = 0.5, 20_000
+"""How often a lesson is one that was given before, and how many are kept for that."""
 JUDGED = 2.0
 """What the words behind the options count, all together, where the reply's number counts 1."""
 
@@ -41,10 +46,13 @@ def tokenizer_of(tables: Sequence[Table], seed: int) -> PreTrainedTokenizerFast:
     rng = np.random.default_rng((seed, 1))
     texts = [spoken(number, "") for number in range(1, NUMBERS + 1)] * OFTEN
     texts += [f"{choice}\n {choice}" for choice in (*LETTERS, *VERDICTS, "yes", "no")] * OFTEN
+    examples: set[str] = set()
     for table in tables:
         for turn in islice(turns(table.game, rng), 0, APART * QUESTIONS, APART):
             texts.append(asked(turn, rng))
-            texts += [spoken(1, said) for said in words(turn, rng) if said]
+            texts += [spoken(1, said) for said in words(turn, table.copied, rng) if said]
+            examples.update(text for wanted in textspecs(turn) for text in wanted.examples)
+    texts += [spoken(1, example) for example in sorted(examples) if len(example) <= LONG] * OFTEN
     return word_tokenizer(texts, MERGED, OFTEN, MOST)
 
 
@@ -55,9 +63,14 @@ def trees(
     writer = Writer(tokenizer)
     shares = np.array([table.share for table in tables])
     sources = [lessons(table, rng) for table in tables]
+    kept: deque[LessonTree] = deque(maxlen=KEPT)
     while True:
         for number in rng.choice(len(tables), 1000, p=shares / shares.sum()).tolist():
-            yield writer.tree(next(sources[number]), rng)
+            if kept and rng.random() < AGAIN:
+                yield kept[int(rng.integers(len(kept)))]
+            else:
+                kept.append(writer.tree(next(sources[number]), rng))
+                yield kept[-1]
 
 
 def asked(turn: Turn, rng: np.random.Generator) -> str:

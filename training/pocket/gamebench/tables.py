@@ -16,8 +16,16 @@ import numpy as np
 
 from agents.base import Decision, Turn
 from agents.one_ply import ALIKE, OnePly
+from agents.prompting.acting import SHOWN
+from games.air_land_sea import AirLandSea
+from games.arctic_scavengers import ArcticScavengers
+from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Open, Said
+from games.codenames import Codenames
+from games.pit import Pit
 from games.playouts import RANDOM, scripted_move, worded
+from games.santorini import Santorini
+from games.sea_battle import SeaBattle
 from training.pocket.data import turn_of
 
 GREEDY = "greedy"
@@ -35,16 +43,26 @@ class Table:
     """A game that is taught.
 
     share: of all lessons. taught: how many of the learner's decisions become lessons; few where
-    those of a match are alike. worlds: of the teacher.
+    those of a match are alike. worlds: of the teacher. copied: whether the words that are taught
+    are examples that the prompt shows, where those of the greedy player would take more to know.
     """
 
     game: Game[Any]
     share: float
     taught: float = 1.0
     worlds: int = 4
+    copied: bool = False
 
 
-TABLES: dict[str, Table] = {}
+TABLES: dict[str, Table] = {
+    "air_land_sea": Table(AirLandSea(), 0.2),
+    "arctic_scavengers": Table(ArcticScavengers(), 0.08),
+    "are_you_the_traitor": Table(AreYouTheTraitor(), 0.06),
+    "codenames": Table(Codenames(), 0.08, copied=True),
+    "pit": Table(Pit(), 0.08),
+    "santorini": Table(Santorini(), 0.2),
+    "sea_battle": Table(SeaBattle(), 0.2),
+}
 
 
 class Lesson(NamedTuple):
@@ -60,7 +78,7 @@ def lessons(table: Table, rng: np.random.Generator) -> Iterator[Lesson]:
     """Decisions of a game, without end."""
     spread = np.mean([worth.std() for _, worth in islice(judged(table, rng), MEASURED)])
     for turn, worth in judged(table, rng):
-        yield Lesson(turn, worth / (SPREAD * max(spread, 1e-6)), words(turn, rng))
+        yield Lesson(turn, worth / (SPREAD * max(spread, 1e-6)), words(turn, table.copied, rng))
 
 
 def judged(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
@@ -117,10 +135,18 @@ def learners(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Action:
     return worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
 
 
-def words(turn: Turn, rng: np.random.Generator) -> tuple[str, ...]:
-    """For each option what the greedy player says with it."""
-    moves = [
-        worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
+def words(turn: Turn, copied: bool, rng: np.random.Generator) -> tuple[str, ...]:
+    """For each option what is said with it: what the greedy player says, or an example that a
+    prompt shows; "" where it wants no words."""
+    return tuple(
+        said(turn, option, copied, rng) if isinstance(turn.options[option], Open) else ""
         for option in range(len(turn.options))
-    ]
-    return tuple(move.text if isinstance(move, Said) else "" for move in moves)
+    )
+
+
+def said(turn: Turn, option: int, copied: bool, rng: np.random.Generator) -> str:
+    wanted = turn.options[option]
+    if copied and isinstance(wanted, Open):
+        return str(rng.choice(wanted.text.examples[:SHOWN]))
+    move = worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
+    return move.text if isinstance(move, Said) else ""
