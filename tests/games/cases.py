@@ -22,6 +22,7 @@ SEATS = (2, 3, 10)
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
+    "hive": ({"max_turns": 20, "quirks": True},),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
@@ -32,10 +33,11 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
+ONE_WINNER = ("hive", "rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {
+    "hive": {"max_turns": 30},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},

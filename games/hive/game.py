@@ -1,0 +1,187 @@
+"""Hive as a game of this project: the compiled rules behind the Game protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from common.errors import IllegalAction
+from games.base import Action, Fact, Observation
+from games.hive import playouts as engine
+from games.hive import rules, words
+from games.hive.policies import CODES, GREEDY, WON, leads
+from games.hive.state import State
+from games.hive.worth import can_win_next, worth
+from games.tellable import full_rules
+
+AT_ONCE = 500
+"""Games that are played in one compiled call, in a second or less: a signal waits for its end."""
+
+RETURNS = {
+    rules.WHITE_WINS: (1.0, -1.0),
+    rules.BLACK_WINS: (-1.0, 1.0),
+    rules.DRAW: (0.0, 0.0),
+    rules.BOTH_LOSE: (-1.0, -1.0),
+}
+
+
+@dataclass(frozen=True)
+class Hive:
+    """Hive for two, without beetles, as GameBench (arXiv 2406.06613) plays it.
+
+    max_turns: turns of each side after which nobody wins.
+    quirks: True for the game of GameBench's published code, whose pieces step otherwise; see
+        docs/games/hive.md.
+
+    An action is a move as in `games.hive.rules`. Raises ValueError for impossible settings.
+    """
+
+    num_seats: int = 2
+    max_turns: int = 250
+    quirks: bool = False
+
+    perfect_information: ClassVar[bool] = True
+    policies: ClassVar[tuple[str, ...]] = tuple(CODES)
+    told_policies: ClassVar[Mapping[str, str]] = words.POLICIES
+
+    def __post_init__(self) -> None:
+        if self.num_seats != 2:
+            raise ValueError(f"hive seats 2 players, got {self.num_seats}")
+        if not 4 <= self.max_turns <= 2500:
+            raise ValueError(f"max_turns is {self.max_turns}; a side has 4 to 2,500 turns")
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """The array of the first state."""
+        return rules.blank(2 * self.max_turns - int(self.quirks), self.quirks)
+
+    def deal(self, rng: np.random.Generator) -> State:
+        return State(self.start.copy())
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        over = state.array.item(rules.RESULT) != rules.GOING_ON
+        return () if over else (state.array.item(rules.PLY) % 2,)
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        if self.to_move(state) != (seat,):
+            return ()
+        return tuple(rules.options(state.array).tolist())
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        (move,) = moves
+        array = np.empty_like(state.array)
+        seats = self.to_move(state)
+        if not seats or not rules.played(state.array, move, array):
+            raise IllegalAction(
+                f"move {move} is not legal for seats {seats} in\n{self.show(state)}"
+            )
+        clause = f"{words.SIDES[seats[0]]}: {words.described(state.array, move)}"
+        return State(array, (*state.history, clause))
+
+    def observe(self, state: State, seat: int) -> Observation:
+        array, options = state.array, self.legal(state, seat)
+        named = tuple(words.described(array, move) for move in options)
+        return Observation(
+            game="Hive",
+            seat=seat,
+            rules=full_rules(self),
+            facts=self._facts(array, seat, options, named),
+            history=state.history,
+            options=named,
+            view=state,
+        )
+
+    def _facts(
+        self, array: np.ndarray, seat: int, options: Sequence[Action], named: Sequence[str]
+    ) -> tuple[Fact, ...]:
+        winning = np.flatnonzero(leads(array) > WON)
+        return (
+            Fact("You are", f"{words.SIDES[seat]}, your pieces are {words.initial(seat)}", True),
+            Fact("Turn", f"{array.item(rules.PLY) // 2 + 1} of {self.max_turns}"),
+            Fact("The hive", words.drawing(array)),
+            *(
+                Fact(f"Queen {words.NAMES[rules.OWN * one]}", words.queen(array, one))
+                for one in range(2)
+            ),
+            *(Fact(f"Hand of {words.SIDES[one]}", words.in_hand(array, one)) for one in range(2)),
+            Fact("Your pieces that cannot move now", words.stuck(array, seat, options), True),
+            Fact(
+                "Options that win at once", "; ".join(named[at] for at in winning) or "none", True
+            ),
+            Fact(
+                "Could the other win next, if you did nothing",
+                ("no", "yes")[can_win_next(array)],
+                True,
+            ),
+        )
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        return RETURNS[state.array.item(rules.RESULT)]
+
+    def show(self, state: State) -> str:
+        array = state.array
+        hands = (f"{words.SIDES[seat]} in hand: {words.in_hand(array, seat)}" for seat in range(2))
+        return "\n".join((words.drawing(array), *hands, words.standing(array)))
+
+    @property
+    def rules_summary(self) -> str:
+        return words.SUMMARY
+
+    @property
+    def rules_headings(self) -> Mapping[str, str]:
+        return words.headings(self.max_turns, self.quirks)
+
+    def worth(self, state: State, seat: int) -> float:
+        return worth(state.array, seat)
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        found = leads(observation.view.array)
+        best = found == found.max() if code(policy) == GREEDY else np.ones_like(found)
+        return tuple((best / best.sum()).tolist())
+
+    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        counts = np.zeros(3, np.int64)
+        table, room, codes = rules.make_table(), self.start.copy(), codes_of(policies)
+        for first in range(0, games, AT_ONCE):
+            last = min(first + AT_ONCE, games)
+            engine.simulate(table, room, self.start, codes, seed, first, last, counts)
+        return counts
+
+    def winners(
+        self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
+    ) -> np.ndarray:
+        options, codes = rules.options(state.array), codes_of(policies)
+        found = np.zeros((len(options), playouts), np.uint16)
+        table, room = rules.make_table(), state.array.copy()
+        for option, move in enumerate(options.tolist()):
+            engine.play_out(table, room, state.array, move, codes, seed, found[option])
+        return found
+
+    def values(
+        self,
+        observation: Observation,
+        measured: int,
+        policies: Sequence[str],
+        playouts: int,
+        seed: int,
+    ) -> np.ndarray:
+        won = self.winners(observation.view, policies, playouts, seed, hidden=True)
+        return np.asarray((won >> measured & 1).mean(axis=1))
+
+
+def codes_of(policies: Sequence[str]) -> np.ndarray:
+    """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
+    if len(policies) != 2:
+        raise ValueError(f"2 seats need as many policies, got {len(policies)}")
+    return np.array([code(policy) for policy in policies])
+
+
+def code(policy: str) -> int:
+    """The number of a policy by name. Raises ValueError."""
+    if policy not in CODES:
+        raise ValueError(f"hive has the policies {', '.join(CODES)}, not {policy!r}")
+    return CODES[policy]

@@ -1,0 +1,70 @@
+"""Cells of an endless honeycomb, as numbers from 0 to 1023.
+
+A cell has six neighbours, in directions 0 to 5: E, NE, NW, W, SW, SE. A step adds a number to the
+cell's, modulo 1024; so the plane is rolled up, and no way round is shorter than 32 steps. A hive of
+18 pieces, 17 steps across at most, never meets itself, and wherever it wanders there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+CELLS = 1024
+LAST = CELLS - 1
+CENTRE = 528
+ALL = 63
+"""All six directions, as a set of bits: bit d for direction d."""
+
+DIRECTIONS = ("E", "NE", "NW", "W", "SW", "SE")
+STEPS = np.array((1, -31, -32, -1, 31, 32))
+"""What a step in each direction adds to a cell's number."""
+
+
+def _sides(mask: int, direction: int) -> int:
+    """How many of the two neighbours beside that direction are filled."""
+    return (mask >> (direction + 1) % 6 & 1) + (mask >> (direction + 5) % 6 & 1)
+
+
+COUNT = np.array([mask.bit_count() for mask in range(64)])
+"""How many neighbours are filled, by the set of those that are."""
+GROUPS = np.array(
+    [sum(mask >> d & 1 and not mask >> (d + 1) % 6 & 1 for d in range(6)) for mask in range(64)]
+)
+"""In how many groups the filled neighbours lie, neighbours side by side being one group; 0 where
+none or all six are filled."""
+SLIDES = np.array(
+    [
+        sum(1 << d for d in range(6) if not mask >> d & 1 and _sides(mask, d) == 1)
+        for mask in range(64)
+    ]
+)
+"""The directions in which a piece can slide, by its filled neighbours. The cell ahead is empty; of
+the two that touch both cells one is filled, so that it keeps in touch, and one is empty, so that
+there is room to pass."""
+TOUCHES = np.array([sum(1 << d for d in range(6) if _sides(mask, d)) for mask in range(64)])
+"""The directions with a filled neighbour beside them: the cell there shares it."""
+
+
+def step(cell: int, direction: int) -> int:
+    """The neighbour of a cell in a direction."""
+    return int(cell + STEPS[direction]) & LAST
+
+
+def spread(cells: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Where connected cells lie, unrolled: a column and a row for each, rows from north to south; a
+    step E is two columns, a step SE one column and a row. The first cell lies at (0, 0)."""
+    left = list(cells)
+    found = {left[0]: (0, 0)} if left else {}
+    wanted, todo = set(left), list(found)
+    moves = ((2, 0), (1, -1), (-1, -1), (-2, 0), (-1, 1), (1, 1))
+    while todo:
+        cell = todo.pop()
+        column, row = found[cell]
+        for direction, (right, down) in enumerate(moves):
+            beside = step(cell, direction)
+            if beside in wanted and beside not in found:
+                found[beside] = (column + right, row + down)
+                todo.append(beside)
+    return found

@@ -1,0 +1,398 @@
+"""Hive's rules, compiled: the one implementation, for play and for playouts.
+
+A state is one flat int64 array: where each of the 18 pieces lies, and the fields named below. Seat
+0 is white and begins. What follows from it, such as which neighbours of a cell are filled, is kept
+on a `Table` while moves are looked for. A move is `piece * CELLS + cell`, or PASS.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from games.hive.compiled import allocating, compiled, inlined
+from games.hive.hexes import CELLS, CENTRE, COUNT, GROUPS, LAST, SLIDES, STEPS, TOUCHES
+
+QUEEN, SPIDER, GRASSHOPPER, ANT = range(4)
+KIND = np.array((0, 1, 1, 2, 2, 2, 3, 3, 3) * 2)
+"""The kind of every piece, white's nine before black's."""
+OWN = 9
+"""Pieces a seat; piece `OWN * seat` is its queen."""
+PIECES = 2 * OWN
+HAND = -1
+"""The cell of a piece that is not on the table."""
+
+PLY, LIMIT, QUIRKS, RESULT = range(PIECES, PIECES + 4)
+"""Fields. PLY: moves so far. LIMIT: moves after which nobody wins. QUIRKS: 1 where pieces step and
+games end as in GameBench's published code. RESULT: how the game ended, or GOING_ON."""
+SIZE = PIECES + 4
+
+PASS = PIECES * CELLS
+QUEEN_BY = 3
+"""Own turns before the one in which the queen has to be placed, where it was not."""
+MOST = 512
+"""More than a seat ever has moves: nine pieces and fewer than 50 empty cells around the hive."""
+
+WHITE_WINS, BLACK_WINS, DRAW, BOTH_LOSE, GOING_ON = range(5)
+"""BOTH_LOSE: with quirks, where both queens are surrounded by one move."""
+
+
+class Table(NamedTuple):
+    """near: which neighbours of each cell are filled, bit d for direction d. owned: the same by
+    seat, seat 1's cells after those of seat 0. links: for each piece the pieces beside it, bit p
+    for piece p. at: the piece in each cell; what stands in empty cells does not matter. seen: a
+    mark for each cell; and last the mark that is in use. way: room for cells still to be looked at.
+    moves: what was found."""
+
+    near: np.ndarray
+    owned: np.ndarray
+    links: np.ndarray
+    at: np.ndarray
+    seen: np.ndarray
+    way: np.ndarray
+    moves: np.ndarray
+
+
+@allocating
+def make_table() -> Table:
+    """An empty table."""
+    return Table(
+        np.zeros(CELLS, np.int64),
+        np.zeros(2 * CELLS, np.int64),
+        np.zeros(PIECES, np.int64),
+        np.zeros(CELLS, np.int64),
+        np.zeros(CELLS + 1, np.int64),
+        np.zeros(CELLS, np.int64),
+        np.zeros(MOST, np.int64),
+    )
+
+
+def blank(limit: int, quirks: bool) -> np.ndarray:
+    """The state before the first move."""
+    state = np.full(SIZE, HAND, np.int64)
+    state[PLY:] = 0, limit, quirks, GOING_ON
+    return state
+
+
+@inlined
+def mark(table: Table, piece: int, cell: int) -> None:
+    """Tells the neighbours of a cell that this piece came, or that it went."""
+    seat = piece // OWN
+    for direction in range(6):
+        beside = (cell + STEPS[direction]) & LAST
+        table.near[beside] ^= 1 << (direction + 3) % 6
+        table.owned[CELLS * seat + beside] ^= 1 << (direction + 3) % 6
+
+
+@compiled
+def put(table: Table, piece: int, cell: int) -> None:
+    """Lays a piece into an empty cell."""
+    mark(table, piece, cell)
+    table.at[cell] = piece
+    beside = table.near[cell]
+    for direction in range(6):
+        if beside >> direction & 1:
+            other = table.at[(cell + STEPS[direction]) & LAST]
+            table.links[piece] |= 1 << other
+            table.links[other] |= 1 << piece
+
+
+@compiled
+def take(table: Table, piece: int, cell: int) -> None:
+    """Takes a piece off its cell."""
+    mark(table, piece, cell)
+    beside = table.near[cell]
+    for direction in range(6):
+        if beside >> direction & 1:
+            table.links[table.at[(cell + STEPS[direction]) & LAST]] &= ~(1 << piece)
+    table.links[piece] = 0
+
+
+@compiled
+def lay_out(table: Table, state: np.ndarray) -> None:
+    """Lays the pieces of a state on an empty table."""
+    for piece in range(PIECES):
+        if state[piece] != HAND:
+            put(table, piece, state[piece])
+
+
+@compiled
+def clear(table: Table, state: np.ndarray) -> None:
+    """Makes the table empty again on which a state is laid out."""
+    for piece in range(PIECES):
+        table.links[piece] = 0
+        if state[piece] != HAND:
+            mark(table, piece, state[piece])
+
+
+@inlined
+def to_move(state: np.ndarray) -> int:
+    """The seat whose turn it is, or would be."""
+    return int(state[PLY] % 2)
+
+
+@inlined
+def queen_filled(table: Table, state: np.ndarray, seat: int) -> int:
+    """How many neighbours of a seat's queen are filled; 0 where she is not on the table."""
+    cell = state[OWN * seat]
+    return 0 if cell == HAND else int(COUNT[table.near[cell]])
+
+
+@compiled
+def result(table: Table, state: np.ndarray) -> int:
+    """How the game ended, or GOING_ON."""
+    white = queen_filled(table, state, 0) == 6
+    black = queen_filled(table, state, 1) == 6
+    if white and black:
+        return BOTH_LOSE if state[QUIRKS] else DRAW
+    if white or black:
+        return BLACK_WINS if white else WHITE_WINS
+    return DRAW if state[PLY] >= state[LIMIT] else GOING_ON
+
+
+@compiled
+def pinned(table: Table, piece: int, cell: int) -> bool:
+    """Whether the hive falls apart without this piece: its neighbours do not all hang together."""
+    if GROUPS[table.near[cell]] <= 1:
+        return False
+    beside = table.links[piece]
+    reached = beside & -beside
+    todo = reached
+    while todo:
+        lowest = todo & -todo
+        todo ^= lowest
+        fresh = table.links[index(lowest)] & ~reached & ~(1 << piece)
+        reached |= fresh
+        todo |= fresh
+        if beside & ~reached == 0:
+            return False
+    return True
+
+
+DE_BRUIJN = 0x077CB531
+PLACES = np.zeros(32, np.int64)
+for _bit in range(32):
+    PLACES[(DE_BRUIJN << _bit & 0xFFFFFFFF) >> 27] = _bit
+
+
+@inlined
+def index(bit: int) -> int:
+    """Which bit is the one that is set, of 0 to 31: the top five bits of its product with a de
+    Bruijn number tell them apart."""
+    return int(PLACES[(bit * DE_BRUIJN & 0xFFFFFFFF) >> 27])
+
+
+@compiled
+def slides(table: Table, cell: int, quirks: bool) -> int:
+    """The directions in which a piece that was lifted can step from `cell`, over the table. With
+    quirks it needs no touch on the way, and no gate stops it: cells with more than four filled
+    neighbours are not left, and such with more than three not entered."""
+    around = table.near[cell]
+    if not quirks:
+        return int(SLIDES[around])
+    if COUNT[around] > 4:
+        return 0
+    found = 0
+    for direction in range(6):
+        ahead = COUNT[table.near[(cell + STEPS[direction]) & LAST]]
+        if not around >> direction & 1 and 1 <= ahead <= 3:
+            found |= 1 << direction
+    return found
+
+
+@compiled
+def legal(table: Table, state: np.ndarray) -> int:
+    """Looks for all moves of the seat to move, on the table with its pieces: how many there are in
+    `table.moves`. There is always one."""
+    seat = to_move(state)
+    count = placements(table, state, 0)
+    if state[OWN * seat] != HAND:
+        for piece in range(OWN * seat, OWN * seat + OWN):
+            if state[piece] != HAND and not pinned(table, piece, state[piece]):
+                count = steps(table, piece, state[piece], state[QUIRKS] != 0, count)
+    if count == 0:
+        table.moves[0] = PASS
+        count = 1
+    return count
+
+
+@inlined
+def can_stir(table: Table, piece: int, cell: int, quirks: bool) -> bool:
+    """Whether a piece may have moves, at a glance: it jumps, or there is room for a first step."""
+    return bool(quirks or KIND[piece] == GRASSHOPPER or SLIDES[table.near[cell]])
+
+
+@compiled
+def placements(table: Table, state: np.ndarray, count: int) -> int:
+    """Adds the placements of the seat to move; of equal pieces in hand it places the first."""
+    seat = to_move(state)
+    late = state[PLY] // 2 >= QUEEN_BY and state[OWN * seat] == HAND
+    cells, kind = -1, -1
+    for piece in range(OWN * seat, OWN * seat + (1 if late else OWN)):
+        if state[piece] == HAND and KIND[piece] != kind:
+            kind = KIND[piece]
+            cells = free_cells(table, state, seat) if cells < 0 else cells
+            for place in range(cells):
+                table.moves[count] = piece * CELLS + table.way[place]
+                count += 1
+    return count
+
+
+@compiled
+def free_cells(table: Table, state: np.ndarray, seat: int) -> int:
+    """How many cells a seat may place in, in `table.way`: empty ones that touch its own pieces and
+    no other's; for its first piece those that touch the other's."""
+    if state[PLY] == 0:
+        table.way[0] = CENTRE
+        return 1
+    first = state[PLY] == 1
+    base = OWN * (1 - seat if first else seat)
+    stamp = fresh(table)
+    cells = 0
+    for piece in range(base, base + OWN):
+        if state[piece] != HAND:
+            around = table.near[state[piece]]
+            for direction in range(6):
+                if not around >> direction & 1:
+                    cell = (state[piece] + STEPS[direction]) & LAST
+                    apart = first or table.owned[CELLS * (1 - seat) + cell] == 0
+                    if apart and is_new(table, cell, stamp):
+                        table.way[cells] = cell
+                        cells += 1
+    return cells
+
+
+@inlined
+def fresh(table: Table) -> int:
+    """Makes all cells unseen, and gives the mark of those that are seen from now on."""
+    table.seen[CELLS] += 1
+    return int(table.seen[CELLS])
+
+
+@inlined
+def is_new(table: Table, cell: int, stamp: int) -> bool:
+    """Whether the cell is seen for the first time; now it is seen."""
+    new = table.seen[cell] != stamp
+    table.seen[cell] = stamp
+    return bool(new)
+
+
+@compiled
+def steps(table: Table, piece: int, cell: int, quirks: bool, count: int) -> int:
+    """Adds the moves of a piece on the table that may leave its cell."""
+    kind = KIND[piece]
+    if kind == GRASSHOPPER:
+        return jumps(table, piece, cell, count)
+    mark(table, piece, cell)
+    if kind == QUEEN:
+        found = slides(table, cell, quirks)
+        for direction in range(6):
+            if found >> direction & 1:
+                table.moves[count] = piece * CELLS + ((cell + STEPS[direction]) & LAST)
+                count += 1
+    elif kind == SPIDER:
+        count = crawls(table, piece, cell, quirks, count)
+    else:
+        count = runs(table, piece, cell, quirks, count)
+    mark(table, piece, cell)
+    return count
+
+
+@compiled
+def jumps(table: Table, piece: int, cell: int, count: int) -> int:
+    """A grasshopper: in a straight line over one or more pieces into the first empty cell."""
+    around = table.near[cell]
+    for direction in range(6):
+        if around >> direction & 1:
+            end = (cell + STEPS[direction]) & LAST
+            while table.near[end] >> direction & 1:
+                end = (end + STEPS[direction]) & LAST
+            table.moves[count] = piece * CELLS + ((end + STEPS[direction]) & LAST)
+            count += 1
+    return count
+
+
+@compiled
+def crawls(table: Table, piece: int, start: int, quirks: bool, count: int) -> int:
+    """A lifted spider: exactly three steps, never back to a cell that it came through."""
+    stamp = fresh(table)
+    ways = touching(table, start, quirks)
+    for first in range(6):
+        if ways >> first & 1:
+            one = (start + STEPS[first]) & LAST
+            on = touching(table, one, quirks)
+            for second in range(6):
+                two = (one + STEPS[second]) & LAST
+                if on >> second & 1 and two != start:
+                    ends = touching(table, two, quirks)
+                    for third in range(6):
+                        end = (two + STEPS[third]) & LAST
+                        on_way = end in (start, one)
+                        if ends >> third & 1 and not on_way and is_new(table, end, stamp):
+                            table.moves[count] = piece * CELLS + end
+                            count += 1
+    return count
+
+
+@inlined
+def touching(table: Table, cell: int, quirks: bool) -> int:
+    """As `slides`, in touch with a piece all the way, as spiders always are."""
+    return slides(table, cell, quirks) & int(TOUCHES[table.near[cell]])
+
+
+@compiled
+def runs(table: Table, piece: int, start: int, quirks: bool, count: int) -> int:
+    """A lifted ant: any number of steps. The moves that are found tell where to look on."""
+    stamp = fresh(table)
+    table.seen[start] = stamp
+    table.way[0] = start
+    left = 1
+    while left > 0:
+        left -= 1
+        cell = table.way[left]
+        found = slides(table, cell, quirks)
+        for direction in range(6):
+            if found >> direction & 1:
+                ahead = (cell + STEPS[direction]) & LAST
+                if is_new(table, ahead, stamp):
+                    table.way[left] = ahead
+                    left += 1
+                    table.moves[count] = piece * CELLS + ahead
+                    count += 1
+    return count
+
+
+@compiled
+def act(table: Table, state: np.ndarray, move: int) -> None:
+    """Makes a legal move, in place, on the table too, and tells the state whether it is over."""
+    state[PLY] += 1
+    if move != PASS:
+        piece, cell = move // CELLS, move % CELLS
+        if state[piece] != HAND:
+            take(table, piece, state[piece])
+        put(table, piece, cell)
+        state[piece] = cell
+    state[RESULT] = result(table, state)
+
+
+@allocating
+def options(state: np.ndarray) -> np.ndarray:
+    """All legal moves of the seat to move, in order; at least one."""
+    table = make_table()
+    lay_out(table, state)
+    return table.moves[: legal(table, state)]
+
+
+@allocating
+def played(state: np.ndarray, move: int, into: np.ndarray) -> bool:
+    """Makes `into` the state after a move; whether the move is legal, else nothing is done."""
+    table = make_table()
+    lay_out(table, state)
+    count = legal(table, state)
+    for at in range(count):
+        if table.moves[at] == move:
+            into[:] = state
+            act(table, into, move)
+            return True
+    return False

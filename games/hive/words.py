@@ -1,0 +1,165 @@
+"""Hive in words: pieces, moves, the drawn table, and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from games.hive.hexes import CELLS, DIRECTIONS, spread, step
+from games.hive.rules import BOTH_LOSE, DRAW, GOING_ON, HAND, OWN, PASS, PIECES, PLY, RESULT
+
+SIDES = ("white", "black")
+BUGS = ("Q", "S1", "S2", "G1", "G2", "G3", "A1", "A2", "A3")
+NAMES = tuple(side[0] + bug for side in SIDES for bug in BUGS)
+"""Of every piece: its side, its kind and its number ("wA1")."""
+
+POLICIES = {
+    "random": "takes any of the legal moves",
+    "greedy": "takes any of the moves after which the other queen has the most filled neighbours "
+    "beyond those of its own queen",
+}
+"""What each scripted player does."""
+
+SUMMARY = (
+    "Hive is a game for two, white (player 0, who begins) and black (player 1), without a board. "
+    "Each has nine pieces: a queen Q, two spiders S1 S2, three grasshoppers G1 G2 G3 and three "
+    "ants A1 A2 A3. In turn each places a piece from the hand or moves one of its own. Surround "
+    "the other queen: when all six cells around her are filled, by pieces of either side, she is "
+    "lost, and her side loses the game."
+)
+
+
+def headings(max_turns: int, quirks: bool) -> Mapping[str, str]:
+    """The rules under headings."""
+    both = "both sides lose" if quirks else "nobody wins"
+    end = (
+        f"once white has had {max_turns} turns"
+        if quirks
+        else f"after {max_turns} turns of each side"
+    )
+    return {
+        "Cells": "Every cell has six neighbours: E, NE, NW, W, SW and SE. A place is told by a "
+        "piece beside it: 'E of wQ' is the cell on the east side of white's queen.",
+        "Placing": "The first piece may lie anywhere, the second beside it. Afterwards a new piece "
+        "has to touch a piece of its own side and none of the other side.",
+        "Queen": "The queen has to be placed in one of her side's first four turns; if she "
+        "is still in hand in the fourth, nothing else may be done. Until she is placed none of her "
+        "side's pieces may move. She moves one step.",
+        "Spider": "A spider moves exactly three steps, and never through a cell twice.",
+        "Ant": "An ant moves any number of steps.",
+        "Grasshopper": "A grasshopper jumps in a straight line over one or more pieces in a row "
+        "and lands in the first empty cell behind them.",
+        "One hive": "All pieces hang together at all times. A piece may not leave its cell, not "
+        "even to jump, if the others would fall apart in two groups without it.",
+        "Steps": LOOSE if quirks else STRICT,
+        "Passing": "Whoever can neither place nor move passes; else a turn may not be passed.",
+        "End": f"A lost queen ends the game; if one move surrounds both queens, {both}. The game "
+        f"ends without a winner {end}.",
+    }
+
+
+STRICT = (
+    "Queens, spiders and ants step into an empty neighbour cell by sliding: of the two cells that "
+    "touch both the old and the new one exactly one is filled. With both filled the gap is too "
+    "narrow, with none the piece would lose touch."
+)
+LOOSE = (
+    "Queens, spiders and ants step into an empty neighbour cell that touches the hive. They cannot "
+    "leave a cell with five or six filled neighbours, nor enter one where five or six would be "
+    "filled, the cell that they come from among them. A spider's old and new cell have to touch "
+    "one piece in common."
+)
+
+
+def described(state: np.ndarray, move: int) -> str:
+    """A move in words, told by a piece beside its cell: the other queen before the own one, and
+    these before the rest. "place wA1 NE of bQ"."""
+    if move == PASS:
+        return "pass"
+    piece, cell = move // CELLS, move % CELLS
+    verb = "place" if state.item(piece) == HAND else "move"
+    beside = neighbours(placed(state, but=piece), cell)
+    if not beside:
+        return f"{verb} {NAMES[piece]}"
+    queens = (OWN if piece < OWN else 0, 0 if piece < OWN else OWN)
+    other = next((queen for queen in queens if queen in beside), min(beside))
+    return f"{verb} {NAMES[piece]} {DIRECTIONS[(beside[other] + 3) % 6]} of {NAMES[other]}"
+
+
+def placed(state: np.ndarray, but: int = HAND) -> dict[int, int]:
+    """The piece in every filled cell, without the piece `but`."""
+    return {
+        cell: piece
+        for piece, cell in enumerate(state[:PIECES].tolist())
+        if cell != HAND and piece != but
+    }
+
+
+def neighbours(pieces: Mapping[int, int], cell: int) -> dict[int, int]:
+    """The pieces beside a cell, each with the direction in which it lies."""
+    around = (step(cell, direction) for direction in range(6))
+    return {pieces[one]: d for d, one in enumerate(around) if one in pieces}
+
+
+def initial(seat: int) -> str:
+    """The letter with which the names of a seat's pieces begin."""
+    return SIDES[seat][0]
+
+
+def standing(state: np.ndarray) -> str:
+    """Whose turn it is, or how the game ended."""
+    ended = state.item(RESULT)
+    if ended == GOING_ON:
+        return f"{SIDES[state.item(PLY) % 2]} to move"
+    if ended == BOTH_LOSE:
+        return "over: both queens are surrounded, and both sides lose"
+    return "over: nobody wins" if ended == DRAW else f"over: {SIDES[ended]} wins"
+
+
+def drawing(state: np.ndarray) -> str:
+    """The hive with the empty cells around it as dots: a cell is four characters wide, and its
+    neighbours lie beside it, and half a cell aside in the lines above and below."""
+    pieces = placed(state)
+    if not pieces:
+        return "nothing yet"
+    rim = (step(cell, direction) for cell in pieces for direction in range(6))
+    lying = spread((*pieces, *(cell for cell in dict.fromkeys(rim) if cell not in pieces)))
+    left = min(column for column, _ in lying.values())
+    rows: dict[int, dict[int, str]] = {}
+    for cell, (column, row) in lying.items():
+        rows.setdefault(row, {})[column - left] = NAMES[pieces[cell]] if cell in pieces else "."
+    return "\n".join(_line(rows[row]) for row in sorted(rows))
+
+
+def _line(cells: Mapping[int, str]) -> str:
+    line = ""
+    for column in sorted(cells):
+        line = line.ljust(2 * column) + cells[column]
+    return line
+
+
+def queen(state: np.ndarray, seat: int) -> str:
+    """How a seat's queen stands; of one in hand by when she has to be placed."""
+    cell = state.item(OWN * seat)
+    if cell == HAND:
+        return "in hand, to be placed in turn 4 at the latest"
+    beside = neighbours(placed(state), cell)
+    free = [name for direction, name in enumerate(DIRECTIONS) if direction not in beside.values()]
+    return f"{len(beside)} of 6 neighbours filled, empty: {', '.join(free) or 'none'}"
+
+
+def in_hand(state: np.ndarray, seat: int) -> str:
+    """The pieces that a seat has not placed."""
+    return listed(p for p in range(OWN * seat, OWN * seat + OWN) if state.item(p) == HAND)
+
+
+def stuck(state: np.ndarray, seat: int, options: Sequence[int]) -> str:
+    """The pieces of a seat that lie on the table and have none of the options."""
+    able = {move // CELLS for move in options}
+    own = range(OWN * seat, OWN * seat + OWN)
+    return listed(p for p in own if state.item(p) != HAND and p not in able)
+
+
+def listed(pieces: Iterable[int]) -> str:
+    return ", ".join(NAMES[piece] for piece in pieces) or "none"
