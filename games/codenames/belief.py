@@ -3,6 +3,7 @@ go with their own words."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,9 +11,12 @@ import numpy as np
 from games.codenames.players import fitting
 from games.codenames.rules import ASSASSIN, BLUE, COUNTS, NEUTRAL, RED, Turn
 
-MEANT, SPARED = 3.0, 1.5
-"""How much likelier, as a logarithm, a word is a team's that fits a clue whose number is not
-reached yet, and is not, that fits one whose number is."""
+SURE = 0.97
+"""The most that a clue is trusted, as the chance that a word is what it makes of it."""
+EVEN = math.log(0.4 / 0.6)
+"""The logarithm of the odds that a hidden word is a given team's where no clue speaks of it."""
+SPARED = 3.0
+"""How much less likely, as a logarithm, the assassin goes with a clue."""
 
 
 def sampled_key(
@@ -26,7 +30,7 @@ def sampled_key(
     draws in proportion, without replacement."""
     key = list(seen)
     hidden = [place for place, kind in enumerate(seen) if kind < 0]
-    leans = _leanings(board, seen, turns)
+    leans = leanings(board, seen, turns)
     for kind in (RED, BLUE, ASSASSIN, NEUTRAL):
         count = COUNTS[kind] - sum(known == kind for known in seen)
         drawn = leans[kind, hidden] + rng.gumbel(size=len(hidden))
@@ -37,17 +41,21 @@ def sampled_key(
     return tuple(key)
 
 
-def _leanings(board: tuple[str, ...], seen: Sequence[int], turns: Sequence[Turn]) -> np.ndarray:
-    """How much each word leans to each kind by the clues, float64 of shape (kinds, words)."""
+def leanings(board: tuple[str, ...], seen: Sequence[int], turns: Sequence[Turn]) -> np.ndarray:
+    """How much each word leans to each kind by the clues, float64 of shape (kinds, words): a number
+    is how many words of the team go with the clue, so of those still hidden it names a share."""
     leans = np.zeros((len(COUNTS), len(board)))
+    before: set[int] = set()
     for turn in turns:
-        fits = fitting(board, turn.clue)
-        hidden = [place for place in fits if seen[place] < 0]
-        found = sum(seen[place] == turn.team for place in fits)
-        if turn.number == 0 or not hidden:
-            continue
-        lean = MEANT if found < turn.number else -SPARED
-        leans[turn.team, hidden] += lean
-        leans[1 - turn.team, hidden] -= lean
-        leans[ASSASSIN, hidden] -= MEANT
+        meant = fitting(board, turn.clue) - before
+        before |= set(turn.guesses)
+        hidden = [place for place in meant if seen[place] < 0]
+        if hidden:
+            found = sum(seen[place] == turn.team for place in meant)
+            share = ((turn.number or len(meant)) - found) / len(hidden)
+            share = min(SURE, max(1 - SURE, share))
+            lean = math.log(share / (1 - share)) - EVEN
+            leans[turn.team, hidden] += lean
+            leans[1 - turn.team, hidden] -= max(0.0, lean)
+            leans[ASSASSIN, hidden] -= SPARED
     return leans

@@ -14,6 +14,7 @@ from games.capabilities import MATCH_SCORE, Measure
 from games.codenames import players, rules, words
 from games.codenames.belief import sampled_key
 from games.codenames.clues import wanted
+from games.codenames.hope import worth
 from games.codenames.nouns import NOUNS
 from games.codenames.rules import CARDS, COUNTS, STOP, State, Turn
 from games.codenames.words import ROLES, SPYMASTERS, to_act
@@ -164,4 +165,4 @@ class Codenames:
 
     def worth(self, state: State, seat: int) -> float:
         team = seat if self.num_seats == 2 else ROLES.teams[seat]
-        return players.worth(state, team, self.quirks)
+        return worth(state, team, self.quirks)

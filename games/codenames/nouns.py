@@ -9,6 +9,10 @@ from __future__ import annotations
 _TABLE = {
     "acrobat": "circus rope clown ladder monkey",
     "ancient": "pyramid temple statue coin mummy spear museum",
+    "animal": "cat dog horse cow pig sheep goat rabbit mouse lion tiger bear wolf fox deer "
+    "elephant giraffe zebra camel monkey snake frog turtle crocodile shark whale "
+    "dolphin kangaroo donkey otter seal beaver squirrel hamster lizard crab octopus "
+    "lobster bat",
     "arctic": "penguin seal whale igloo ice snow glacier sled bear sea",
     "armor": "knight turtle helmet shield beetle crab soldier lobster",
     "art": "statue museum brush pencil violin marble film theater",
@@ -31,8 +35,8 @@ _TABLE = {
     "bright": "sun star lamp candle moon flame gold",
     "brown": "chocolate coffee potato mud bread monkey beaver leather barrel cabin branch",
     "bug": "bee ant spider moth beetle worm snail",
-    "building": "church castle tower school hospital hotel bank museum "
-    "factory temple palace mill shop roof",
+    "building": "church castle tower school hospital hotel bank museum factory temple palace mill "
+    "shop roof prison stadium theater library airport",
     "buried": "treasure bone seed root mummy worm potato cemetery",
     "burn": "fire candle coal sun wax flame oil smoke forest",
     "buy": "shop market coin wallet bag ticket basket bread",
@@ -46,7 +50,8 @@ _TABLE = {
     "clean": "soap broom sponge brush towel bucket napkin floor",
     "clever": "fox dolphin octopus brain chess wizard puzzle",
     "climb": "mountain rope ladder ivy stair cliff goat squirrel rock roof wall palm",
-    "clothing": "hat coat shirt sweater dress trousers sock glove pocket apron belt tie boot",
+    "clothing": "hat coat shirt sweater dress trousers sock glove pocket apron belt tie boot "
+    "scarf skate shoe veil crown mask helmet",
     "coast": "beach cliff harbor sea sand crab island shell oyster boat pirate storm",
     "cold": "ice snow fridge igloo penguin glacier beer sea",
     "container": "bottle box bag barrel jar basket bucket vase jug envelope",
@@ -66,9 +71,11 @@ _TABLE = {
     "dry": "desert camel cactus sand dust towel lizard",
     "easter": "egg rabbit chocolate basket church lily",
     "egypt": "pyramid mummy camel cat desert snake crocodile",
-    "electric": "lamp battery wire robot computer radio television "
-    "fridge guitar drill motor magnet razor",
+    "electric": "lamp battery wire robot computer radio television fridge guitar drill motor "
+    "magnet razor",
     "entrance": "door key tunnel ticket bell",
+    "expensive": "diamond gold silver ruby pearl ring crown watch car plane ship rocket piano "
+    "violin castle palace treasure silk robot submarine statue",
     "explore": "map compass island tent astronaut boot cave ship",
     "explosion": "bomb volcano rocket cannon gun",
     "fabric": "silk wool cotton curtain flag shirt towel blanket leather dress",
@@ -81,6 +88,9 @@ _TABLE = {
     "float": "boat balloon raft cloud duck feather ghost swan",
     "flying": "plane kite bee bat eagle helicopter rocket arrow pigeon",
     "fold": "paper napkin map umbrella shirt envelope tent trousers pillow",
+    "food": "apple banana cherry grape lemon orange peach carrot potato tomato onion garlic "
+    "cabbage pumpkin pepper bean corn mushroom bread cheese butter egg honey sugar "
+    "salt cake cookie pie chocolate soup sausage pizza noodle salmon jam mustard",
     "freeze": "ice fridge lake pond glacier penguin",
     "fruit": "apple banana cherry grape lemon orange peach pear plum melon coconut tomato",
     "fuel": "coal oil motor car truck tractor rocket",
@@ -90,12 +100,12 @@ _TABLE = {
     "geography": "map island mountain river desert lake volcano valley",
     "grazing": "cow sheep goat deer horse zebra grass",
     "green": "grass frog leaf moss cactus bean cabbage lizard ivy pear valley pine fern lily",
-    "grow": "seed garden beard baby bean corn root bamboo "
-    "mushroom tooth fern branch carrot pear moss",
+    "grow": "seed garden beard baby bean corn root bamboo mushroom tooth fern branch carrot "
+    "pear moss",
     "halloween": "pumpkin ghost witch vampire mask bat spider web",
     "hang": "curtain coat bat hook towel bell monkey lamp purse spoon",
-    "hard": "rock stone diamond steel brick bone concrete helmet "
-    "marble chess shell anvil wall tooth coconut",
+    "hard": "rock stone diamond steel brick bone concrete helmet marble chess shell anvil "
+    "wall tooth coconut",
     "harvest": "corn grape pumpkin apple tractor potato",
     "hatch": "egg chicken duck turtle crocodile ostrich",
     "health": "hospital doctor nurse apple ambulance heart carrot orange garlic mushroom brain",
@@ -103,12 +113,17 @@ _TABLE = {
     "heavy": "elephant anvil anchor brick piano concrete truck rock steel stone hammer barrel pot",
     "hide": "mask veil cave treasure ninja curtain octopus",
     "hit": "hammer drum nail racket ball gong",
+    "hold": "cup bottle spoon fork knife pen pencil brush hammer sword umbrella bag racket "
+    "flag book telephone camera candle balloon rope key card coin",
     "hollow": "drum flute cave bamboo barrel chimney",
     "home": "roof wall floor door window chimney stair sofa garden key shelf",
     "horns": "goat cow deer giraffe snail dragon beetle",
     "horror": "vampire mummy shark clown cemetery spider ghost",
     "hospitality": "hotel bed towel key tea sofa pillow",
     "hot": "oven sun pepper desert volcano soup kettle coal flame",
+    "household": "table chair sofa bed shelf lamp carpet curtain mirror clock window door pillow "
+    "blanket towel soap sponge broom bucket vase basket candle oven fridge kettle "
+    "plate bowl cup spoon fork knife television telephone",
     "huge": "elephant whale giant mountain planet palace ship",
     "hunt": "wolf lion eagle bow arrow spear deer gun",
     "imprison": "cage prison castle chain tower lock wire wall",
@@ -119,8 +134,8 @@ _TABLE = {
     "jump": "rabbit kangaroo frog horse dolphin",
     "jungle": "tiger monkey snake parrot bamboo fern banana moss leaf",
     "kick": "horse ball kangaroo donkey leg foot",
-    "kitchen": "oven fridge sink pan plate bowl kettle knife pot "
-    "cup table jar shelf broom apron chef",
+    "kitchen": "oven fridge sink pan plate bowl kettle knife pot cup table jar shelf broom apron "
+    "chef",
     "knit": "wool sweater scarf sock glove needle",
     "knot": "rope scarf thread tie net",
     "learn": "school book library baby parrot piano puzzle chess",
@@ -128,7 +143,8 @@ _TABLE = {
     "liquid": "milk oil rain honey soup wine",
     "livestock": "cow pig sheep goat chicken goose donkey",
     "lonely": "island moon igloo monk prison",
-    "long": "snake rope river train noodle bridge worm neck belt arm ladder",
+    "long": "snake rope river train noodle bridge worm neck belt arm ladder spear sword ski "
+    "pencil scarf bamboo thread wire",
     "loud": "lion drum thunder cannon bomb whistle trumpet gong ambulance storm hammer drill",
     "love": "heart rose ring chocolate bride letter",
     "machine": "robot computer motor tractor drill mill factory fridge telephone battery",
@@ -137,19 +153,32 @@ _TABLE = {
     "measure": "ruler clock thermometer compass watch spoon jug bowl thread",
     "medieval": "knight castle sword shield king monk bow queen tower harp",
     "melt": "ice snow butter chocolate wax cheese glacier",
-    "metal": "gold silver copper steel coin sword anvil nail chain fork magnet "
-    "hammer wire key spoon zipper screw ladle pot battery",
+    "metal": "gold silver copper steel coin sword anvil nail chain fork magnet hammer wire key "
+    "spoon zipper screw ladle pot battery knife bell cannon shield ring medal "
+    "scissors saw axe",
     "mineral": "salt diamond coal copper ruby silver stone rock sand marble",
     "money": "bank coin wallet purse gold treasure market pocket stamp shop",
     "movie": "film ticket camera theater television shark robot vampire",
     "music": "piano guitar violin drum harp radio song bell",
+    "nature": "sun moon star cloud rain snow ice wind storm river lake ocean sea island beach "
+    "desert forest mountain cliff cave volcano valley pond stone rock sand grass leaf "
+    "moss fern glacier thunder",
     "night": "owl bat moon star candle moth bed thief comet smoke",
     "office": "computer pen paper calendar telephone tie envelope chair stamp clock key shelf",
+    "old": "castle pyramid temple mummy statue king wizard bone museum book letter oak "
+    "violin sword coin turtle kettle",
     "orchestra": "violin drum trumpet flute gong harp",
+    "outdoors": "garden forest beach tent kite bicycle ski sled boat road bridge tractor shovel "
+    "grass oak pine bee bear deer mountain lake river pond snow rain sun",
     "pair": "shoe sock glove scissors trousers eye ear ski boot",
     "party": "balloon cake candle mask beer clown song hat pizza",
+    "person": "king queen knight soldier doctor nurse judge thief pirate witch clown baby bride "
+    "wizard giant angel astronaut chef pilot ninja monk priest vampire",
     "pet": "cat dog rabbit hamster parrot turtle mouse",
     "pink": "pig peach salmon tongue rose",
+    "place": "church castle palace temple tower school hospital hotel bank museum library "
+    "theater factory stadium prison market shop airport harbor garden beach island "
+    "desert forest cemetery circus cabin igloo cave tent",
     "pointed": "arrow needle pencil star pyramid nail spear fork",
     "pour": "jug kettle rain milk concrete tea bucket cup sand",
     "pray": "temple hand knee monk church",
@@ -163,8 +192,9 @@ _TABLE = {
     "reptile": "snake lizard turtle crocodile dragon",
     "ride": "horse bicycle camel elephant scooter donkey sled wagon train motor",
     "roll": "wheel ball dice barrel carpet tire coin wagon noodle",
-    "round": "ball wheel coin plate moon planet melon ring button pie "
-    "puzzle orange clock coconut pan tire bowl drum",
+    "round": "ball wheel coin plate moon planet melon ring button pie puzzle orange clock "
+    "coconut pan tire bowl drum sun apple egg cookie pizza balloon cherry grape peach "
+    "plum pumpkin tomato onion",
     "royal": "king queen crown palace castle lion chess dress wagon",
     "safari": "lion elephant giraffe zebra crocodile monkey tent camera",
     "sail": "ship boat pirate wind anchor harbor raft sea ocean storm",
@@ -178,9 +208,11 @@ _TABLE = {
     "shiny": "gold silver diamond mirror coin medal pearl trophy shell copper tooth steel star",
     "sleep": "bed pillow blanket baby bear tent hotel hamster cabin",
     "slow": "snail turtle donkey tractor worm glacier",
+    "small": "ant bee coin ring button needle key nail screw pearl seed bean stamp mouse "
+    "spider worm snail dice pen egg cherry grape moth thread whistle",
     "smell": "nose rose garlic soap cheese smoke onion sock mouth",
-    "soft": "pillow blanket wool cotton silk carpet sofa sponge "
-    "feather rubber moss sweater leaf neck",
+    "soft": "pillow blanket wool cotton silk carpet sofa sponge feather rubber moss sweater "
+    "leaf neck",
     "sound": "ear bell radio whistle thunder telephone harp song storm",
     "sour": "lemon grape orange plum cabbage",
     "space": "rocket moon star planet comet astronaut telescope",
@@ -213,8 +245,8 @@ _TABLE = {
     "traffic": "car bus truck taxi bicycle road bridge tunnel",
     "transparent": "window glass bottle ice jar ghost",
     "trap": "web cage net hook spider mouse",
-    "travel": "plane train map ticket hotel bag airport pocket "
-    "compass wallet boot wagon ocean scooter",
+    "travel": "plane train map ticket hotel bag airport pocket compass wallet boot wagon ocean "
+    "scooter",
     "tree": "oak pine palm branch leaf root coconut squirrel forest plum pear",
     "tropical": "palm coconut island parrot beach banana storm",
     "uniform": "soldier nurse pilot chef judge doctor knight",
@@ -243,7 +275,36 @@ _TABLE = {
     "yellow": "banana lemon sun corn butter taxi bee mustard",
 }
 
-ASSOCIATIONS = {clue: tuple(nouns.split()) for clue, nouns in _TABLE.items()}
+_BROAD = {
+    "alive": "animal bird bug person tree blossom pet",
+    "celebration": "christmas easter halloween wedding party",
+    "creature": "animal bird bug pet livestock reptile",
+    "danger": "weapon venom bite explosion horror crime",
+    "edible": "food fruit vegetable dessert breakfast salad",
+    "energy": "electric fuel burn machine bright",
+    "history": "medieval ancient royal egypt war old",
+    "indoors": "household kitchen furniture office hospitality",
+    "job": "uniform captain stage crime person",
+    "plant": "tree blossom vegetable fruit woods",
+    "play": "toy sport party instrument race",
+    "solid": "hard metal mineral heavy",
+    "story": "fairy halloween magic horror movie",
+    "textile": "fabric clothing knit sewing soft",
+    "transport": "vehicle aviation sail traffic ride",
+    "trip": "travel camping explore coast summer",
+    "valuable": "expensive jewelry money shiny award",
+    "watery": "water wet liquid drink swim",
+    "wilderness": "nature geography weather woods jungle",
+    "work": "tool office machine harvest science",
+}
+"""Associations that go with all that narrower ones go with."""
+
+_NARROW = {clue: tuple(nouns.split()) for clue, nouns in _TABLE.items()}
+
+ASSOCIATIONS = _NARROW | {
+    broad: tuple(dict.fromkeys(noun for clue in clues.split() for noun in _NARROW[clue]))
+    for broad, clues in _BROAD.items()
+}
 """Every association and the nouns that go with it."""
 
 NOUNS = tuple(sorted({noun for nouns in ASSOCIATIONS.values() for noun in nouns}))

@@ -1,0 +1,159 @@
+"""Two Rooms and a Boom as a game of this project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from common.errors import IllegalAction
+from games.base import Action, Observation, Open, Said, move_fault
+from games.tellable import full_rules
+from games.two_rooms import players, rules, words
+from games.two_rooms.belief import View, known_kin, sampled
+from games.two_rooms.claims import ANSWER, QUESTION
+from games.two_rooms.rules import BLUE, MIXING, PEOPLE, RED, State
+from games.two_rooms.words import ROLES
+
+
+@dataclass(frozen=True)
+class TwoRooms:
+    """Blue against red, three people each, by GameBench (arXiv 2406.06613).
+
+    num_seats: 2, a seat a team, or 6, a seat a person. rounds: of questions and hostages. quirks:
+    True plays by the published code: nobody is told who president and bomber are, and others in a
+    room do not hear what two say.
+
+    An action is the number of a person, who is asked, answered or sent. Raises ValueError for other
+    seats and for less than one round.
+    """
+
+    num_seats: int = 2
+    rounds: int = 3
+    quirks: bool = False
+
+    policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = players.TOLD
+    rules_summary: ClassVar[str] = words.SUMMARY
+
+    def __post_init__(self) -> None:
+        ROLES.check("two rooms", self.num_seats)
+        if not 1 <= self.rounds <= 20:
+            raise ValueError(f"rounds is {self.rounds}; a match has 1 to 20")
+
+    @property
+    def rules_headings(self) -> Mapping[str, str]:
+        return words.headings(self.rounds, self.quirks)
+
+    @property
+    def seatings(self) -> tuple[tuple[int, ...], ...]:
+        return ROLES.seatings(self.num_seats)
+
+    def deal(self, rng: np.random.Generator) -> State:
+        roles = tuple(rng.permutation(PEOPLE).tolist())
+        teams = [role // (PEOPLE // 2) for role in roles]
+        president, bomber = (int(rng.choice(rules.within(teams, side))) for side in (BLUE, RED))
+        rooms = self._mixed(teams, rng) if self.quirks else rng.permutation([0, 0, 0, 1, 1, 1])
+        leaders = tuple(int(rng.choice(np.flatnonzero(rooms == room))) for room in rules.ROOMS)
+        return State(roles, president, bomber, leaders, (tuple(rooms.tolist()),))
+
+    def _mixed(self, teams: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+        """Blue in room 0 and red in room 1, and then swap after swap of any two people."""
+        rooms = np.array(teams)
+        for _ in range(MIXING):
+            moving = [rng.choice(np.flatnonzero(rooms == room)) for room in rules.ROOMS]
+            rooms[moving] = 1 - rooms[moving]
+        return rooms
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        if rules.number(state) == self.rounds:
+            return ()
+        return (ROLES.seat(self.num_seats, state.roles[rules.acting(state)]),)
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        return self._options(state) if self.to_move(state) == (seat,) else ()
+
+    def _options(self, state: State) -> tuple[Action, ...]:
+        if rules.unanswered(state):
+            return (Open(state.talk[-1].asker, ANSWER),)
+        people = rules.others(state, rules.acting(state))
+        if rules.trading(state):
+            return tuple(people)
+        return tuple(Open(person, QUESTION) for person in people)
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        seats = self.to_move(state)
+        if not seats or len(moves) != 1:
+            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
+        (move,) = moves
+        if fault := move_fault(move, self._options(state)):
+            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        if not isinstance(move, Said):
+            return rules.with_hostage(state, int(move))
+        if rules.unanswered(state):
+            return rules.with_answer(state, move.text)
+        return rules.with_question(state, int(move), move.text)
+
+    def observe(self, state: State, seat: int) -> Observation:
+        """What the person knows for whom the seat acts."""
+        role = state.roles[rules.acting(state)]
+        return Observation(
+            game=words.TITLE,
+            seat=seat,
+            rules=full_rules(self),
+            facts=tuple(words.facts(state, self.rounds, self.quirks)),
+            history=words.history(state),
+            options=tuple(words.option(state, int(one)) for one in self._options(state)),
+            view=self._view(state),
+            role=ROLES.role(self.num_seats, role),
+            team=ROLES.team(self.num_seats, role),
+        )
+
+    def _view(self, state: State) -> View:
+        person = rules.acting(state)
+        heard = dict(rules.heard(state, person, self.quirks))
+        special = None if self.quirks else person in (state.president, state.bomber)
+        return View(
+            person=person,
+            role=state.roles[person],
+            special=special,
+            kin=known_kin(state, person, self.quirks),
+            leaders=state.leaders,
+            rooms=state.rooms,
+            talk=tuple(heard.get(at) for at in range(len(state.talk))),
+            chosen=state.chosen is not None,
+        )
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        red = 1.0 if rules.together(state) else -1.0
+        return ROLES.each_seat(self.num_seats, (-red, red))
+
+    def show(self, state: State) -> str:
+        return words.drawn(state, self.rounds)
+
+    def sample(self, observation: Observation, rng: np.random.Generator) -> State:
+        """Cards as likely as what was heard makes them, and what was not heard at random."""
+        return sampled(observation.view, rng)
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        players.check(policy)
+        view: View = observation.view
+        options = [words.NAMES.index(name.split()[-1]) for name in observation.options]
+        if policy == "random":
+            return (1 / len(options),) * len(options)
+        if observation.options[0].startswith("send"):
+            return players.sending(view, options)
+        return players.asking(view, options)
+
+    def words(
+        self, policy: str, observation: Observation, option: int, rng: np.random.Generator
+    ) -> str:
+        view: View = observation.view
+        answers = observation.options[option].startswith("answer")
+        return players.truth(view) if answers else players.question(view)
+
+    def worth(self, state: State, seat: int) -> float:
+        team = seat if self.num_seats == 2 else ROLES.teams[seat]
+        return players.worth(state, team, self.rounds)

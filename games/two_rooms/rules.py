@@ -1,0 +1,136 @@
+"""Who is in which room, who talks to whom, who hears it, and who wins.
+
+Six people are known by number, 0 to 5. A round is a question of each, room 0 first, and then one
+hostage of each room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+BLUE, RED = 0, 1
+PEOPLE = 6
+ROOMS = (0, 1)
+MIXING = 20
+"""With quirks the rooms begin with a team each, and so many times two people change places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question, and its answer once it is given."""
+
+    asker: int
+    target: int
+    question: str
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """roles: the role that each person is, 0 to 2 of blue and 3 to 5 of red. president, bomber:
+    people. leaders: of each room. rooms: for every round so far the room of each person, the last
+    entry now. talk: all exchanges in order. chosen: the hostage that room 0 gives, once chosen."""
+
+    roles: tuple[int, ...]
+    president: int
+    bomber: int
+    leaders: tuple[int, int]
+    rooms: tuple[tuple[int, ...], ...]
+    talk: tuple[Exchange, ...] = ()
+    chosen: int | None = None
+
+
+def team(state: State, person: int) -> int:
+    return state.roles[person] // (PEOPLE // 2)
+
+
+def within(rooms: Sequence[int], room: int) -> list[int]:
+    """Who is in a room, in order."""
+    return [person for person, place in enumerate(rooms) if place == room]
+
+
+def askers(rooms: Sequence[int]) -> list[int]:
+    """The order in which a round's questions are asked."""
+    return [*within(rooms, 0), *within(rooms, 1)]
+
+
+def number(state: State) -> int:
+    """The round, from 0; once all are played their number."""
+    return len(state.rooms) - 1
+
+
+def asked(state: State) -> int:
+    """How many questions of this round were asked."""
+    return len(state.talk) - PEOPLE * number(state)
+
+
+def unanswered(state: State) -> bool:
+    return bool(state.talk) and state.talk[-1].answer is None
+
+
+def trading(state: State) -> bool:
+    """Whether hostages are chosen now."""
+    return asked(state) == PEOPLE and not unanswered(state)
+
+
+def acting(state: State) -> int:
+    """The person who acts in a game that is not over."""
+    if unanswered(state):
+        return state.talk[-1].target
+    if trading(state):
+        return state.leaders[0 if state.chosen is None else 1]
+    return askers(state.rooms[-1])[asked(state)]
+
+
+def others(state: State, person: int) -> list[int]:
+    """Whom a person may ask, or, as a leader, send: the others in its room."""
+    here = within(state.rooms[-1], state.rooms[-1][person])
+    return [other for other in here if other != person]
+
+
+def with_question(state: State, target: int, question: str) -> State:
+    exchange = Exchange(acting(state), target, question)
+    return replace(state, talk=(*state.talk, exchange))
+
+
+def with_answer(state: State, answer: str) -> State:
+    return replace(state, talk=(*state.talk[:-1], replace(state.talk[-1], answer=answer)))
+
+
+def with_hostage(state: State, person: int) -> State:
+    """Once both rooms have chosen, the two change rooms."""
+    if state.chosen is None:
+        return replace(state, chosen=person)
+    moving = (state.chosen, person)
+    now = tuple(1 - place if who in moving else place for who, place in enumerate(state.rooms[-1]))
+    return replace(state, rooms=(*state.rooms, now), chosen=None)
+
+
+def together(state: State) -> bool:
+    """Whether president and bomber are in one room: then red wins in the end."""
+    return state.rooms[-1][state.president] == state.rooms[-1][state.bomber]
+
+
+def hears(state: State, person: int, at: int, quirks: bool) -> bool:
+    """Whether a person hears the exchange of this number: all in the room do. In the published code
+    only the two of them, and the room's leader where the question is of its own team."""
+    exchange, rooms = state.talk[at], state.rooms[at // PEOPLE]
+    room = rooms[exchange.asker]
+    if not quirks:
+        return rooms[person] == room
+    passed_on = person == state.leaders[room] and team(state, person) == team(state, exchange.asker)
+    return passed_on or person in (exchange.asker, exchange.target)
+
+
+def heard(state: State, person: int, quirks: bool) -> Iterator[tuple[int, Exchange]]:
+    """The exchanges that a person has heard, each with its number."""
+    for at, exchange in enumerate(state.talk):
+        if hears(state, person, at, quirks):
+            yield at, exchange
+
+
+def swapped(state: State) -> Iterator[tuple[int, ...]]:
+    """The people who changed rooms after each round."""
+    for before, after in zip(state.rooms, state.rooms[1:], strict=False):
+        yield tuple(person for person in range(PEOPLE) if before[person] != after[person])

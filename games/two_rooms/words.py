@@ -1,0 +1,178 @@
+"""Two Rooms and a Boom in words: its rules, its moves, and what each person is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from games.base import Fact
+from games.teams import Roles
+from games.two_rooms import claims
+from games.two_rooms.rules import (
+    BLUE,
+    PEOPLE,
+    RED,
+    ROOMS,
+    Exchange,
+    State,
+    acting,
+    asked,
+    heard,
+    number,
+    swapped,
+    team,
+    together,
+    trading,
+    unanswered,
+    within,
+)
+
+TITLE = "Two Rooms and a Boom"
+NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eve", "Finn")
+TEAMS = ("blue", "red")
+ROLES = Roles(
+    names=("a player of blue",) * 3 + ("a player of red",) * 3,
+    teams=(BLUE,) * 3 + (RED,) * 3,
+)
+
+SUMMARY = (
+    "Two Rooms and a Boom: six people in two rooms are three of team blue, the president among "
+    "them, and three of team red, the bomber among them. In the end red wins if the president and "
+    "the bomber are in the same room; else blue wins. Find out who is who by talking to the people "
+    "in your room."
+)
+
+
+def headings(rounds: int, quirks: bool) -> dict[str, str]:
+    """The rules by heading."""
+    cards = (
+        "You know your own team and nobody else's; nobody is told who president and bomber are."
+        if quirks
+        else "You know your own card, which tells your team and whether you are the president or "
+        "the bomber. You know nobody else's, not even your partners'."
+    )
+    hearing = (
+        "What is said is heard by these two, and by the leader of the room if it is of the asker's "
+        "team."
+        if quirks
+        else "Everybody in the room hears it, nobody in the other room does."
+    )
+    return {
+        "Cards": f"{cards} Cards are never shown and never change.",
+        "Rooms": "There are three people in each room. One of them, dealt at random, is its leader "
+        "for the whole game and never leaves it.",
+        "Rounds": f"There are {rounds} rounds. In a round everybody asks one question, and then "
+        "the hostages change rooms.",
+        "Questions": "You ask one person in your room, in your own words, and that person answers. "
+        f"Answers need not be true. {hearing}",
+        "Hostages": "Each leader sends one of the two others in its room to the other room. Both "
+        "choose without knowing the other's choice, and the two people change places.",
+    }
+
+
+def option(state: State, action: int) -> str:
+    """The name of a legal action."""
+    if unanswered(state):
+        return f"answer {NAMES[action]}"
+    return f"{'send' if trading(state) else 'ask'} {NAMES[action]}"
+
+
+def history(state: State) -> tuple[str, ...]:
+    """What is public: who asks is, whom and what is not."""
+    told = []
+    changed = list(swapped(state))
+    for at, rooms in enumerate(state.rooms):
+        talk = state.talk[at * PEOPLE : (at + 1) * PEOPLE]
+        told += [
+            f"round {at + 1}: {NAMES[one.asker]} asked in room {rooms[one.asker]}" for one in talk
+        ]
+        if at < len(changed):
+            told.append(f"round {at + 1}: {_listed(changed[at], ' and ')} changed rooms")
+    return tuple(told)
+
+
+def facts(state: State, rounds: int, quirks: bool) -> Iterator[Fact]:
+    """What the person who acts is told."""
+    person, rooms = acting(state), state.rooms[-1]
+    yield Fact("You are", _self(state, person, quirks), own=True)
+    step = "hostages" if trading(state) else f"question {max(1, _question(state))} of {PEOPLE}"
+    yield Fact("Round", f"{number(state) + 1} of {rounds}, {step}")
+    for room in ROOMS:
+        here = within(rooms, room)
+        yield Fact(f"Room {room}", ", ".join(_placed(state, who, person) for who in here))
+    yield Fact("To do", _to_do(state, person), own=True)
+    known = list(heard(state, person, quirks))
+    said = [
+        (one.target, claims.claimed(one.answer))
+        for _, one in known
+        if one.answer and one.target != person
+    ]
+    last = {who: kind for who, kind in said if kind is not None}
+    told = "; ".join(f"{NAMES[who]}: {claims.KINDS[last[who]]}" for who in sorted(last))
+    yield Fact("They said to be", told or "nothing so far", own=True)
+    lines = [f"round {at // PEOPLE + 1}: {_spoken(one)}" for at, one in known if one.answer]
+    yield Fact("Heard so far", "\n".join(lines) or "nothing", own=True)
+
+
+def _self(state: State, person: int, quirks: bool) -> str:
+    parts = [NAMES[person], TEAMS[team(state, person)]]
+    if not quirks and person in (state.president, state.bomber):
+        parts.append("the president" if person == state.president else "the bomber")
+    if person in state.leaders:
+        parts.append(f"leader of room {state.leaders.index(person)}")
+    return ", ".join(parts)
+
+
+def _question(state: State) -> int:
+    return asked(state) + (not unanswered(state))
+
+
+def _placed(state: State, who: int, person: int) -> str:
+    notes = ["you"] * (who == person) + ["leader"] * (who in state.leaders)
+    return f"{NAMES[who]} ({', '.join(notes)})" if notes else NAMES[who]
+
+
+def _to_do(state: State, person: int) -> str:
+    if unanswered(state):
+        exchange = state.talk[-1]
+        return f'answer {NAMES[exchange.asker]}, who asks you: "{exchange.question}"'
+    if trading(state):
+        return f"send a hostage to room {1 - state.rooms[-1][person]}"
+    return "ask somebody in your room a question"
+
+
+def _spoken(one: Exchange) -> str:
+    """An exchange that was answered."""
+    return f'{NAMES[one.asker]} asked {NAMES[one.target]}: "{one.question}" - "{one.answer}"'
+
+
+def _listed(people: Iterable[int], between: str = ", ") -> str:
+    return between.join(NAMES[person] for person in people)
+
+
+def drawn(state: State, rounds: int) -> str:
+    """Everything, hidden cards too."""
+    lines = [
+        f"room {room}: {', '.join(_carded(state, who) for who in within(state.rooms[-1], room))}"
+        for room in ROOMS
+    ]
+    if number(state) == rounds:
+        won = TEAMS[RED if together(state) else BLUE]
+        return "\n".join([*lines, f"over, {won} has won"])
+    lines.append(f"round {number(state) + 1} of {rounds}, {NAMES[acting(state)]} acts")
+    if state.talk and not trading(state):
+        one = state.talk[-1]
+        lines.append(
+            f'{NAMES[one.asker]} asked {NAMES[one.target]}: "{one.question}"'
+            if one.answer is None
+            else _spoken(one)
+        )
+    if state.chosen is not None:
+        lines.append(f"room 0 sends {NAMES[state.chosen]}")
+    return "\n".join(lines)
+
+
+def _carded(state: State, who: int) -> str:
+    cards = [TEAMS[team(state, who)]]
+    cards += ["president"] * (who == state.president) + ["bomber"] * (who == state.bomber)
+    cards += ["leader"] * (who in state.leaders)
+    return f"{NAMES[who]} ({', '.join(cards)})"
