@@ -33,34 +33,28 @@ class Card(NamedTuple):
     text: str = ""
 
 
-_FLIP = "when face up, you flip an uncovered card in an adjacent theatre"
+_FLIP = "once: flip an uncovered card in an adjacent theatre"
 FACES = (
-    Card("Support", "while face up, +3 strength for you in each adjacent theatre"),
-    Card("Air Drop", "when face up, you may deploy your next card to any theatre"),
+    Card("Support", "lasting: you have 3 more strength in each adjacent theatre"),
+    Card("Air Drop", "once: you may deploy the next card you play to any theatre"),
     Card("Air Maneuver", _FLIP),
-    Card("Aerodrome", "while face up, you may deploy cards of strength 3 or less to any theatre"),
-    Card("Containment", "while face up, any card that anyone plays face down is destroyed"),
+    Card("Aerodrome", "lasting: you may deploy cards of strength 3 or less to any theatre"),
+    Card("Containment", "lasting: destroys any card that is played face down, by anyone"),
     Card("Heavy Bombers"),
-    Card("Reinforce", "when face up, you draw a card and play it face down to an adjacent theatre"),
-    Card("Ambush", "when face up, you flip any uncovered card"),
+    Card("Reinforce", "once: draw a card and play it face down to an adjacent theatre"),
+    Card("Ambush", "once: flip any uncovered card"),
     Card("Land Maneuver", _FLIP),
-    Card("Cover Fire", "while face up, all cards that it covers have strength 4"),
-    Card(
-        "Disrupt",
-        "when face up, first you and then the opponent flip an uncovered card of their own",
-    ),
+    Card("Cover Fire", "lasting: the cards that it covers have strength 4"),
+    Card("Disrupt", "once: first you, then the opponent flips an uncovered card of its own"),
     Card("Heavy Tanks"),
-    Card("Transport", "when face up, you may move a card of yours to another theatre"),
-    Card("Escalation", "while face up, your face-down cards have strength 4"),
+    Card("Transport", "once: you may move one of your cards to another theatre"),
+    Card("Escalation", "lasting: your face-down cards have strength 4"),
     Card("Sea Maneuver", _FLIP),
-    Card(
-        "Redeploy",
-        "when face up, you may take a face-down card of yours back to your hand and play a card",
-    ),
+    Card("Redeploy", "once: you may take back a face-down card of yours; if so, play a card"),
     Card(
         "Blockade",
-        "while face up, any card that anyone plays to an adjacent theatre with three or more other "
-        "cards is destroyed",
+        "lasting: destroys any card that is played, by anyone, to an adjacent theatre with 3 or "
+        "more other cards",
     ),
     Card("Super Battleship"),
 )

@@ -101,4 +101,4 @@ class AirLandSea:
         return telling.headings(self.quirks)
 
     def show(self, state: State) -> str:
-        return words.whole(state, self.quirks)
+        return words.shown(state, self.quirks)

@@ -18,14 +18,15 @@ def facts(state: State, seat: int, goal: int, quirks: bool) -> tuple[Fact, ...]:
     own, theirs = state.points[seat], state.points[other]
     place = "first: you win ties" if state.first == seat else "second: the opponent wins ties"
     shown = ", ".join(NAMES[card] for card in state.shown[other])
-    lost = [words.NAMES[one.card] for one in state.lost if one.seen or one.owner == seat]
+    count = len(state.hands[other])
+    lost = [NAMES[one.card] for one in state.lost if one.seen or one.owner == seat]
     told = [
         Fact("To decide", words.decision(state, seat), own=True),
         Fact("Points", f"you {own}, opponent {theirs}; {goal} win"),
         Fact("You play", place, own=True),
-        Fact("Theatres from left to right", words.board(state, seat, quirks)),
+        Fact("Theatres, left to right", words.board(state, seat, quirks)),
         Fact("If the battle ended now", _standing(state, seat, quirks)),
-        Fact("Opponent", f"has {len(state.hands[other])} cards in hand"),
+        Fact("Opponent's hand", f"{count} card{'s' * (count != 1)}"),
     ]
     if shown:
         told.append(Fact("Opponent holds or hid", shown))
@@ -48,67 +49,66 @@ def _standing(state: State, seat: int, quirks: bool) -> str:
 
 def summary(goal: int) -> str:
     return (
-        "Players 0 and 1 fight battles over three theatres in a row: air, land and sea. A battle is "
-        "won by holding two theatres when all cards are played, or when the other player withdraws; "
-        f"it brings victory points. Whoever first has {goal} points ends the game, and a player's "
-        "score is its share of all points."
+        "Players 0 and 1 fight battles over three theatres in a row: air, land and sea. Holding "
+        "two theatres when all cards are played wins a battle, and so does the other's withdrawal. "
+        f"The game ends when a player has {goal} points; a player's score is its share of all "
+        "points."
     )
 
 
 def headings(quirks: bool) -> Mapping[str, str]:
+    """The rules by heading; quirks: as the published code has them."""
+    order = (
+        "New abilities are carried out before older ones."
+        if quirks
+        else "Abilities are carried out in the order in which they came up."
+    )
+    spared = " A card that Reinforce plays is spared." * quirks
+    own = {"Reckoning": _RECKONING} if quirks else {}
     return {
-        "Battle": "Each of the 18 cards belongs to a theatre and has a strength from 1 to 6. Both "
-        "players are dealt 6; the other 6 are the deck, unseen. Turns alternate, the first player "
-        "begins. On a turn you deploy a card, improvise a card, or withdraw.",
-        "Deploy": "Play a card face up to your side of the theatre it belongs to. Its ability takes "
-        "effect at once.",
-        "Improvise": "Play any card face down to your side of any theatre. It has strength 2 and "
-        "no ability. Only you may look at it.",
-        "Covering": "A card played or moved to a theatre covers your cards there: only the last one "
-        "is uncovered. Covered cards still count and their abilities hold.",
-        "Holding a theatre": "The side with the greater sum of strengths holds a theatre. Ties, "
-        "empty theatres too, are held by the first player.",
-        "Points": "A battle fought to its end brings 6 points. If a player withdraws, the other "
-        f"gets points by the cards left in the hand of who withdraws: {_table(FIRST)} for the first "
-        f"player; {_table(SECOND)} for the second.",
-        "Next battle": "All cards are shuffled and dealt anew, the rightmost theatre goes to the "
-        "far left, and the other player is first.",
-        "Abilities": "An ability works whenever its card comes to lie face up, played or flipped, "
-        "for the player on whose side it lies. "
-        + (
-            "New ones are carried out before older ones. "
-            if quirks
-            else "Abilities are carried out in the order in which they came up, each to its end. "
-        )
-        + "Those with while hold as long as the card lies face up. What is impossible is skipped; "
-        "only what may be done can be left.",
-        "Flipping": "A flipped card is turned over: a face-down card takes effect face up, a face-up "
-        "card has strength 2 and no ability while face down.",
-        "Destroying": "A destroyed card is out of the battle, before it takes effect. "
-        + ("A card of Reinforce is never destroyed." if quirks else "Drawn cards are played too."),
-        "Cards": "; ".join(_card(card) for card in range(len(FACES))) + ".",
-        **(
-            {
-                "Strengths": "Escalation and Cover Fire raise nothing while they lie in the leftmost "
-                "theatre. Strengths are brought up to date before every choice, but not after the "
-                "last one of a battle."
-            }
-            if quirks
-            else {}
-        ),
+        "Battle": "There are 18 cards, each of a theatre and a strength from 1 to 6. Both players "
+        "are dealt six; the rest is the deck. Turns alternate; on a turn you deploy, improvise or "
+        "withdraw.",
+        "Deploy": "Play a card face up to the theatre it belongs to. Its ability works at once.",
+        "Improvise": "Play a card face down to any theatre. It has strength 2, no ability, and "
+        "only you see it.",
+        "Covering": "A card played or moved to a theatre covers your cards there. They still "
+        "count, but only the last one, told last, is uncovered.",
+        "Holding": "The greater sum of strengths holds a theatre. Ties, empty theatres too, go to "
+        "the first player.",
+        "Points": "A battle fought to its end brings 6 points. Who withdraws gives the other "
+        f"points by the cards still in its own hand. The first player gives {_table(SECOND)}; the "
+        f"second {_table(FIRST)}.",
+        "Next battle": "All cards are dealt anew, the rightmost theatre goes to the far left, and "
+        "the other player is first.",
+        "Abilities": "An ability works when its card comes to lie face up, played or flipped, and "
+        "serves the player on whose side it lies: once, or lasting while it is face up, covered "
+        f"or not. {order} What is impossible is skipped.",
+        "Flipping": "A card is turned over. While face down it has strength 2 and no ability.",
+        "Destroying": f"A destroyed card leaves the battle before it takes effect.{spared}",
+        **{f"{name.capitalize()} cards": _cards(at) for at, name in enumerate(THEATRES)},
+        **own,
     }
 
 
+_RECKONING = (
+    "Escalation and Cover Fire raise nothing while they lie in the leftmost theatre. Strengths are "
+    "brought up to date before every choice, but not after the last one of a battle."
+)
+
+
 def _table(points: tuple[int, ...]) -> str:
-    """ "2 for 5 or 6 cards, 3 for 3 or 4, ..." from the points by cards in hand."""
+    """From the points by cards in hand: "2 with 5 or 6 cards, 3 with 3 or 4, ..."."""
     parts = []
     for worth in sorted(set(points)):
         cards = [str(count) for count, own in enumerate(points) if own == worth]
         many = f"{cards[0]} to {cards[-1]}" if len(cards) > 2 else " or ".join(cards)
-        parts.append(f"{worth} for {many}")
+        parts.append(f"{worth} with {many}")
     return ", ".join(parts)
 
 
-def _card(card: int) -> str:
-    told = FACES[card].text or "no ability"
-    return f"{NAMES[card]} ({THEATRES[theatre(card)]} {strength(card)}) {told}"
+def _cards(at: int) -> str:
+    """The cards of a theatre, by strength."""
+    own = [card for card in range(len(FACES)) if theatre(card) == at]
+    parts = (f"{strength(card)} {FACES[card].name}, {FACES[card].text or 'plain'}" for card in own)
+    return "; ".join(parts) + "."

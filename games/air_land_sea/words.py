@@ -137,7 +137,7 @@ def decision(state: State, seat: int) -> str:
         whose = "your" if task.owner == seat else "the opponent's"
         return f"{whose} {name}: flip an uncovered card of your own"
     if task.card == REINFORCE:
-        drawn = "" if task.drawn is None else f"you drew {face(task.drawn)}; "
+        drawn = "" if task.drawn is None else f"you drew {_short(task.drawn)}; "
         return f"{name}: {drawn}it goes face down to an adjacent theatre"
     if task.card == TRANSPORT:
         return f"{name}: move a card of yours, or nothing"
@@ -148,8 +148,11 @@ def decision(state: State, seat: int) -> str:
 
 def face(card: int) -> str:
     """A card as its holder reads it: "Support (air 1): while face up, ..."."""
-    told = f": {FACES[card].text}" * bool(FACES[card].text)
-    return f"{NAMES[card]} ({THEATRES[theatre(card)]} {strength(card)}){told}"
+    return _short(card) + f": {FACES[card].text}" * bool(FACES[card].text)
+
+
+def _short(card: int) -> str:
+    return f"{NAMES[card]} ({THEATRES[theatre(card)]} {strength(card)})"
 
 
 def hand(cards: Sequence[int]) -> str:
@@ -159,42 +162,38 @@ def hand(cards: Sequence[int]) -> str:
 def board(state: State, seat: int, quirks: bool) -> str:
     """The theatres from left to right, a line each, as the seat sees them; the uncovered card is
     the last of its side."""
-    sums = totals(state, quirks)
     return "\n".join(
-        f"{THEATRES[at]}: you {sums[seat][at]} ({column(state, seat, at, True, quirks)}), "
-        f"opponent {sums[1 - seat][at]} ({column(state, 1 - seat, at, False, quirks)})"
+        f"{THEATRES[at]}: you {side(state, seat, at, True, quirks)}; "
+        f"opponent {side(state, 1 - seat, at, False, quirks)}"
         for at in state.order
     )
 
 
-def column(state: State, owner: int, at: int, open_: bool, quirks: bool) -> str:
-    """The cards of a column with their strengths. open_: whether its reader knows them all."""
-    worths = [p.worth for p in state.columns[owner][at]] if quirks else strengths(state, owner, at)
-    return (
-        ", ".join(
-            f"{_lying(placed, open_)} {worth}"
-            for placed, worth in zip(state.columns[owner][at], worths, strict=True)
-        )
-        or "none"
+def side(state: State, owner: int, at: int, whole: bool, quirks: bool) -> str:
+    """A side of a theatre: its strength, and its cards with theirs. whole: whether its reader knows
+    them all."""
+    total = totals(state, quirks)[owner][at]
+    column = state.columns[owner][at]
+    worths = [p.worth for p in column] if quirks else strengths(state, owner, at)
+    cards = ", ".join(
+        f"{_lying(placed, whole)} {worth}" for placed, worth in zip(column, worths, strict=True)
     )
+    return f"{total} ({cards})" if cards else str(total)
 
 
-def _lying(placed: Placed, open_: bool) -> str:
-    known = (open_ or placed.seen) and placed.card != HIDDEN
+def _lying(placed: Placed, whole: bool) -> str:
+    known = (whole or placed.seen) and placed.card != HIDDEN
     name = NAMES[placed.card] if known else ""
     return name if placed.up else f"{name} face down".strip()
 
 
-def whole(state: State, quirks: bool) -> str:
+def shown(state: State, quirks: bool) -> str:
     """The state with all its cards, drawn for a person."""
-    sums = totals(state, quirks)
-    lines = [f"battle {state.battle}, player {state.first} is first; points {state.points}"]
+    first, second = state.points
+    lines = [f"battle {state.battle}, player {state.first} is first; points {first} to {second}"]
     lines += [
-        f"{THEATRES[at]}: "
-        + "; ".join(
-            f"player {seat} {sums[seat][at]} ({column(state, seat, at, True, quirks)})"
-            for seat in range(2)
-        )
+        f"{THEATRES[at]}: player 0 {side(state, 0, at, True, quirks)}; "
+        f"player 1 {side(state, 1, at, True, quirks)}"
         for at in state.order
     ]
     lines += [f"hand of player {seat}: {_list(state.hands[seat])}" for seat in range(2)]

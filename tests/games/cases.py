@@ -23,8 +23,13 @@ SEATS = (2, 3, 10)
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
     "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
     "hive": ({"max_turns": 20, "quirks": True},),
+    "air_land_sea": ({"goal": 3, "quirks": True},),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
+    "pit": (
+        {"turns": 40, "quirks": True},
+        {"num_seats": 4, "corner": 5, "turns": 40, "goal": 150},
+    ),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
     "santorini": ({"quirks": True},),
     "sea_battle": ({"quirks": True}, {"num_seats": 6}),
@@ -33,11 +38,7 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("hive", "rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
-"""Games of ours that never have two winners."""
-
-SHORTER: dict[str, dict[str, Any]] = {
-    "hive": {"max_turns": 30},
+ONE_WINNER = ("air_land_sea", "deal_turns", "goal", "hive", "max_turns", "pit", "rock_paper_scissors", "santorini", "tic_tac_toe", "turns", "uno")
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
