@@ -68,7 +68,7 @@ class Santorini:
         (action,) = moves
         if action not in self.legal(state, seats[0]):
             raise IllegalAction(
-                f"action {action} is not legal for {seats[0]} in\n{self.show(state)}"
+                f"action {action} is not legal for player {seats[0]} in\n{self.show(state)}"
             )
         array = state.array
         rules.act(array, action)

@@ -70,10 +70,10 @@ def free(state: np.ndarray) -> int:
 
 @compiled
 def reach(state: np.ndarray, pawn: int) -> int:
-    """Where a pawn that is placed can step: next to it, no pawn there, not complete, and at most
-    one level up."""
+    """Where a pawn that is placed can step: next to it, no pawn there, and at most one level up. So
+    nothing complete: who stands on level 3 has won."""
     found = NEAR[state[PAWNS + pawn]] & free(state)
-    most = min(state[state[PAWNS + pawn]] + 1, TOP)
+    most = state[state[PAWNS + pawn]] + 1
     for square in range(SQUARES):
         if state[square] > most:
             found &= ~(1 << square)

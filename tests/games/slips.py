@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TypeVar
 
 F = TypeVar("F")
-IMPORT = re.compile(r"^from games\.(?:uno|holdem)\.compiled import (.*)$", re.MULTILINE)
+IMPORT = re.compile(r"^from games\.\w+\.compiled import (.*)$", re.MULTILINE)
 
 
 def slipped(rules: ModuleType, old: str, new: str) -> ModuleType:
