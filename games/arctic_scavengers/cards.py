@@ -66,7 +66,7 @@ CARDS = (
 )
 KIND = {card.name: kind for kind, card in enumerate(CARDS)}
 
-SNIPER, SABOTEUR = KIND["Sniper Team"], KIND["Saboteur"]
+JUNK, SNIPER, SABOTEUR = KIND["Junk"], KIND["Sniper Team"], KIND["Saboteur"]
 
 
 def _dealt(counts: dict[str, int]) -> Hand:
@@ -138,11 +138,11 @@ def striker(kind: int) -> int:
     return SNIPER if CARDS[kind].people else SABOTEUR
 
 
-def named(cards: Iterable[int]) -> str:
+def named(cards: Iterable[int], between: str = ", ") -> str:
     """Some cards in words, equal ones counted: "2 Refugee, Spear"."""
     counts = Counter(cards)
     return (
-        ", ".join(
+        between.join(
             f"{count} {CARDS[kind].name}" if count > 1 else CARDS[kind].name
             for kind, count in sorted(counts.items())
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from games.arctic_scavengers.cards import CARDS, FIGHT, KIND, Hand, without
+from games.arctic_scavengers.cards import CARDS, FIGHT, JUNK, Hand, without
 from games.arctic_scavengers.rules import Rules
 from games.arctic_scavengers.state import GATHER, LOOK, SKIRMISH, Action, View
 from games.arctic_scavengers.verbs import DIG, HIRE, HUNT, STOP, TRASH
@@ -16,8 +16,6 @@ TOLD = {
     "that costs little fight value, trashes junk, keeps the rest, and strikes whenever it can",
 }
 """What each does, by name."""
-
-JUNK = KIND["Junk"]
 
 
 def check(policy: str) -> None:

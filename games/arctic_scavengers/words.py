@@ -8,6 +8,7 @@ from games.arctic_scavengers.cards import (
     ACTIONS,
     CARDS,
     CONTESTED,
+    JUNK,
     JUNKYARD,
     NOT,
     PILES,
@@ -49,54 +50,60 @@ def headings(peaceful: int, loose: bool) -> Mapping[str, str]:
     """The rules under their headings."""
     beside = "any number of tools" if loose else "one tool and one Group Leaders"
     return {
-        "Round": "Each player shuffles all own cards and draws five; the rest is the reserve. The "
-        "players begin by turns: player 0 in the first round, then player 1. The one who begins "
-        "gathers, then the other, then both skirmish. Used and new cards come back with the next "
-        "round's shuffle.",
-        "Gather": "In each round a player may dig once, draw once, hunt once and hire once, in any "
-        "order, and trash cards. Cards used are out of the hand, so they do not fight.",
-        "Using cards": f"A card's values say what it can do. It may use {beside}, which add theirs "
-        "but do nothing alone. Add up the values of all cards used.",
-        "Dig": "Look at as many cards of the junkyard as you dig, keep "
+        "Round": "Both shuffle their cards, draw five, and have the rest as reserve. One gathers, "
+        "then the other, then both skirmish. Player 0 begins round 1, player 1 round 2, and so on.",
+        "Gather": "Once a round each: dig, draw, hunt, hire; and trash cards. Cards used leave the "
+        "hand and do not fight.",
+        "Values": "Add up the values of all cards used. Those with a + add to a card without, "
+        f"which may use {beside}.",
+        "Dig": "Look at as many cards of the junkyard, keep "
         f"{'one' if loose else 'one or none'}, put the others at its bottom.",
         "Draw": "Draw as many cards from the reserve into the hand.",
-        "Hunt and hire": "Hunting gives food for this round. "
-        + (
-            "Hiring costs nothing here."
-            if loose
-            else "A mercenary costs its food, and medicine used from the hand."
-        ),
-        "Trash": "A card of the hand goes into the junkyard for good.",
-        **({} if loose else {"Strikes while gathering": STRIKES}),
+        "Hire": "Hunting gives food for this round. "
+        + ("A mercenary is free." if loose else "A mercenary costs food and medicine cards."),
+        "Trash": "Put a card of the hand into the junkyard for good.",
+        **({} if loose else {"Strikes": STRIKES}),
         "Skirmish": _without_skirmish(peaceful)
         + "Hands are shown. "
         + (
-            "A Saboteur discards any number of the other hand's cards that are not people. "
+            "A Saboteur may discard all cards of the other hand that are not people. "
             if loose
-            else "Each Sniper Team may discard one card with people of the other hand, each "
-            "Saboteur one without; they stay. "
+            else "Each Sniper Team may discard a card with people of the other hand, each Saboteur "
+            "one without. "
         )
-        + "The higher fight value wins the contested card, between equals the hand with more "
-        "people; else it goes into the junkyard. "
-        + ("All fight values count." if loose else "Tools without a fighter to use them count 0."),
+        + "The higher fight value wins the contested card; if equal, the hand with more people. "
+        + (
+            "All fight values count."
+            if loose
+            else "Each card that fights may use one tool and one Group Leaders; others add nothing."
+        ),
         "Mercenaries": _list(PILES, costs=not loose),
-        "Junkyard": f"At first {named(JUNKYARD)}. {_list(JUNKYARD)}",
+        "Junkyard": f"{JUNKYARD.count(JUNK)} Junk, {sum(_cures(JUNKYARD))} medicine (1 or 2 each), "
+        f"{sum(_adds(JUNKYARD))} tools (up to +2), and what is trashed.",
         "Contested": f"One each, in random order: {_list(CONTESTED)}",
-        "First deck": f"{named(START)}. {_list((0,))}",
+        "First cards": f"{named(START)}.",
     }
+
+
+STRIKES = (
+    "Who holds a Sniper Team while the other uses a card with people to dig, draw or hunt, or a "
+    "Saboteur while the other uses a card without, may give it up for the round to discard that "
+    "card; the action then fails and can be tried again."
+)
+
+
+def _cures(cards: Iterable[int]) -> list[bool]:
+    return [CARDS[kind].medicine > 0 for kind in cards]
+
+
+def _adds(cards: Iterable[int]) -> list[bool]:
+    return [CARDS[kind].adds for kind in cards]
 
 
 def _without_skirmish(rounds: int) -> str:
     if rounds < 2:
         return "The first round has none. " * rounds
     return f"The first {rounds} rounds have none. "
-
-
-STRIKES = (
-    "If you hold a Sniper Team and the other player uses a card with people to dig, draw or hunt, "
-    "or you hold a Saboteur and it uses another card, also to hire, you may give up yours for the "
-    "round to discard that card: the action fails and may be tried again."
-)
 
 
 def _list(cards: Iterable[int], costs: bool = False) -> str:
@@ -147,7 +154,8 @@ def facts(view: View, seat: int, rounds: int, peaceful: int, loose: bool) -> tup
         told.append(Fact("Done this round", _done(view.taken)))
     return (
         *told,
-        Fact("Your other cards", named(sorted((*own.reserve, *own.aside))), own=True),
+        Fact("Your reserve", named(own.reserve), own=True),
+        Fact("Your used cards", named(own.aside), own=True),
         Fact("Contested cards left", named(view.contested)),
         Fact("Mercenaries left", named(view.piles)),
     )
@@ -190,7 +198,7 @@ def _done(taken: Sequence[int]) -> str:
 
 
 def _infinitive(action: Action) -> str:
-    used = " + ".join(named((kind,)) for kind in action.cards)
+    used = named(action.cards, " + ")
     if action.verb == HIRE:
         return f"hire {CARDS[action.hired].name}" + f" with {used}" * bool(used)
     return f"{VERBS[action.verb]} {total(action.cards, action.verb)} with {used}"
@@ -205,7 +213,7 @@ def option(action: Action, loose: bool) -> str:
     if action.verb != HIRE:
         return _infinitive(action)
     food = CARDS[action.hired].food
-    paid = [f"{food} food"] * bool(food) + [CARDS[kind].name for kind in action.cards]
+    paid = [f"{food} food"] * bool(food) + [named(action.cards, " + ")] * bool(action.cards)
     return f"hire {CARDS[action.hired].name}" + f" for {' + '.join(paid)}" * (not loose)
 
 

@@ -16,7 +16,7 @@ from games.arctic_scavengers.cards import (
     strength,
 )
 from games.arctic_scavengers.rules import Rules, done, hires, tribes_count
-from games.arctic_scavengers.state import GATHER, LOOK, OVER, RESPOND, SKIRMISH, State
+from games.arctic_scavengers.state import GATHER, LOOK, OVER, RESPOND, State
 from games.arctic_scavengers.verbs import HIRE
 
 PER_ROUND = {FIGHT: 0.12, HUNT: 0.08, DIG: 0.06, DRAW: 0.05}
@@ -24,10 +24,8 @@ PER_ROUND = {FIGHT: 0.12, HUNT: 0.08, DIG: 0.06, DRAW: 0.05}
 CURE = 0.08
 CROWDING = 0.08
 """What every card costs in a round to come by standing between better ones."""
-SPREAD = 1.5
-"""Fight values that differ by as much make a skirmish nearly sure to three in four."""
-KEPT = 0.6
-"""The part of its hand's fight value that a seat keeps that has yet to gather."""
+SPREAD = 1.0
+"""Fight values that differ by as much are taken to win a skirmish about three times in four."""
 SCALE = 4.0
 """People by which the tribes differ where one is about three times as likely to win."""
 
@@ -80,11 +78,11 @@ def _lead(rules: Rules, state: State) -> float:
 
 
 def _promised(rules: Rules, state: State, left: int) -> float:
-    """What the acting seat can have at once: a dug card, a mercenary that it can pay."""
+    """What the acting seat can have at once: a dug card, a mercenary for the food that it has."""
     if state.phase == LOOK:
         cards = state.junkyard[: state.looking]
         return max(0.0, *(asset(kind, left) for kind in cards))
-    if state.phase != GATHER or HIRE in state.taken:
+    if state.phase != GATHER or HIRE in state.taken or not state.food:
         return 0.0
     return max((asset(one.hired, left) for one in hires(rules, state)), default=0.0)
 
@@ -92,8 +90,6 @@ def _promised(rules: Rules, state: State, left: int) -> float:
 def _skirmish(rules: Rules, state: State) -> float:
     """The chance that seat 0 wins this round's skirmish."""
     fights = [float(strength(tribe.hand, rules.loose)) for tribe in state.tribes]
-    if state.phase != SKIRMISH and not state.second:
-        fights[1 - state.seat] *= KEPT
     edge = fights[0] - fights[1]
     if edge == 0:
         edge = 0.1 * (people(state.tribes[0].hand) - people(state.tribes[1].hand))

@@ -21,6 +21,7 @@ SEATS = (2, 3, 10)
 """Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
+    "arctic_scavengers": ({"quirks": True}, {"rounds": 2}),
     "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
     "hive": ({"max_turns": 20, "quirks": True},),
     "air_land_sea": ({"goal": 3, "quirks": True},),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agents.prompting.base import told_facts
+from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Said, spoken
 from games.holdem import Holdem
@@ -60,6 +61,7 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
 
 
 GAMES: dict[str, tuple[Game[Any], int]] = {
+    "arctic_scavengers": (ArcticScavengers(rounds=4), 1902),
     "are_you_the_traitor": (AreYouTheTraitor(points=5, exchanges=2), 408),
     "holdem": (Holdem(hands=3, stack=40), 5),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
