@@ -21,10 +21,10 @@ SEATS = (2, 3, 10)
 """Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
+    "air_land_sea": ({"goal": 3, "quirks": True},),
     "arctic_scavengers": ({"quirks": True}, {"rounds": 2}),
     "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
     "hive": ({"max_turns": 20, "quirks": True},),
-    "air_land_sea": ({"goal": 3, "quirks": True},),
     "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "pit": (
@@ -39,7 +39,12 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 }
 """Further parameters of our own games; a game needs no entry."""
 
-ONE_WINNER = ("air_land_sea", "deal_turns", "goal", "hive", "max_turns", "pit", "rock_paper_scissors", "santorini", "tic_tac_toe", "turns", "uno")
+ONE_WINNER = ("air_land_sea", "hive", "rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
+"""Games of ours that never have two winners."""
+
+SHORTER: dict[str, dict[str, Any]] = {
+    "hive": {"max_turns": 30},
+    "pit": {"turns": 60, "deal_turns": 24, "goal": 200},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
     "watch_tic_tac_toe": {"games": 1, "catalogue": ("first", "careful")},
     "watch_uno": {"games": 1, "catalogue": ("rule", "first")},
