@@ -94,8 +94,8 @@ def headings(terms: Terms) -> Mapping[str, str]:
     return {
         "Cards": "There are nine cards each of barley, corn, soybeans and wheat, a bull and a "
         "bear. All 38 are dealt: two traders have ten, two have nine. A trader sees only its own.",
-        "Turns": "Traders take turns, A to D. On a turn a trader waits, offers a lot, or trades "
-        "with one whose offer stands.",
+        "Turns": "Traders take turns in the order A, B, C, D; each deal another begins. On a turn "
+        "a trader waits, offers a lot, or trades with one whose offer stands.",
         "Lots": "A lot is one to four cards of one commodity. The bull or the bear may be one of "
         "them, or a lot by itself.",
         "Offers": "Of an offer others learn only the number of cards. It stands until it is taken, "

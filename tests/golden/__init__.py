@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from agents.prompting.base import told_facts
+from games.air_land_sea import AirLandSea
 from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Said, spoken
 from games.holdem import Holdem
+from games.pit import Pit
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
@@ -63,7 +65,9 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
 GAMES: dict[str, tuple[Game[Any], int]] = {
     "arctic_scavengers": (ArcticScavengers(rounds=4), 1902),
     "are_you_the_traitor": (AreYouTheTraitor(points=5, exchanges=2), 408),
+    "air_land_sea": (AirLandSea(goal=6), 35),
     "holdem": (Holdem(hands=3, stack=40), 5),
+    "pit": (Pit(goal=50, turns=40, deal_turns=24), 147),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
     "tic_tac_toe": (TicTacToe(), 4),
     "uno": (Uno(num_seats=3), 20),

@@ -29,7 +29,7 @@ from games.base import Open
 from models.base import Score
 from models.checkpoint import Checkpoint
 from models.engine.local import Local
-from tests.games.cases import NAMED
+from tests.nodes import build, nodes
 from training.pocket import train
 from training.pocket.gamebench import course, evaluate, tables
 from training.pocket.gamebench.course import Writer, asked
@@ -72,7 +72,7 @@ def some(name: str) -> list[Lesson]:
 
 @EVERY
 def test_a_table_is_the_game_as_it_is_configured(name: str) -> None:
-    assert repr(TABLES[name].game) == repr(NAMED[name])
+    assert repr(TABLES[name].game) == repr(build(nodes("game")[name]))
 
 
 @EVERY
@@ -94,7 +94,9 @@ def test_the_answer_that_is_taught_is_legal_and_what_the_search_likes(name: str)
 def test_the_teacher_is_the_search_that_plays() -> None:
     for lesson in some("santorini"):
         worth = worths(lesson.turn, 1, np.random.default_rng(3))
-        assert np.allclose(np.argsort(worth, kind="stable"), np.argsort(lesson.logits, kind="stable"))
+        assert np.allclose(
+            np.argsort(worth, kind="stable"), np.argsort(lesson.logits, kind="stable")
+        )
 
 
 def test_words_that_are_copied_stand_in_the_prompt() -> None:
@@ -172,9 +174,7 @@ def test_it_answers_base_in_its_form(name: str, model: Local, monkeypatch: Any) 
 def first_answers(model: Local, name: str, count: int) -> list[bool]:
     """Whether the first reply to each of so many turns that lie apart is taken."""
     rng = np.random.default_rng(6)
-    found: list[Turn] = list(
-        islice(tables.turns(TABLES[name].game, rng), 0, 7 * count, 7)
-    )
+    found: list[Turn] = list(islice(tables.turns(TABLES[name].game, rng), 0, 7 * count, 7))
     requests = [next(Base(max_tokens=SHORT).ask(turn, rng)) for turn in found]
     replies = model.answer([replace(one, max_tokens=SHORT) for one in requests])
     return [read(reply.text, turn, {}).taken for reply, turn in zip(replies, found, strict=True)]
