@@ -248,9 +248,10 @@ def _after(
 
 
 def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng) -> Action:
-    """What a scripted player does. "random" need not look: an observation takes its time."""
+    """What a scripted player does. "random" need not look: an observation takes its time. Nor need
+    others whose only option wants no words."""
     options = game.legal(state, seat)
-    if len(options) == 1 or policy == RANDOM:
+    if policy == RANDOM or (len(options) == 1 and not isinstance(options[0], Open)):
         return spoken(options[int(rng.random() * len(options))], rng)
     seen = game.observe(state, seat)
     passed = np.cumsum(probabilities(game, policy, seen)) <= rng.random()

@@ -12,8 +12,9 @@ import numpy as np
 from games.two_rooms.claims import ANSWER, KINDS, QUESTION, claimed
 from games.two_rooms.rules import BLUE, PEOPLE, RED, Exchange, State, askers, team, within
 
-TRUE, NEAR, FALSE = 0.7, 0.2, 0.1
-"""The chance that somebody claims what it is, only its team, and anything else."""
+PARTNER, OPPONENT = (0.91, 0.03), (0.4, 0.2)
+"""The chance that somebody of the own team, and of the other, claims what it is, and each of the
+three things that it is not."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,14 @@ def claims_heard(view: View) -> list[tuple[int, int]]:
     return [(person, kind) for person, kind in answered if kind is not None]
 
 
-def likelihood(deal: Deal, claims: Sequence[tuple[int, int]]) -> float:
-    """How likely these claims are, up to a factor."""
+def likelihood(deal: Deal, claims: Sequence[tuple[int, int]], person: int) -> float:
+    """How likely these claims of others are to a person: partners mostly tell the truth, opponents
+    also something else."""
     teams, president, bomber = deal
     chance = 1.0
-    for person, kind in claims:
-        real = kind_of(person, teams, president, bomber)
-        near = KINDS[kind] == ("blue", "red")[teams[person]]
-        chance *= TRUE if kind == real else NEAR if near else FALSE
+    for who, kind in claims:
+        true, false = PARTNER if teams[who] == teams[person] else OPPONENT
+        chance *= true if kind == kind_of(who, teams, president, bomber) else false
     return chance
 
 
@@ -87,7 +88,7 @@ def sampled(view: View, rng: np.random.Generator) -> State:
     """A state that fits: cards as likely as the claims make them; talk that was not heard and the
     other room's choice drawn at random."""
     fit, claims = list(deals(view)), claims_heard(view)
-    weights = np.array([likelihood(deal, claims) for deal in fit])
+    weights = np.array([likelihood(deal, claims, view.person) for deal in fit])
     teams, president, bomber = fit[int(rng.choice(len(fit), p=weights / weights.sum()))]
     talk = tuple(one or _unheard(view, at, rng) for at, one in enumerate(view.talk))
     state = State(_roles(view, teams, rng), president, bomber, view.leaders, view.rooms, talk)

@@ -11,14 +11,20 @@ from games.two_rooms.rules import BLUE, PEOPLE, State, number
 
 TOLD = {
     "random": "asks, answers and sends at random",
-    "greedy": "asks whoever has not told yet who it is, answers with the truth, believes the last "
-    "thing that anybody said to be, and sends whom that brings to the right room now",
+    "greedy": "asks whoever has not told yet who it is and answers with the truth; a leader who is "
+    "president or bomber sends whom it least wants in its room by what each last said to be, any "
+    "other leader anybody",
 }
 """What each does, by name."""
 ANOTHER = 2
 """A hostage who is neither the president, 0, nor the bomber, 1."""
 Places = tuple[tuple[int, bool], tuple[int, bool]]
-PRESIDENT, BOMBER = KINDS.index("president"), KINDS.index("bomber")
+BLUES, REDS, PRESIDENT, BOMBER = range(len(KINDS))
+SENT: tuple[dict[int | None, int], ...] = (
+    {BOMBER: 3, REDS: 2, None: 1, PRESIDENT: 1, BLUES: 0},
+    {REDS: 3, BLUES: 2, BOMBER: 2, None: 1, PRESIDENT: 0},
+)
+"""How much a leader who is president, or bomber, wants whoever said to be this to go."""
 
 
 def check(policy: str) -> None:
@@ -27,38 +33,20 @@ def check(policy: str) -> None:
         raise ValueError(f"two rooms has the policies {', '.join(TOLD)}, not {policy!r}")
 
 
-def believed(view: View) -> dict[int, int]:
-    """What the greedy player takes people for: the index in KINDS."""
-    found = dict(claims_heard(view))
-    team = view.role // (PEOPLE // 2)
-    found[view.person] = (PRESIDENT, BOMBER)[team] if view.special else team
-    return found
-
-
 def asking(view: View, targets: Sequence[int]) -> tuple[float, ...]:
     """The greedy player's chance to ask each."""
-    known = believed(view)
-    best = [target for target in targets if target not in known] or list(targets)
+    said = dict(claims_heard(view))
+    best = [target for target in targets if target not in said] or list(targets)
     return tuple((target in best) / len(best) for target in targets)
 
 
 def sending(view: View, hostages: Sequence[int]) -> tuple[float, ...]:
     """The greedy leader's chance to send each."""
-    gains = [_gain(view, hostage) for hostage in hostages]
-    best = [gain == max(gains) for gain in gains]
+    said = dict(claims_heard(view))
+    liked = SENT[view.role // (PEOPLE // 2)] if view.special else {}
+    wishes = [liked.get(said.get(hostage), 0) for hostage in hostages]
+    best = [wish == max(wishes) for wish in wishes]
     return tuple(one / sum(best) for one in best)
-
-
-def _gain(view: View, hostage: int) -> int:
-    """What sending somebody does for the own team by what is believed: 1, 0 or -1."""
-    known, rooms = believed(view), view.rooms[-1]
-    sought = {PRESIDENT: BOMBER, BOMBER: PRESIDENT}.get(known.get(hostage, -1))
-    other = next((who for who, kind in known.items() if kind == sought), None)
-    if sought is None or other is None:
-        return 0
-    joins = rooms[other] != rooms[hostage]
-    wanted = view.role // (PEOPLE // 2) != BLUE
-    return 1 if joins == wanted else -1
 
 
 def truth(view: View) -> str:
@@ -86,8 +74,11 @@ def worth(state: State, team: int, rounds: int) -> float:
 
 @cache
 def _meeting(places: Places, chosen: int | None, left: int) -> float:
-    """The chance that president and bomber end in one room after `left` more swaps. places: of the
-    two the room, and whether it leads there. chosen: which of them room 0 has chosen, or ANOTHER."""
+    """The chance that president and bomber end in one room after `left` more swaps.
+
+    places: of the two the room, and whether it leads there. chosen: whom of them room 0 has chosen,
+    or ANOTHER.
+    """
     if left == 0:
         return float(places[0][0] == places[1][0])
     first = _hostages(places, 0) if chosen is None else [chosen]

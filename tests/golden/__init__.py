@@ -15,10 +15,12 @@ from games.air_land_sea import AirLandSea
 from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Said, spoken
+from games.codenames import Codenames
 from games.holdem import Holdem
 from games.pit import Pit
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
+from games.two_rooms import TwoRooms
 from games.uno import Uno
 from games.uno.arena import UnoArena
 from games.watch import Watch
@@ -66,10 +68,12 @@ GAMES: dict[str, tuple[Game[Any], int]] = {
     "arctic_scavengers": (ArcticScavengers(rounds=4), 1902),
     "are_you_the_traitor": (AreYouTheTraitor(points=5, exchanges=2), 408),
     "air_land_sea": (AirLandSea(goal=6), 35),
+    "codenames": (Codenames(), 44),
     "holdem": (Holdem(hands=3, stack=40), 5),
     "pit": (Pit(goal=50, turns=40, deal_turns=24), 147),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
     "tic_tac_toe": (TicTacToe(), 4),
+    "two_rooms": (TwoRooms(rounds=1), 2),
     "uno": (Uno(num_seats=3), 20),
     "uno_arena": (UnoArena(num_seats=3), 157),
     "watch_rps": (Watch(of=RockPaperScissors(rounds=14), players=("H", "Y")), 2),

@@ -13,6 +13,7 @@ from games.base import Game, Observation
 STYLE = Path(__file__).parent / "drawn.css"
 
 FILES = {
+    "games.codenames.game.Codenames": "codenames",
     "games.holdem.game.Holdem": "holdem",
     "games.rock_paper_scissors.RockPaperScissors": "throws",
     "games.tic_tac_toe.TicTacToe": "board",
