@@ -36,8 +36,12 @@ NAMES = "ABCXYZ"
 HEADINGS = ("north", "east", "south", "west")
 MANOEUVRES = ("left", "forward", "right", "stay")
 SIDES = ("left", "right")
-OPTIONS = tuple(f"{move}, fire {side}" for move in MANOEUVRES for side in SIDES)
+OPTIONS = tuple(f"{move} and fire {side}" for move in MANOEUVRES for side in SIDES)
 """The options, by number."""
+
+_EDGE, _WITHIN = "#" * SIDE, "#" + "." * (SIDE - 2) + "#"
+BARE = "\n".join((_EDGE, *[_WITHIN] * (SIDE - 2), _EDGE)).encode()
+"""A drawing of the sea with nothing on it but the border."""
 
 SUMMARY = (
     "Ships A, B and C fight ships X, Y and Z. Sink all enemy ships while one of yours is afloat. "
@@ -158,17 +162,19 @@ def _nearness(array: np.ndarray, ship: int) -> str:
 
 def drawing(cells: Sequence[int]) -> str:
     """The sea, the north on top."""
-    edge = "#" * SIDE
-    rows = [edge, *("#" + "." * (SIDE - 2) + "#" for _ in range(SIDE - 2)), edge]
-    squares = list("".join(rows))
+    drawn = bytearray(BARE)
     for rock in cells[ROCKS:SIZE]:
-        squares[rock] = "#"
+        drawn[_drawn_at(rock)] = ord("#")
     for ship in reversed(range(SHIPS)):
         if cells[DAMAGE + ship] < SUNK:
-            squares[cells[AT + ship]] = NAMES[ship]
-    return "\n".join(
-        "".join(squares[row * SIDE : (row + 1) * SIDE]) for row in reversed(range(SIDE))
-    )
+            drawn[_drawn_at(cells[AT + ship])] = ord(NAMES[ship])
+    return drawn.decode()
+
+
+def _drawn_at(square: int) -> int:
+    """Where a square is in a drawing, whose lines end with a character of their own."""
+    y, x = divmod(square, SIDE)
+    return (SIDE - 1 - y) * (SIDE + 1) + x
 
 
 def clause(before: Sequence[int], notes: Sequence[int], after: Sequence[int]) -> str:

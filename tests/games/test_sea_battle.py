@@ -190,7 +190,7 @@ def at_sea(**ships: tuple[int, int, str]) -> State:
 
 def after(state: State, game: SeaBattle = SIX, **orders: str) -> dict[str, tuple[int, int, int]]:
     """Where ships are, and their damage, after a turn in which the others stay."""
-    moves = [words.OPTIONS.index(orders.get(name, "stay, fire right")) for name in NAMES]
+    moves = [words.OPTIONS.index(orders.get(name, "stay and fire right")) for name in NAMES]
     cells = game.play(state, moves).cells
     return {
         name: (
@@ -204,39 +204,39 @@ def after(state: State, game: SeaBattle = SIX, **orders: str) -> dict[str, tuple
 
 def test_a_turn_is_a_step_a_quarter_and_a_step() -> None:
     state = at_sea(A=(5, 5, "north"))
-    assert after(state, A="left, fire left")["A"] == (4, 6, 0)
-    assert after(state, A="right, fire left")["A"] == (6, 6, 0)
-    assert after(state, A="forward, fire left")["A"] == (5, 6, 0)
+    assert after(state, A="left and fire left")["A"] == (4, 6, 0)
+    assert after(state, A="right and fire left")["A"] == (6, 6, 0)
+    assert after(state, A="forward and fire left")["A"] == (5, 6, 0)
 
 
 def test_a_shot_hits_the_first_ship_of_three_squares_friend_or_enemy() -> None:
     state = at_sea(A=(5, 5, "north"), B=(7, 5, "north"), X=(8, 5, "north"), Y=(1, 5, "north"))
-    shot = after(state, A="stay, fire right")
+    shot = after(state, A="stay and fire right")
     assert (shot["B"], shot["X"]) == ((7, 5, 2), (8, 5, 2))  # B fires to its right as well
-    assert after(state, A="stay, fire left")["Y"] == (1, 5, 0)
+    assert after(state, A="stay and fire left")["Y"] == (1, 5, 0)
 
 
 def test_ships_that_meet_stay_and_take_one_each() -> None:
     head_on = at_sea(A=(5, 5, "north"), X=(5, 6, "south"))
-    met = after(head_on, A="forward, fire left", X="forward, fire left")
+    met = after(head_on, A="forward and fire left", X="forward and fire left")
     assert (met["A"], met["X"]) == ((5, 5, 1), (5, 6, 1))
     one_square = at_sea(A=(5, 5, "north"), X=(5, 7, "south"))
-    met = after(one_square, A="forward, fire left", X="forward, fire left")
+    met = after(one_square, A="forward and fire left", X="forward and fire left")
     assert (met["A"], met["X"]) == ((5, 5, 1), (5, 7, 1))
 
 
 def test_a_ship_follows_one_that_gets_away_and_runs_into_one_that_does_not() -> None:
     line = at_sea(A=(5, 5, "north"), B=(5, 6, "north"))
-    away = after(line, A="forward, fire left", B="forward, fire left")
+    away = after(line, A="forward and fire left", B="forward and fire left")
     assert (away["A"], away["B"]) == ((5, 6, 0), (5, 7, 0))
     kept = at_sea(A=(5, 21, "north"), B=(5, 22, "north"))
-    ran = after(kept, A="forward, fire left", B="forward, fire left")
+    ran = after(kept, A="forward and fire left", B="forward and fire left")
     assert (ran["A"], ran["B"]) == ((5, 21, 1), (5, 22, 2))  # B: the border, and A
 
 
 def test_the_published_rules_let_them_pass_and_lie_on_one_square() -> None:
     published = SeaBattle(num_seats=6, quirks=True)
-    orders = {"A": "forward, fire left", "X": "forward, fire left", "B": "forward, fire left"}
+    orders = {"A": "forward and fire left", "X": "forward and fire left", "B": "forward and fire left"}
     head_on = with_quirks(at_sea(A=(5, 5, "north"), X=(5, 6, "south")))
     met = after(head_on, published, **orders)
     assert (met["A"], met["X"]) == ((5, 6, 0), (5, 5, 0))
@@ -260,11 +260,11 @@ def damaged(state: State, **damage: int) -> State:
 
 def test_who_has_the_only_ships_afloat_wins_and_nobody_without() -> None:
     alone = damaged(at_sea(A=(5, 5, "north"), X=(7, 5, "north")), B=10, C=10, X=8, Y=10, Z=10)
-    won = SIX.play(alone, [words.OPTIONS.index("stay, fire right"), 6])
+    won = SIX.play(alone, [words.OPTIONS.index("stay and fire right"), 6])
     assert SIX.to_move(won) == ()
     assert SIX.returns(won) == (1.0, 1.0, 1.0, -1.0, -1.0, -1.0)
     both = damaged(alone, A=8)
-    drawn = SIX.play(both, [words.OPTIONS.index("stay, fire right"), 6])
+    drawn = SIX.play(both, [words.OPTIONS.index("stay and fire right"), 6])
     assert SIX.returns(drawn) == (0.0,) * 6
 
 
@@ -325,8 +325,8 @@ def test_a_ship_is_told_where_others_are_and_what_it_would_hit() -> None:
     assert facts["Enemy ships"].startswith("X 2 ahead 1 right, heading south, damage 0; ")
     assert facts["Your other ships"].startswith("B 2 left, heading west, damage 0; ")
     hits = facts["Hits if no other ship moves"].split("; ")
-    assert "stay, fire left hits B (yours)" in hits
-    assert "right, fire left hits X (enemy)" in hits
+    assert "stay and fire left hits B (yours)" in hits
+    assert "right and fire left hits X (enemy)" in hits
     assert facts["Crashes if no other ship moves"] == "none"
     assert facts_of(at_sea(A=(1, 5, "west")), 0)["Crashes if no other ship moves"] == (
         "left (1 damage), forward (1 damage), right (1 damage)"

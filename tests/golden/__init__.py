@@ -19,6 +19,8 @@ from games.codenames import Codenames
 from games.holdem import Holdem
 from games.pit import Pit
 from games.rock_paper_scissors import RockPaperScissors
+from games.santorini import Santorini
+from games.sea_battle import SeaBattle
 from games.tic_tac_toe import TicTacToe
 from games.two_rooms import TwoRooms
 from games.uno import Uno
@@ -72,6 +74,8 @@ GAMES: dict[str, tuple[Game[Any], int]] = {
     "holdem": (Holdem(hands=3, stack=40), 5),
     "pit": (Pit(goal=50, turns=40, deal_turns=24), 147),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
+    "santorini": (Santorini(), 55),
+    "sea_battle": (SeaBattle(most_turns=2), 1451),
     "tic_tac_toe": (TicTacToe(), 4),
     "two_rooms": (TwoRooms(rounds=1), 2),
     "uno": (Uno(num_seats=3), 20),

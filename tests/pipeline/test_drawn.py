@@ -17,6 +17,10 @@ from games.base import Fact, Game, Observation
 from games.holdem import rules as poker
 from games.holdem.game import Holdem
 from games.rock_paper_scissors import HANDS, RockPaperScissors
+from games.santorini import Santorini
+from games.santorini import rules as heights
+from games.sea_battle import SeaBattle
+from games.sea_battle import rules as sea
 from games.tic_tac_toe import TicTacToe
 from games.uno.arena.game import UnoArena
 from games.uno.game import Uno
@@ -31,6 +35,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 GAMES = (
     *(Uno(2), Uno(4), UnoArena(3), Holdem(), Holdem(mode="hands", hands=2)),
     *(TicTacToe(), TicTacToe(size=5, win_length=4), RockPaperScissors(rounds=25)),
+    *(Santorini(), Santorini(quirks=True), SeaBattle(most_turns=9), SeaBattle(num_seats=6)),
 )
 
 
@@ -155,6 +160,38 @@ def test_the_line_that_won_is_struck_through_and_no_other() -> None:
         assert "d-won" not in drawn.whole(game, state)
         state = game.play(state, [cell])
     assert 'class="d-won" x1="172.0" y1="172.0" x2="52.0" y2="52.0"' in drawn.whole(game, state)
+
+
+@SHORT
+@given(seed=SEEDS)
+def test_towers_pawns_and_options_are_where_they_are(seed: int) -> None:
+    game = Santorini()
+    state = some_state(game, seed)
+    (seat,) = game.to_move(state)
+    html = str(drawn.seen(game, game.observe(state, seat)))
+    levels = state.cells[: heights.SQUARES]
+    assert html.count('class="d-storey"') == sum(min(level, 3) for level in levels)
+    assert html.count('class="d-dome"') == levels.count(heights.COMPLETE)
+    placed = [at for at in state.cells[heights.PAWNS : heights.PAWNS + 4] if at >= 0]
+    assert html.count('class="d-pawn ') == len(placed)
+    numbers = [int(found) for found in re.findall(r'class="d-word d-option">(\d+)<', html)]
+    assert numbers == list(range(1, len(game.legal(state, seat)) + 1))
+    assert "d-option" not in drawn.whole(game, state)
+
+
+@SHORT
+@given(seed=SEEDS)
+def test_ships_afloat_are_drawn_and_what_others_chose_is_not(seed: int) -> None:
+    game = SeaBattle()
+    state = some_state(game, seed)
+    for seat in game.to_move(state):
+        seen = game.observe(state, seat)
+        html = str(drawn.seen(game, seen))
+        damage = state.cells[sea.DAMAGE : sea.DAMAGE + sea.SHIPS]
+        assert html.count('class="d-pawn ') == sum(harm < sea.SUNK for harm in damage)
+        assert html.count(" d-own") == 1
+        other = game.sample(seen, np.random.default_rng(seed))
+        assert html == drawn.seen(game, game.observe(other, seat))
 
 
 def test_rounds_are_told_last_first_with_who_won_them() -> None:

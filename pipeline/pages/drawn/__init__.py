@@ -16,6 +16,8 @@ FILES = {
     "games.codenames.game.Codenames": "codenames",
     "games.holdem.game.Holdem": "holdem",
     "games.rock_paper_scissors.RockPaperScissors": "throws",
+    "games.santorini.game.Santorini": "santorini",
+    "games.sea_battle.game.SeaBattle": "sea_battle",
     "games.tic_tac_toe.TicTacToe": "board",
     "games.uno.arena.game.UnoArena": "arena",
     "games.uno.game.Uno": "uno",
