@@ -79,12 +79,12 @@ class Hive:
             raise IllegalAction(
                 f"move {move} is not legal for seats {seats} in\n{self.show(state)}"
             )
-        clause = f"{words.SIDES[seats[0]]}: {words.described(state.array, move)}"
+        clause = f"{words.SIDES[seats[0]]}: {words.described(state.array, (move,))[0]}"
         return State(array, (*state.history, clause))
 
     def observe(self, state: State, seat: int) -> Observation:
         array, options = state.array, self.legal(state, seat)
-        named = tuple(words.described(array, move) for move in options)
+        named = words.described(array, options)
         return Observation(
             game="Hive",
             seat=seat,

@@ -20,6 +20,8 @@ ALL = 63
 DIRECTIONS = ("E", "NE", "NW", "W", "SW", "SE")
 STEPS = np.array((1, -31, -32, -1, 31, 32))
 """What a step in each direction adds to a cell's number."""
+WAYS = ((1, 2, 0), (-31, 1, -1), (-32, -1, -1), (-1, -2, 0), (31, -1, 1), (32, 1, 1))
+"""For each direction the same, and what it adds to a column and a row where cells are drawn."""
 
 
 def _sides(mask: int, direction: int) -> int:
@@ -47,24 +49,20 @@ TOUCHES = np.array([sum(1 << d for d in range(6) if _sides(mask, d)) for mask in
 """The directions with a filled neighbour beside them: the cell there shares it."""
 
 
-def step(cell: int, direction: int) -> int:
-    """The neighbour of a cell in a direction."""
-    return int(cell + STEPS[direction]) & LAST
-
-
 def spread(cells: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Where connected cells lie, unrolled: a column and a row for each, rows from north to south; a
     step E is two columns, a step SE one column and a row. The first cell lies at (0, 0)."""
-    left = list(cells)
-    found = {left[0]: (0, 0)} if left else {}
-    wanted, todo = set(left), list(found)
-    moves = ((2, 0), (1, -1), (-1, -1), (-2, 0), (-1, 1), (1, 1))
+    left = dict.fromkeys(cells)
+    first = next(iter(left))
+    found, todo = {first: (0, 0)}, [first]
+    del left[first]
     while todo:
         cell = todo.pop()
         column, row = found[cell]
-        for direction, (right, down) in enumerate(moves):
-            beside = step(cell, direction)
-            if beside in wanted and beside not in found:
+        for ahead, right, down in WAYS:
+            beside = (cell + ahead) & LAST
+            if beside in left:
+                del left[beside]
                 found[beside] = (column + right, row + down)
                 todo.append(beside)
     return found

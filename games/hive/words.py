@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from games.hive.hexes import CELLS, DIRECTIONS, spread, step
+from games.hive.hexes import CELLS, DIRECTIONS, STEPS, spread
 from games.hive.rules import BOTH_LOSE, DRAW, GOING_ON, HAND, OWN, PASS, PIECES, PLY, RESULT
 
 SIDES = ("white", "black")
 BUGS = ("Q", "S1", "S2", "G1", "G2", "G3", "A1", "A2", "A3")
 NAMES = tuple(side[0] + bug for side in SIDES for bug in BUGS)
 """Of every piece: its side, its kind and its number ("wA1")."""
+
+AHEAD = tuple(STEPS.tolist())
 
 POLICIES = {
     "random": "takes any of the legal moves",
@@ -72,33 +74,35 @@ LOOSE = (
 )
 
 
-def described(state: np.ndarray, move: int) -> str:
-    """A move in words, told by a piece beside its cell: the other queen before the own one, and
+def described(state: np.ndarray, moves: Sequence[int]) -> tuple[str, ...]:
+    """Moves in words, each told by a piece beside its cell: the other queen before the own one, and
     these before the rest. "place wA1 NE of bQ"."""
+    pieces = placed(state)
+    beside = {cell: neighbours(pieces, cell) for cell in {move % CELLS for move in moves}}
+    return tuple(_described(state, move, beside[move % CELLS]) for move in moves)
+
+
+def _described(state: np.ndarray, move: int, beside: Mapping[int, int]) -> str:
     if move == PASS:
         return "pass"
-    piece, cell = move // CELLS, move % CELLS
+    piece = move // CELLS
     verb = "place" if state.item(piece) == HAND else "move"
-    beside = neighbours(placed(state, but=piece), cell)
-    if not beside:
+    queens = (OWN, 0) if piece < OWN else (0, OWN)
+    others = (*(queen for queen in queens if queen in beside), *sorted(beside))
+    other = next((one for one in others if one != piece), None)
+    if other is None:
         return f"{verb} {NAMES[piece]}"
-    queens = (OWN if piece < OWN else 0, 0 if piece < OWN else OWN)
-    other = next((queen for queen in queens if queen in beside), min(beside))
     return f"{verb} {NAMES[piece]} {DIRECTIONS[(beside[other] + 3) % 6]} of {NAMES[other]}"
 
 
-def placed(state: np.ndarray, but: int = HAND) -> dict[int, int]:
-    """The piece in every filled cell, without the piece `but`."""
-    return {
-        cell: piece
-        for piece, cell in enumerate(state[:PIECES].tolist())
-        if cell != HAND and piece != but
-    }
+def placed(state: np.ndarray) -> dict[int, int]:
+    """The piece in every filled cell."""
+    return {cell: piece for piece, cell in enumerate(state[:PIECES].tolist()) if cell != HAND}
 
 
 def neighbours(pieces: Mapping[int, int], cell: int) -> dict[int, int]:
     """The pieces beside a cell, each with the direction in which it lies."""
-    around = (step(cell, direction) for direction in range(6))
+    around = ((cell + ahead) % CELLS for ahead in AHEAD)
     return {pieces[one]: d for d, one in enumerate(around) if one in pieces}
 
 
@@ -123,8 +127,8 @@ def drawing(state: np.ndarray) -> str:
     pieces = placed(state)
     if not pieces:
         return "nothing yet"
-    rim = (step(cell, direction) for cell in pieces for direction in range(6))
-    lying = spread((*pieces, *(cell for cell in dict.fromkeys(rim) if cell not in pieces)))
+    rim = ((cell + ahead) % CELLS for cell in pieces for ahead in AHEAD)
+    lying = spread(dict.fromkeys((*pieces, *rim)))
     left = min(column for column, _ in lying.values())
     rows: dict[int, dict[int, str]] = {}
     for cell, (column, row) in lying.items():
