@@ -81,10 +81,9 @@ USUAL: dict[str, dict[str, Any]] = {
     "gamebench": {
         "out": GAMEBENCH_WEIGHTS,
         "steps": 3000,
-        "batch": 24,
-        "width": 128,
-        "layers": 4,
-        "hidden": 352,
+        "batch": 16,
+        "width": 96,
+        "hidden": 256,
         "positions": 8192,
     },
 }
@@ -283,7 +282,7 @@ def loss_of(model: LlamaForCausalLM, trees: Sequence[LessonTree]) -> Tensor:
     """Divergence of all answers to a tree from their targets, weighted, in nats, the mean over the
     trees."""
     batch = collate(trees)
-    states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked)
+    states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked, batch.early)
     found = logprobs(model, states[batch.real])
     targets = wanted(trees, found.shape[-1])
     each = functional.kl_div(found, targets, reduction="none").sum(-1)

@@ -1,8 +1,9 @@
 """The lessons in GameBench's games as trees of tokens, and their tokenizer.
 
 What is taught is how good the options are: in the reply as the chances of their numbers, and, at
-the end of each option's line, by the word good or bad. Nobody asks for that word there; it is
-taught because a reply says one thing of a decision and the lines say one of each option.
+the end of each option's line, by the option's number and the word good or bad. Nobody asks for
+them there; they are taught because a reply says one thing of a decision and the lines one of each
+option, and one layer early, so that the last layer has but to choose among them.
 """
 
 from __future__ import annotations
@@ -102,13 +103,19 @@ class Writer:
             Target(np.array([token]), np.ones(1)) for token in (*said, self.encode.end)
         )
         places = [*behind.tolist(), *range(len(prompt) - 1, len(prompt) + len(said))]
-        targets = [*self.judged(chances), head, Target(numbers, chances), *rest]
+        targets = [*self.judged(chances, numbers), head, Target(numbers, chances), *rest]
         return LessonTree([*prompt, *said], (), places, targets)
 
-    def judged(self, chances: np.ndarray) -> list[Target]:
-        """What stands behind each option: good as far as it is as likely as the likeliest one."""
+    def judged(self, chances: np.ndarray, numbers: np.ndarray) -> list[Target]:
+        """What stands behind each option: its number, and good as far as it is as likely as the
+        likeliest one. The last layer, which chooses, finds both there."""
         good, weight = chances / chances.max(), JUDGED / len(chances)
-        return [Target(self.verdicts, np.array([one, 1 - one]), weight) for one in good]
+        return [
+            Target(
+                np.array([number, *self.verdicts]), np.array([1, one, 1 - one]) / 2, weight, True
+            )
+            for number, one in zip(numbers, good, strict=True)
+        ]
 
     def number(self, number: int) -> int:
         """The token of an option's number in a reply. Raises ValueError where it is several."""

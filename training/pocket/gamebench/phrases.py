@@ -21,26 +21,33 @@ REPLY, CLOSE = ' {"action": "', '"}'
 WORDS, END = '", "openended_response": ', "}"
 """What stands behind the number instead, around the words in their quotation marks."""
 
+BUG = r"[wb](?:Q|[SGA]\d)"
+"""A piece of Hive."""
 CUTS = (
-    r' \{"action": "',
-    r'", "openended_response": ',
+    r' ?\{"action":"',
+    r'","openended_response":',
     r'"\}',
     r'"[^"\n]*"',
     r"^[A-Z][^:,.;()\d\n]*:",  # the name of a fact
+    rf" (?:move|place) {BUG}",
+    rf" (?:E|W|NE|NW|SE|SW) of {BUG}",
+    rf" ?{BUG}",
     r" ?[A-Za-z]\d{1,2}(?![A-Za-z])",  # a square
+    r" to (?:air|land|sea)",
     r" ?(?:left|forward|right|stay) fire (?:left|right)",  # what a ship does
     r" ?[A-Z][a-z]+(?: [A-Z][a-z]+)+",  # a name of several words
     r" ?[-+]?\d+",
     r" ?[A-Za-z][A-Za-z']*",
-    r" ?[^A-Za-z\d\n ]",
+    r' ?[^A-Za-z\d\n "]',
 )
 DROPPED = "|".join(
     (
         r"^(?:You play a game\.|Rules:|More about the rules|H\d+ |Recent moves:|Choose one\.).*\n",
-        r"^(?:[#.A-Z]{24}|   a  b  c  d  e|[1-5]  [0-4].*)\n",  # what is drawn
+        rf"^(?:[#.A-Z]{{24}}|   a  b  c  d  e|[1-5]  [0-4].*|(?: *(?:\.|{BUG}))+ *)\n",  # a drawing
         r"; at most \d+ characters.*$",
         r"(?<=\d)\)(?= )",  # behind an option's number
-        r"[()]|(?<!\")[,;.](?= |$)",
+        r' (?=")|[()]',
+        r"(?<!\")[,;.](?= [a-z\d]|$)|(?<=\d)[,;.](?= [A-Z])",  # but between names
     )
 )
 

@@ -22,10 +22,12 @@ from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Open, Said
 from games.codenames import Codenames
+from games.hive import Hive
 from games.pit import Pit
 from games.playouts import RANDOM, scripted_move, worded
 from games.santorini import Santorini
 from games.sea_battle import SeaBattle
+from games.two_rooms import TwoRooms
 from training.pocket.data import turn_of
 
 GREEDY = "greedy"
@@ -56,12 +58,14 @@ class Table:
 
 TABLES: dict[str, Table] = {
     "air_land_sea": Table(AirLandSea(), 0.2),
-    "arctic_scavengers": Table(ArcticScavengers(), 0.08),
+    "arctic_scavengers": Table(ArcticScavengers(), 0.06),
     "are_you_the_traitor": Table(AreYouTheTraitor(), 0.06),
     "codenames": Table(Codenames(), 0.08, copied=True),
-    "pit": Table(Pit(), 0.08),
+    "hive": Table(Hive(), 0.06, taught=0.2),
+    "pit": Table(Pit(), 0.08, taught=0.3),
     "santorini": Table(Santorini(), 0.2),
-    "sea_battle": Table(SeaBattle(), 0.2),
+    "sea_battle": Table(SeaBattle(), 0.2, taught=0.3),
+    "two_rooms": Table(TwoRooms(), 0.06),
 }
 
 
