@@ -30,11 +30,16 @@ LAY = NOTHING + 1  # + theatre
 LAST = LAY + 2
 
 
-def decider(state: State) -> int:
-    """The seat whose choice it is."""
+def decider(state: State, quirks: bool) -> int:
+    """The seat whose choice it is; in the published code its owner has both of Disrupt."""
     if not state.tasks:
         return state.turn
     task = state.tasks[0]
+    return task.owner if quirks else flipper(task)
+
+
+def flipper(task: Task) -> int:
+    """The seat of whose cards Disrupt flips one; the owner of any other ability."""
     return 1 - task.owner if task.card == DISRUPT and task.step == 1 else task.owner
 
 
@@ -57,7 +62,7 @@ def _ability(state: State, task: Task) -> Iterator[int]:
     elif task.card == AMBUSH:
         yield from _flips(state, (0, 1), state.order)
     elif task.card == DISRUPT:
-        yield from _flips(state, (decider(state),), state.order)
+        yield from _flips(state, (flipper(task),), state.order)
     elif task.card == REINFORCE and task.drawn is not None:
         yield from (LAY + at for at in adjacent(state.order, task.theatre))
     elif task.card == TRANSPORT:

@@ -51,7 +51,7 @@ class AirLandSea:
         return begun(int(rng.integers(2**63)), (left, middle, right), int(rng.integers(2)))
 
     def to_move(self, state: State) -> tuple[int, ...]:
-        return () if max(state.points) >= self.goal else (decider(state),)
+        return () if max(state.points) >= self.goal else (decider(state, self.quirks),)
 
     def legal(self, state: State, seat: int) -> tuple[Action, ...]:
         return options(state) if self.to_move(state) == (seat,) else ()

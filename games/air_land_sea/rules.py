@@ -80,7 +80,8 @@ def act(state: State, move: int, goal: int, quirks: bool) -> State:
     """The state after one of its `options` is chosen."""
     if move == WITHDRAW:
         gained = withdrawal(state, state.turn)
-        return _scored(state, 1 - state.turn, gained, goal, words.withdrew(state.turn))
+        told = words.withdrew(state.turn)
+        return _scored(state, 1 - state.turn, gained, told, goal, quirks)
     if state.tasks:
         state = _carried_out(state, state.tasks[0], move, quirks)
     else:
@@ -228,17 +229,20 @@ def _judged(state: State, goal: int, quirks: bool) -> State:
     """A battle that was fought to its end."""
     held = holders(state, quirks)
     winner = int(held.count(1) >= 2)
-    return _scored(state, winner, WON, goal, words.fought(state, totals(state, quirks), held))
+    told = words.fought(state, totals(state, quirks), held)
+    return _scored(state, winner, WON, told, goal, quirks)
 
 
-def _scored(state: State, winner: int, gained: int, goal: int, clause: str) -> State:
+def _scored(state: State, winner: int, gained: int, clause: str, goal: int, quirks: bool) -> State:
+    """Points for the winner, and the next battle. The published code turns the theatres the other
+    way round."""
     points = _with(state.points, winner, state.points[winner] + gained)
     state = _told(replace(state, points=points), clause)
     state = _told(state, words.scored(winner, gained, points))
     if max(points) >= goal:
         return state
     left, middle, right = state.order
-    order = (right, left, middle)
+    order = (middle, right, left) if quirks else (right, left, middle)
     return _battle(state.seed, state.battle + 1, order, 1 - state.first, points, state.history)
 
 

@@ -64,7 +64,7 @@ def headings(quirks: bool) -> Mapping[str, str]:
         else "Abilities are carried out in the order in which they came up."
     )
     spared = " A card that Reinforce plays is spared." * quirks
-    own = {"Reckoning": _RECKONING} if quirks else {}
+    own = {"Reckoning": _RECKONING, "Disrupt": _DISRUPT} if quirks else {}
     return {
         "Battle": "There are 18 cards, each of a theatre and a strength from 1 to 6. Both players "
         "are dealt six; the rest is the deck. Turns alternate; on a turn you deploy, improvise or "
@@ -79,8 +79,8 @@ def headings(quirks: bool) -> Mapping[str, str]:
         "Points": "A battle fought to its end brings 6 points. Who withdraws gives the other "
         f"points by the cards still in its own hand. The first player gives {_table(SECOND)}; the "
         f"second {_table(FIRST)}.",
-        "Next battle": "All cards are dealt anew, the rightmost theatre goes to the far left, and "
-        "the other player is first.",
+        "Next battle": f"All cards are dealt anew, the {_rotation(quirks)}, and the other player "
+        "is first.",
         "Abilities": "An ability works when its card comes to lie face up, played or flipped, and "
         "serves the player on whose side it lies: once, or lasting while it is face up, covered "
         f"or not. {order} What is impossible is skipped.",
@@ -91,10 +91,17 @@ def headings(quirks: bool) -> Mapping[str, str]:
     }
 
 
+def _rotation(quirks: bool) -> str:
+    start, end = ("leftmost", "right") if quirks else ("rightmost", "left")
+    return f"{start} theatre goes to the far {end}"
+
+
 _RECKONING = (
     "Escalation and Cover Fire raise nothing while they lie in the leftmost theatre. Strengths are "
     "brought up to date before every choice, but not after the last one of a battle."
 )
+
+_DISRUPT = "The player whom Disrupt serves chooses both cards."
 
 
 def _table(points: tuple[int, ...]) -> str:

@@ -135,7 +135,8 @@ def decision(state: State, seat: int) -> str:
         return f"{name}: flip any uncovered card"
     if task.card == DISRUPT:
         whose = "your" if task.owner == seat else "the opponent's"
-        return f"{whose} {name}: flip an uncovered card of your own"
+        of = "your own" if actions.flipper(task) == seat else "the opponent's"
+        return f"{whose} {name}: flip an uncovered card of {of}"
     if task.card == REINFORCE:
         drawn = "" if task.drawn is None else f"you drew {_short(task.drawn)}; "
         return f"{name}: {drawn}it goes face down to an adjacent theatre"

@@ -38,7 +38,7 @@ def worth(state: State, seat: int, goal: int, quirks: bool) -> float:
         after = [
             worth(act(state, move, goal, quirks), seat, goal, quirks) for move in options(state)
         ]
-        return max(after) if decider(state) == seat else min(after)
+        return max(after) if decider(state, quirks) == seat else min(after)
     own, other = state.points[seat], state.points[1 - seat]
     chance = won(state, seat, quirks)
     return chance * hope(own + WON, other, goal) + (1 - chance) * hope(own, other + WON, goal)
