@@ -80,7 +80,7 @@ def all_cases() -> dict[str, Game[Any]]:
     cases = {}
     for name, game in NAMED.items():
         cases[f"{name}-{game.num_seats}"] = game
-        for seats in sorted({*SEATS} - {game.num_seats}):
+        for seats in SEATS:
             if (other := seated(nodes("game")[name], seats)) is not None:
                 cases[f"{name}-{seats}"] = other
         for variant in VARIANTS.get(name, ()):

@@ -206,6 +206,29 @@ def test_a_person_plays_a_whole_match_by_keys(visit: Open, outputs: Path) -> Non
 
 
 @pytest.mark.slow
+def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outputs: Path) -> None:
+    page = visit("/play")
+    choose(page, "Game", "santorini")
+    choose(page, "Player 0", "random")
+    page.get_by_role("button", name="Sit down").click()
+    see(page, "It is your turn")
+    expect(page.locator(".d-board .d-pawn")).to_have_count(1)
+    expect(page.locator(".d-board .d-option")).to_have_count(24)
+    page.get_by_role("button", name=re.compile("^1 ")).click()
+    over = page.get_by_text("The match is over")
+    while not over.count():
+        page.keyboard.press("1")
+        page.wait_for_timeout(150)
+    expect(page.locator(".d-board .d-pawn")).to_have_count(4)
+    page.get_by_role("link", name="The match, move by move").click()
+    see(page, "ply 0 of")
+    (record,) = matches(outputs / "play-santorini-0_random").values()
+    own = [made for made in record.decisions if made.seat == 1 and not made.forced]
+    assert len(own) > 2
+    assert {made.chosen for made in own} == {0}
+
+
+@pytest.mark.slow
 def test_an_observer_is_followed_paused_and_stepped(visit: Open) -> None:
     page = visit("/observe")
     page.get_by_role("button", name="Watch").click()
