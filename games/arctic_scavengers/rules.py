@@ -139,14 +139,15 @@ def _hires(hand: Hand, food: int, piles: Hand, loose: bool) -> tuple[Action, ...
 
 def announced(rules: Rules, state: State, action: Action) -> State:
     """The state after the gathering seat has said what it does: the other seat may respond where it
-    can; else it is done."""
+    can, under loose rules never; else it is done."""
     seat = state.seat
     if action.verb == STOP:
         return stopped(rules, state)
     told = (*state.history, words.does(seat, action))
     tribe = show(state.tribes[seat], action.cards)
     state = with_tribe(state, seat, tribe)._replace(history=told)
-    if action.verb != TRASH and targets(rules, state.tribes[1 - seat].hand, action.cards):
+    answers = action.verb != TRASH and not rules.loose
+    if answers and targets(rules, state.tribes[1 - seat].hand, action.cards):
         return state._replace(phase=RESPOND, seat=1 - seat, pending=action)
     return done(rules, state, action)
 
@@ -154,8 +155,7 @@ def announced(rules: Rules, state: State, action: Action) -> State:
 def targets(rules: Rules, own: Hand, cards: Sequence[int], struck: Hand = ()) -> tuple[int, ...]:
     """Which of the cards a hand can snipe or sabotage; struck: those that it has used for that.
 
-    A Sniper Team strikes people, a Saboteur other cards. Loose rules have no snipers, and leave it
-    to `strikes` when a saboteur may act.
+    A Sniper Team strikes people, a Saboteur other cards. Loose rules have no snipers.
     """
     snipes = own.count(SNIPER) > struck.count(SNIPER) and not rules.loose
     sabotages = own.count(SABOTEUR) > struck.count(SABOTEUR)

@@ -183,6 +183,8 @@ def test_a_sniper_stops_people_and_a_saboteur_the_rest_at_the_cost_of_a_card() -
     assert stopped.tribes[1].hand == of("Saboteur")
     assert stopped.tribes[1].aside == of("Sniper Team")
     assert after(stopped, "dig 3 with Brawler + Shovel").phase == RESPOND
+    paper = position(("Scavenger", "Brawler", "Shovel"), ("Sniper Team", "Saboteur"))
+    assert after(paper, "dig 3 with Scavenger + Shovel", game=PAPER).phase == LOOK
 
 
 def test_strikes_in_a_skirmish_leave_the_striker() -> None:
