@@ -100,7 +100,7 @@ class Hive:
     ) -> tuple[Fact, ...]:
         winning = np.flatnonzero(leads(array) > WON)
         return (
-            Fact("You are", f"{words.SIDES[seat]}, your pieces are {words.initial(seat)}", True),
+            Fact("You are", words.introduced(seat), True),
             Fact("Turn", f"{array.item(rules.PLY) // 2 + 1} of {self.max_turns}"),
             Fact("The hive", words.drawing(array)),
             *(

@@ -42,7 +42,8 @@ def headings(max_turns: int, quirks: bool) -> Mapping[str, str]:
     )
     return {
         "Cells": "Every cell has six neighbours: E, NE, NW, W, SW and SE. A place is told by a "
-        "piece beside it: 'E of wQ' is the cell on the east side of white's queen.",
+        "piece beside it: 'E of wQ' is the cell on the east side of white's queen. In the drawing "
+        "dots are empty cells.",
         "Placing": "The first piece may lie anywhere, the second beside it. Afterwards a new piece "
         "has to touch a piece of its own side and none of the other side.",
         "Queen": "The queen has to be placed in one of her side's first four turns; if she "
@@ -106,9 +107,9 @@ def neighbours(pieces: Mapping[int, int], cell: int) -> dict[int, int]:
     return {pieces[one]: d for d, one in enumerate(around) if one in pieces}
 
 
-def initial(seat: int) -> str:
-    """The letter with which the names of a seat's pieces begin."""
-    return SIDES[seat][0]
+def introduced(seat: int) -> str:
+    """Which side a seat has, and how to know its pieces."""
+    return f"{SIDES[seat]}, your pieces' names begin with {SIDES[seat][0]}"
 
 
 def standing(state: np.ndarray) -> str:

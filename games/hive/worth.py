@@ -32,7 +32,7 @@ from games.hive.rules import (
     to_move,
 )
 
-FILLED = np.array((0.0, 0.3, 0.9, 1.6, 2.4, 3.4, 0.0))
+FILLED = np.array((0.0, 0.8, 1.8, 3.0, 4.4, 6.0, 0.0))
 """What it weighs that so many neighbours of a queen are filled."""
 MOBILE = np.array((1.0, 0.15, 0.25, 0.6))
 """What a piece on the table weighs that may move, by kind."""
@@ -60,7 +60,7 @@ def worth(state: np.ndarray, seat: int) -> float:
         return 0.5 + sign * (SURE - 0.5)
     found = strength(table, state, mover) - strength(table, state, 1 - mover)
     found -= THREAT if can_win(table, turned(state)) else 0.0
-    return 0.5 + (SURE - 0.5) * math.tanh(sign * found / 4)
+    return 0.5 + (SURE - 0.5) * math.tanh(sign * found / 6)
 
 
 @allocating

@@ -16,6 +16,7 @@ from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Action, Game, Said, spoken
 from games.codenames import Codenames
+from games.hive import Hive
 from games.holdem import Holdem
 from games.pit import Pit
 from games.rock_paper_scissors import RockPaperScissors
@@ -71,6 +72,7 @@ GAMES: dict[str, tuple[Game[Any], int]] = {
     "are_you_the_traitor": (AreYouTheTraitor(points=5, exchanges=2), 408),
     "air_land_sea": (AirLandSea(goal=6), 35),
     "codenames": (Codenames(), 44),
+    "hive": (Hive(), 369),
     "holdem": (Holdem(hands=3, stack=40), 5),
     "pit": (Pit(goal=50, turns=40, deal_turns=24), 147),
     "rock_paper_scissors": (RockPaperScissors(rounds=4), 3),
