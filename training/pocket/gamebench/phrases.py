@@ -23,6 +23,8 @@ WORDS, END = '", "openended_response": ', "}"
 
 BUG = r"[wb](?:Q|[SGA]\d)"
 """A piece of Hive."""
+MANOEUVRE = "(?:left|forward|right|stay)"
+"""What a ship of Sea Battle does."""
 CUTS = (
     r' ?\{"action":"',
     r'","openended_response":',
@@ -34,7 +36,8 @@ CUTS = (
     rf" ?{BUG}",
     r" ?[A-Za-z]\d{1,2}(?![A-Za-z])",  # a square
     r" to (?:air|land|sea)",
-    r" ?(?:left|forward|right|stay) fire (?:left|right)",  # what a ship does
+    rf" {MANOEUVRE} fire (?:left|right)(?: hits (?:enemy|yours))?",
+    rf" {MANOEUVRE} \d+(?: damage)?",
     r" ?[A-Z][a-z]+(?: [A-Z][a-z]+)+",  # a name of several words
     r" ?[-+]?\d+",
     r" ?[A-Za-z][A-Za-z']*",
@@ -44,6 +47,7 @@ DROPPED = "|".join(
     (
         r"^(?:You play a game\.|Rules:|More about the rules|H\d+ |Recent moves:|Choose one\.).*\n",
         rf"^(?:[#.A-Z]{{24}}|   a  b  c  d  e|[1-5]  [0-4].*|(?: *(?:\.|{BUG}))+ *)\n",  # a drawing
+        r"(?<= hits) [A-Z](?= )",  # which ship
         r"; at most \d+ characters.*$",
         r"(?<=\d)\)(?= )",  # behind an option's number
         r' (?=")|[()]',
