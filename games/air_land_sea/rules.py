@@ -248,7 +248,7 @@ def _scored(state: State, winner: int, gained: int, clause: str, goal: int, quir
 
 def _put(state: State, seat: int, at: int, column: Column) -> State:
     side = state.columns[seat]
-    changed: Side = (*side[:at], column, *side[at + 1 :])  # type: ignore[assignment]
+    changed = (*side[:at], column, *side[at + 1 :])
     return replace(state, columns=_with(state.columns, seat, changed))
 
 

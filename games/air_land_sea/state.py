@@ -48,7 +48,7 @@ class Task(NamedTuple):
 
 
 Column = tuple[Placed, ...]
-Side = tuple[Column, Column, Column]
+Side = tuple[Column, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def seen_by(state: State, seat: int) -> State:
     return replace(
         state,
         seed=0,
-        hands=tuple(hands),
-        columns=tuple(columns),
+        hands=(hands[0], hands[1]),
+        columns=(columns[0], columns[1]),
         deck=(HIDDEN,) * len(state.deck),
         lost=tuple(
             one if one.seen or one.owner == seat else one._replace(card=HIDDEN)
@@ -122,8 +122,8 @@ def redealt(seen: State, seat: int, rng: np.random.Generator) -> State:
     return replace(
         seen,
         seed=int(rng.integers(2**63)),
-        hands=tuple(hands),
-        columns=tuple(columns),
+        hands=(hands[0], hands[1]),
+        columns=(columns[0], columns[1]),
         deck=tuple(unseen[held:]),
         lost=lost,
     )

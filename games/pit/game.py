@@ -69,7 +69,7 @@ class Pit:
         return () if self._over(state) else (self._market.seat(state),)
 
     def _over(self, state: Any) -> bool:
-        return max(state.points) >= self.goal or state.turns >= self.turns
+        return bool(max(state.points) >= self.goal or state.turns >= self.turns)
 
     def legal(self, state: Any, seat: int) -> tuple[Action, ...]:
         return self._market.options(state) if self.to_move(state) == (seat,) else ()

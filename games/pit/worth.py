@@ -38,8 +38,8 @@ def worth(state: State, team: int, terms: Terms) -> float:
     prospects = [_prospects(state, who, terms.corner) for who in TRADERS]
     every = sum(map(sum, prospects)) + NOBODY
     points = [float(score) for score in state.points]
-    for who, own in enumerate(prospects):
-        chances = [one / every for one in own]
+    for who, found in enumerate(prospects):
+        chances = [one / every for one in found]
         held = state.hands[who]
         points[TEAMS[who]] += sum(p * value for p, value in zip(chances, VALUES, strict=True))
         points[TEAMS[who]] -= PENALTY * (held[BEAR] + held[BULL] * (1 - sum(chances)))

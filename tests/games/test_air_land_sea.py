@@ -166,17 +166,25 @@ def test_a_card_flipped_up_works_for_its_owner() -> None:
     assert options(second) == ["flip your Ambush in land face down"]
 
 
-@pytest.mark.parametrize(("game", "next_"), [(GAME, 1), (QUIRKS, 0)])
-def test_abilities_are_carried_out_in_their_order(game: AirLandSea, next_: int) -> None:
+@pytest.mark.parametrize(
+    ("game", "second", "next_"),
+    [
+        (GAME, "flip your Sea Maneuver in sea face up", 1),
+        (QUIRKS, "flip the opponent's hidden card in sea face up", 0),
+    ],
+)
+def test_abilities_are_carried_out_in_their_order(
+    game: AirLandSea, second: str, next_: int
+) -> None:
     """Disrupt turns up a Maneuver of each player; what the first of them turns up has to wait for
-    the second, with quirks not."""
+    the second, with quirks not. There the owner of Disrupt chooses both."""
     own, other = {AIR: ["-Air Maneuver"], LAND: ["-Land Maneuver"]}, {SEA: ["-Sea Maneuver"]}
     state = position(own, other, (["Disrupt"], []), order=(LAND, AIR, SEA), drop=(True, False))
     state = play(
         state,
         "deploy Disrupt to sea",
         "flip your Air Maneuver in air face up",
-        "flip your Sea Maneuver in sea face up",
+        second,
         game=game,
     )
     assert [task.owner for task in state.tasks] == [0, 1]
@@ -225,6 +233,10 @@ def test_redeploy_takes_a_face_down_card_back_and_plays_one() -> None:
     assert "withdraw" not in options(again)
     assert "improvise Ambush to air" in options(again)
     assert play(again, "improvise Aerodrome to sea").hands[0] == (card("Ambush"),)
+
+
+def test_quirks_turn_the_theatres_the_other_way() -> None:
+    assert play(position(), "withdraw", game=QUIRKS).order == (LAND, SEA, AIR)
 
 
 @pytest.mark.parametrize("cards", range(1, 7))
