@@ -56,8 +56,8 @@ class TwoRooms:
         teams = [role // (PEOPLE // 2) for role in roles]
         president, bomber = (int(rng.choice(rules.within(teams, side))) for side in (BLUE, RED))
         rooms = self._mixed(teams, rng) if self.quirks else rng.permutation([0, 0, 0, 1, 1, 1])
-        leaders = tuple(int(rng.choice(np.flatnonzero(rooms == room))) for room in rules.ROOMS)
-        return State(roles, president, bomber, leaders, (tuple(rooms.tolist()),))
+        first, second = (int(rng.choice(np.flatnonzero(rooms == room))) for room in rules.ROOMS)
+        return State(roles, president, bomber, (first, second), (tuple(rooms.tolist()),))
 
     def _mixed(self, teams: Sequence[int], rng: np.random.Generator) -> np.ndarray:
         """Blue in room 0 and red in room 1, and then swap after swap of any two people."""

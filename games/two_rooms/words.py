@@ -60,8 +60,8 @@ def headings(rounds: int, quirks: bool) -> dict[str, str]:
         "Cards": f"{cards} Cards are never shown and never change.",
         "Rooms": "There are three people in each room. One of them, dealt at random, is its leader "
         "for the whole game and never leaves it.",
-        "Rounds": f"There are {rounds} rounds. In a round everybody asks one question, and then "
-        "the hostages change rooms.",
+        "Rounds": f"The game has {rounds} round{'s' * (rounds > 1)}. In a round everybody asks one "
+        "question, and then the hostages change rooms.",
         "Questions": "You ask one person in your room, in your own words, and that person answers. "
         f"Answers need not be true. {hearing}",
         "Hostages": "Each leader sends one of the two others in its room to the other room. Both "

@@ -40,6 +40,7 @@ VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
 """Further parameters of our own games; a game needs no entry."""
 
 ONE_WINNER = ("air_land_sea", "hive", "rock_paper_scissors", "santorini", "tic_tac_toe", "uno")
+ONE_WINNER = ("rock_paper_scissors", "tic_tac_toe", "uno")
 """Games of ours that never have two winners."""
 
 SHORTER: dict[str, dict[str, Any]] = {

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.base import Fact, Game, Observation
+from games.base import Fact, Game, Observation, spoken
+from games.codenames import Codenames
+from games.codenames.words import KINDS, SPYMASTERS
 from games.holdem import rules as poker
 from games.holdem.game import Holdem
 from games.rock_paper_scissors import HANDS, RockPaperScissors
@@ -36,6 +38,7 @@ GAMES = (
     *(Uno(2), Uno(4), UnoArena(3), Holdem(), Holdem(mode="hands", hands=2)),
     *(TicTacToe(), TicTacToe(size=5, win_length=4), RockPaperScissors(rounds=25)),
     *(Santorini(), Santorini(quirks=True), SeaBattle(most_turns=9), SeaBattle(num_seats=6)),
+    *(Codenames(), Codenames(4, quirks=True)),
 )
 
 
@@ -70,7 +73,8 @@ def course(game: Game[Any], seed: int, most: int = 60) -> Iterator[Any]:
         if not seats:
             return
         legal = [game.legal(state, seat) for seat in seats]
-        state = game.play(state, [options[int(rng.integers(len(options)))] for options in legal])
+        taken = [options[int(rng.integers(len(options)))] for options in legal]
+        state = game.play(state, [spoken(option, rng) for option in taken])
 
 
 def some_state(game: Game[Any], seed: int) -> Any:
@@ -200,6 +204,26 @@ def test_rounds_are_told_last_first_with_who_won_them() -> None:
     words = Page(drawn.whole(game, state)).words
     assert words.index(HANDS[2]) < words.index(HANDS[1])
     assert "3 of 4 rounds played, score 2:1" in words
+
+
+@SHORT
+@given(seed=SEEDS)
+def test_a_spymaster_sees_the_key_and_an_operative_only_what_lies_open(seed: int) -> None:
+    game = Codenames(4)
+    for state in course(game, seed):
+        opened = {place for turn in state.turns for place in turn.guesses}
+        named = [
+            f"{word}: {KINDS[kind]}" for word, kind in zip(state.words, state.key, strict=True)
+        ]
+        key = [told + ", open" * (place in opened) for place, told in enumerate(named)]
+        assert Page(drawn.whole(game, state)).labels == key
+        known = [
+            told if place in opened else f"{word}: hidden"
+            for place, (word, told) in enumerate(zip(state.words, key, strict=True))
+        ]
+        for seat in game.to_move(state):
+            labels = Page(drawn.seen(game, game.observe(state, seat))).labels
+            assert labels == (key if seat in SPYMASTERS else known)
 
 
 EVIL = '<script>alert(1)</script>"\u202e'

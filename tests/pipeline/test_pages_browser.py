@@ -228,6 +228,42 @@ def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outpu
     assert {made.chosen for made in own} == {0}
 
 
+def test_a_person_plays_codenames_with_clues_of_its_own(visit: Open, outputs: Path) -> None:
+    """As both roles of blue; a clue that stands on the board is refused and asked for again."""
+    page = visit("/play")
+    choose(page, "Game", "codenames")
+    choose(page, "Player 0", "random")
+    page.get_by_role("button", name="Sit down").click()
+    over, field = (
+        page.get_by_text("The match is over"),
+        page.get_by_label(re.compile("^Your words")),
+    )
+    clue = page.get_by_role("button", name="2 clue for 1", exact=True)
+    expect(page.get_by_text("It is your turn").first).to_be_visible(timeout=4 * PATIENCE)
+    refused = 0
+    while not over.count():
+        if field.count():
+            wrong = refused == 0 and page.locator(".d-word-card b").first.inner_text()
+            field.fill(wrong or "qwyx")
+            page.get_by_role("button", name="Say it").click()
+            if wrong:
+                see(page, re.compile("is not one word of letters alone"))
+                refused += 1
+        elif clue.count():
+            clue.click()
+        elif page.get_by_text("It is your turn").count():
+            page.keyboard.press("1")
+        page.wait_for_timeout(300)
+    assert page.locator(".d-word-card").count() == 21
+    assert page.locator(".d-open").count() > 0
+    page.get_by_role("link", name="The match, move by move").click()
+    see(page, "ply 0 of")
+    (record,) = matches(outputs / "play-codenames-0_random").values()
+    own = [made for made in record.decisions if made.seat == 1]
+    assert "qwyx" in {made.text for made in own}
+    assert refused == 1
+
+
 @pytest.mark.slow
 def test_an_observer_is_followed_paused_and_stepped(visit: Open) -> None:
     page = visit("/observe")
