@@ -152,7 +152,7 @@ def standing(state: np.ndarray, pawn: int) -> float:
             count += CLIMB
     if won:
         count += WINNING if state[TURN] == pawn else THREAT * won
-    return count
+    return float(count)
 
 
 def room() -> np.ndarray:

@@ -77,7 +77,7 @@ def reach(state: np.ndarray, pawn: int) -> int:
     for square in range(SQUARES):
         if state[square] > most:
             found &= ~(1 << square)
-    return found
+    return int(found)
 
 
 @compiled
@@ -88,7 +88,7 @@ def sites(state: np.ndarray, pawn: int) -> int:
     for square in range(SQUARES):
         if state[square] >= COMPLETE:
             found &= ~(1 << square)
-    return found
+    return int(found)
 
 
 @compiled

@@ -176,7 +176,7 @@ def standing(state: np.ndarray, ship: int) -> float:
     for action in range(ACTIONS):
         aim = max(aim, gain(state, ship, action))
     near = distance(state, ship, state[AT + ship])
-    return HULL * (SUNK - state[DAMAGE + ship]) + SHIP + AIM * aim - NEARNESS * near
+    return float(HULL * (SUNK - state[DAMAGE + ship]) + SHIP + AIM * aim - NEARNESS * near)
 
 
 def room() -> np.ndarray:

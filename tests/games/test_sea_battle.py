@@ -236,7 +236,11 @@ def test_a_ship_follows_one_that_gets_away_and_runs_into_one_that_does_not() -> 
 
 def test_the_published_rules_let_them_pass_and_lie_on_one_square() -> None:
     published = SeaBattle(num_seats=6, quirks=True)
-    orders = {"A": "forward and fire left", "X": "forward and fire left", "B": "forward and fire left"}
+    orders = {
+        "A": "forward and fire left",
+        "X": "forward and fire left",
+        "B": "forward and fire left",
+    }
     head_on = with_quirks(at_sea(A=(5, 5, "north"), X=(5, 6, "south")))
     met = after(head_on, published, **orders)
     assert (met["A"], met["X"]) == ((5, 6, 0), (5, 5, 0))

@@ -13,6 +13,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from games.playouts import played as played_by_rules
+from games.santorini import Santorini
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import SCRIPT, played, several
 
@@ -207,6 +209,9 @@ def test_a_person_plays_a_whole_match_by_keys(visit: Open, outputs: Path) -> Non
 
 @pytest.mark.slow
 def test_a_person_plays_santorini_to_its_end_on_a_drawn_board(visit: Open, outputs: Path) -> None:
+    game = Santorini()  # compiled here, so that the table need not
+    state, _ = played_by_rules(game, ["greedy", "greedy"], 0, 0)
+    assert game.returns(state)
     page = visit("/play")
     choose(page, "Game", "santorini")
     choose(page, "Player 0", "random")

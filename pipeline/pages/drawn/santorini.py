@@ -12,8 +12,9 @@ from pipeline.pages.drawn.markup import picture, tag, together
 
 CELL, EDGE = 64, 22
 """In the drawing's own units: a square's side, and the room for the names of rows and columns."""
-SHRINK = 7
-"""How much smaller each level is than the one below it, on every side."""
+RIM, SHRINK = 6, 6
+"""How far a tower lies within its square, and how much smaller each level is than the one below
+it, on every side."""
 
 
 def whole(game: Santorini, state: State) -> Markup:
@@ -76,7 +77,7 @@ def _square(
 
 
 def _storey(left: int, top: int, storey: int, kind: str) -> Markup:
-    gap = 1 + SHRINK * storey
+    gap = RIM + SHRINK * storey if storey else 1
     size = CELL - 2 * gap
     return tag("rect", x=left + gap, y=top + gap, width=size, height=size, class_=kind)
 

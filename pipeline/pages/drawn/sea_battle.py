@@ -45,7 +45,10 @@ def _sea(cells: Sequence[int], own: int | None) -> Markup:
         role="img",
         class_="d-board d-sea",
     )
-    lines = [tag("p", _told(cells, ship)) for ship in range(SHIPS)]
+    lines = [
+        tag("p", f"{_told(cells, ship)}{', to choose now' * (ship == own)}")
+        for ship in range(SHIPS)
+    ]
     return picture("the sea, the north on top", drawing, *lines)
 
 
