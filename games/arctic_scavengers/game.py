@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -25,16 +25,15 @@ from games.arctic_scavengers.state import (
     guessed,
     seen_by,
 )
-from games.arctic_scavengers.verbs import DIG, DRAW, HIRE, HUNT, TRASH
+from games.arctic_scavengers.verbs import BLOCK
 from games.arctic_scavengers.worth import worth
 from games.base import Observation, move_fault
 from games.tellable import full_rules
 
-BLOCK = 1000
 KEEPS, STRIKES = 6, 7
-"""An action is its verb, or its block, times BLOCK, and a place: among the sets of cards that can
-be used so, else the kind of a card; NONE for no card."""
 NONE = BLOCK - 1
+"""Beside the actions of `rules.actions`: KEEPS or STRIKES times BLOCK and the kind of a card, NONE
+for no card."""
 
 Choice = Action | int | None
 """What an option is: an action of whoever gathers, or a kind of card to keep or strike, or none."""
@@ -88,12 +87,12 @@ class ArcticScavengers:
     def legal(self, state: State, seat: int) -> tuple[int, ...]:
         return tuple(self._choices(state)) if self.to_move(state) == (seat,) else ()
 
-    def _choices(self, state: State) -> dict[int, Choice]:
+    def _choices(self, state: State) -> Mapping[int, Choice]:
         """What each legal action is, in order."""
         if state.phase == GATHER:
-            return dict(_numbered(rules.actions(self.settings, state)))
+            return rules.actions(self.settings, state)
         if state.phase == LOOK:
-            found = {
+            found: dict[int, Choice] = {
                 KEEPS * BLOCK + kind: kind for kind in sorted(set(state.junkyard[: state.looking]))
             }
             return found if self.quirks else {**found, KEEPS * BLOCK + NONE: None}
@@ -189,24 +188,6 @@ class ArcticScavengers:
             first, second = rules.tribes_count(self.settings, state)
             lines.append(f"over: {first} people against {second}")
         return "\n".join(lines)
-
-
-@lru_cache(maxsize=1 << 14)
-def _numbered(actions: tuple[Action, ...]) -> tuple[tuple[int, Choice], ...]:
-    """The actions of whoever gathers with their numbers."""
-    found = []
-    place = dict.fromkeys((DIG, DRAW, HUNT), 0)
-    for action in actions:
-        at = 0
-        if action.verb in place:
-            at = place[action.verb]
-            place[action.verb] += 1
-        elif action.verb == HIRE:
-            at = action.hired
-        elif action.verb == TRASH:
-            (at,) = action.cards
-        found.append((action.verb * BLOCK + at, action))
-    return tuple(found)
 
 
 def _row(cards: Sequence[int]) -> str:

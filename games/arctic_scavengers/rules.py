@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -42,7 +43,7 @@ from games.arctic_scavengers.state import (
     with_tribe,
 )
 from games.arctic_scavengers.uses import payment, uses
-from games.arctic_scavengers.verbs import DIG, DRAW, HIRE, HUNT, STOP, TRASH
+from games.arctic_scavengers.verbs import BLOCK, DIG, DRAW, HIRE, HUNT, STOP, TRASH
 
 ROUND, JUNK, TIE = range(3)
 """What chance settles."""
@@ -99,8 +100,9 @@ def _gathering(rules: Rules, state: State) -> State:
     return stopped(rules, state) if idle else state
 
 
-def actions(rules: Rules, state: State) -> tuple[Action, ...]:
-    """What the gathering seat may do, in order."""
+def actions(rules: Rules, state: State) -> Mapping[int, Action]:
+    """What the gathering seat may do, in order, by number: the verb times BLOCK, and a place among
+    the sets of cards that can be used so, or the kind of a card."""
     hand, bare = state.tribes[state.seat].hand, not state.junkyard
     return _actions(hand, state.food, state.taken, state.piles, bare, rules.loose)
 
@@ -108,17 +110,17 @@ def actions(rules: Rules, state: State) -> tuple[Action, ...]:
 @lru_cache(maxsize=1 << 15)
 def _actions(
     hand: Hand, food: int, taken: tuple[int, ...], piles: Hand, bare: bool, loose: bool
-) -> tuple[Action, ...]:
-    found = [
-        Action(verb, use)
+) -> Mapping[int, Action]:
+    found = {
+        verb * BLOCK + place: Action(verb, use)
         for verb in (DIG, DRAW, HUNT)
         if verb not in taken and not (verb == DIG and bare)
-        for use in uses(hand, verb, loose)
-    ]
+        for place, use in enumerate(uses(hand, verb, loose))
+    }
     if HIRE not in taken:
-        found += _hires(hand, food, piles, loose)
-    found += [Action(TRASH, (kind,)) for kind in sorted(set(hand))]
-    return (*found, Action(STOP))
+        found |= {HIRE * BLOCK + one.hired: one for one in _hires(hand, food, piles, loose)}
+    found |= {TRASH * BLOCK + kind: Action(TRASH, (kind,)) for kind in sorted(set(hand))}
+    return MappingProxyType({**found, STOP * BLOCK: Action(STOP)})
 
 
 def hires(rules: Rules, state: State) -> tuple[Action, ...]:

@@ -6,4 +6,7 @@ from games.arctic_scavengers.cards import DIG, DRAW, HUNT
 
 HIRE, TRASH, STOP = range(3, 6)
 
-__all__ = ["DIG", "DRAW", "HIRE", "HUNT", "STOP", "TRASH"]
+BLOCK = 1000
+"""More than there are ways to use a hand for one verb: actions are numbered by verb and way."""
+
+__all__ = ["BLOCK", "DIG", "DRAW", "HIRE", "HUNT", "STOP", "TRASH"]

@@ -22,6 +22,7 @@ from games.arctic_scavengers.verbs import HIRE
 PER_ROUND = {FIGHT: 0.12, HUNT: 0.08, DIG: 0.06, DRAW: 0.05}
 """What a point of each value brings in a round that is yet to come."""
 CURE = 0.08
+"""What a point of medicine brings in such a round."""
 CROWDING = 0.08
 """What every card costs in a round to come by standing between better ones."""
 SPREAD = 1.0

@@ -23,6 +23,7 @@ from games.are_you_the_traitor.state import (
     ROLES,
     STOP,
     TARGETS,
+    TEAMS,
     TRAITOR,
     Exchange,
     State,
@@ -292,7 +293,7 @@ class AreYouTheTraitor:
         lines = [
             f"round {state.round + 1}, exchange {state.exchange + 1}: {named}",
             f"points: {words.scores(state.piles)}; {len(state.deck)} cards of treasure left",
-            f"{acting} {doing}" if state.winner < 0 else f"over: {words.TEAMS[state.winner]} wins",
+            f"{acting} {doing}" if state.winner < 0 else f"over: {TEAMS[state.winner]} wins",
         ]
         return "\n".join(lines)
 

@@ -178,7 +178,8 @@ class Referee:
         return {f"trash {card}" for card in self.hand[self.seat]}
 
     def groups(self) -> dict[str, tuple[str, tuple[str, ...]]]:
-        hand, found = tuple(sorted(self.hand[self.seat])), {}
+        hand = tuple(sorted(self.hand[self.seat]))
+        found: dict[str, tuple[str, tuple[str, ...]]] = {}
         for deed in {"dig", "draw", "hunt"} - self.did:
             if deed != "dig" or self.junkyard:
                 found |= groups_of(hand, deed)

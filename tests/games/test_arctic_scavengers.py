@@ -320,7 +320,8 @@ def moved(player: str, state: State, rng: np.random.Generator) -> int:
     turn = Turn(GAME, options, Goal(), lambda: GAME.observe(state, state.seat))
     with pytest.raises(StopIteration) as done:
         next(OnePly().decide(turn, rng))
-    return options[done.value.value.option]
+    chosen: int = done.value.value.option
+    return options[chosen]
 
 
 def test_greedy_beats_random_and_one_ply_beats_greedy() -> None:
