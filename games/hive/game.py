@@ -98,7 +98,7 @@ class Hive:
     def _facts(
         self, array: np.ndarray, seat: int, options: Sequence[Action], named: Sequence[str]
     ) -> tuple[Fact, ...]:
-        winning = np.flatnonzero(leads(array) > WON)
+        winning = np.flatnonzero(leads(array) > WON).tolist()
         return (
             Fact("You are", words.introduced(seat), True),
             Fact("Turn", f"{array.item(rules.PLY) // 2 + 1} of {self.max_turns}"),

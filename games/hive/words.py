@@ -128,13 +128,19 @@ def drawing(state: np.ndarray) -> str:
     pieces = placed(state)
     if not pieces:
         return "nothing yet"
-    rim = ((cell + ahead) % CELLS for cell in pieces for ahead in AHEAD)
-    lying = spread(dict.fromkeys((*pieces, *rim)))
-    left = min(column for column, _ in lying.values())
+    places = lying(pieces)
+    left = min(column for column, _ in places.values())
     rows: dict[int, dict[int, str]] = {}
-    for cell, (column, row) in lying.items():
+    for cell, (column, row) in places.items():
         rows.setdefault(row, {})[column - left] = NAMES[pieces[cell]] if cell in pieces else "."
     return "\n".join(_line(rows[row]) for row in sorted(rows))
+
+
+def lying(pieces: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Where filled cells and the empty ones around them lie, as `spread` tells it."""
+    filled = tuple(pieces)
+    rim = ((cell + ahead) % CELLS for cell in filled for ahead in AHEAD)
+    return spread((*filled, *rim)) if filled else {}
 
 
 def _line(cells: Mapping[int, str]) -> str:

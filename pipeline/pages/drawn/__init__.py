@@ -14,6 +14,7 @@ STYLE = Path(__file__).parent / "drawn.css"
 
 FILES = {
     "games.codenames.game.Codenames": "codenames",
+    "games.hive.game.Hive": "hive",
     "games.holdem.game.Holdem": "holdem",
     "games.rock_paper_scissors.RockPaperScissors": "throws",
     "games.santorini.game.Santorini": "santorini",
