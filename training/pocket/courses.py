@@ -14,6 +14,8 @@ from transformers import PreTrainedTokenizerFast
 
 from training.pocket.data import lessons
 from training.pocket.duel import course as duel
+from training.pocket.gamebench import course as gamebench
+from training.pocket.gamebench.tables import TABLES
 from training.pocket.observer import course as observer
 from training.pocket.teacher import Network
 from training.pocket.tokenizer import train_tokenizer
@@ -98,6 +100,22 @@ class ObserverCourse:
         self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
     ) -> Iterator[LessonTree]:
         return observer.trees(tokenizer, rng)
+
+
+@dataclass(frozen=True)
+class GamebenchCourse:
+    """Acting in the nine games of GameBench, as the method `base` asks."""
+
+    seed: int
+    dtype = torch.float16
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        return gamebench.tokenizer_of(list(TABLES.values()), self.seed)
+
+    def trees(
+        self, tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+    ) -> Iterator[LessonTree]:
+        return gamebench.trees(list(TABLES.values()), tokenizer, rng)
 
 
 def tokenizer_for(network: Network, seed: int, count: int = 600) -> PreTrainedTokenizerFast:

@@ -49,12 +49,18 @@ def build(
 
 
 def hidden_states(
-    model: LlamaForCausalLM, ids: Tensor, positions: Tensor, seen: Tensor, asked: Tensor
+    model: LlamaForCausalLM,
+    ids: Tensor,
+    positions: Tensor,
+    seen: Tensor,
+    asked: Tensor,
+    early: Tensor | None = None,
 ) -> Tensor:
     """Final hidden states, (batch, answers, width), at the asked tokens.
 
     ids, positions: (batch, length). seen: (batch, length, length), True where the token of the
     second index may be seen by that of the first. asked: (batch, answers), indices of tokens.
+    early: (batch, answers), True where the state before the last layer stands for the final one.
     """
     body: Any = model.model
     cos, sin = rotary(model.config, positions)
@@ -66,8 +72,8 @@ def hidden_states(
     few = rows, asked
     last = body.layers[-1]
     y = x[few]
-    y = feed(last, y + attend(last, y, x, cos[few], sin[few], cos, sin, bias[few]))
-    return norm(body.norm, y)
+    z = feed(last, y + attend(last, y, x, cos[few], sin[few], cos, sin, bias[few]))
+    return norm(body.norm, z if early is None else torch.where(early[..., None], y, z))
 
 
 def rotary(config: Any, positions: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,11 +1,13 @@
-"""Trains the pocket models: `python -m training.pocket.train [--lessons duel|observer]`.
+"""Trains the pocket models: `python -m training.pocket.train [--lessons duel|observer|gamebench]`.
 
 Lessons `uno`: first a teacher learns UNO from playouts (`teacher`), then the network learns to
 answer the project's own prompts as the teacher would play; Tic-Tac-Toe is taught by minimax.
 Lessons `duel`: another network learns what a tutor writes to the methods that reason in words, in
 Tic-Tac-Toe and hold'em (`training.pocket.duel`).
 Lessons `observer`: a third one learns to say who plays how in rock-paper-scissors
-(`training.pocket.observer`). The number of steps is fixed, so the same seed on the same machine
+(`training.pocket.observer`).
+Lessons `gamebench`: a fourth one learns to act in nine games as a search of one ply does
+(`training.pocket.gamebench`). The number of steps is fixed, so the same seed on the same machine
 gives the same weights.
 
 Each worker is a process of one thread with a model of its own: it computes the gradient on its
@@ -34,7 +36,13 @@ from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from training.pocket.courses import Course, DuelCourse, ObserverCourse, UnoCourse
+from training.pocket.courses import (
+    Course,
+    DuelCourse,
+    GamebenchCourse,
+    ObserverCourse,
+    UnoCourse,
+)
 from training.pocket.network import build, hidden_states, logprobs
 from training.pocket.teacher import teach
 from training.pocket.trees import LessonTree, collate, wanted
@@ -43,6 +51,7 @@ MODELS = Path(__file__).parents[2] / "models"
 WEIGHTS = MODELS / "pocket" / "weights"
 DUEL_WEIGHTS = MODELS / "pocket_duel" / "weights"
 OBSERVER_WEIGHTS = MODELS / "pocket_observer" / "weights"
+GAMEBENCH_WEIGHTS = MODELS / "pocket_gamebench" / "weights"
 USUAL: dict[str, dict[str, Any]] = {
     "uno": {
         "out": WEIGHTS,
@@ -68,6 +77,14 @@ USUAL: dict[str, dict[str, Any]] = {
         "layers": 3,
         "hidden": 256,
         "positions": 2048,
+    },
+    "gamebench": {
+        "out": GAMEBENCH_WEIGHTS,
+        "steps": 3000,
+        "batch": 16,
+        "width": 96,
+        "hidden": 256,
+        "positions": 8192,
     },
 }
 """What else is usual with which lessons."""
@@ -95,6 +112,8 @@ def course_of(options: argparse.Namespace) -> Course:
         return DuelCourse(options.seed, options.grid)
     if options.lessons == "observer":
         return ObserverCourse(options.seed)
+    if options.lessons == "gamebench":
+        return GamebenchCourse(options.seed)
     network = teach(options.seed, options.taught)
     return UnoCourse(network, options.seed, options.rotations, options.verdicts)
 
@@ -260,12 +279,15 @@ def pace(step: int, steps: int) -> float:
 
 
 def loss_of(model: LlamaForCausalLM, trees: Sequence[LessonTree]) -> Tensor:
-    """Divergence of all answers to a tree from their targets, in nats, the mean over the trees."""
+    """Divergence of all answers to a tree from their targets, weighted, in nats, the mean over the
+    trees."""
     batch = collate(trees)
-    states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked)
+    states = hidden_states(model, batch.ids, batch.positions, batch.seen, batch.asked, batch.early)
     found = logprobs(model, states[batch.real])
     targets = wanted(trees, found.shape[-1])
-    return functional.kl_div(found, targets, reduction="sum") / len(trees)
+    each = functional.kl_div(found, targets, reduction="none").sum(-1)
+    weights = [target.weight for tree in trees for target in tree.targets]
+    return each @ torch.tensor(weights) / len(trees)
 
 
 def save(

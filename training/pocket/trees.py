@@ -12,10 +12,13 @@ from torch import Tensor
 
 
 class Target(NamedTuple):
-    """What may come next at a place: token ids and their chances, both (choices,)."""
+    """What may come next at a place: token ids and their chances, both (choices,), how much it
+    counts, and whether the network is to know it before its last layer."""
 
     ids: np.ndarray
     chances: np.ndarray
+    weight: float = 1.0
+    early: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Batch:
     ids, positions: (trees, length). seen: (trees, length, length), True where a token may look.
     asked: (trees, answers), the places (0 where a tree has fewer).
     real: (trees, answers), False where `asked` is padding.
+    early: (trees, answers), True where the target is to be known before the last layer.
     """
 
     ids: Tensor
@@ -50,6 +54,7 @@ class Batch:
     seen: Tensor
     asked: Tensor
     real: Tensor
+    early: Tensor
 
 
 def collate(trees: Sequence[LessonTree]) -> Batch:
@@ -60,7 +65,7 @@ def collate(trees: Sequence[LessonTree]) -> Batch:
     positions = np.zeros((count, length), np.int64)
     branch = np.full((count, length), -1)
     asked = np.zeros((count, answers), np.int64)
-    real = np.zeros((count, answers), bool)
+    real, early = np.zeros((2, count, answers), bool)
     for row, tree in enumerate(trees):
         stem = end = len(tree.stem)
         ids[row, :stem] = tree.stem
@@ -73,7 +78,8 @@ def collate(trees: Sequence[LessonTree]) -> Batch:
             branch[row, start:end] = number
         asked[row, : len(tree.places)] = tree.places
         real[row, : len(tree.places)] = True
-    return Batch(*map(torch.from_numpy, (ids, positions, visible(branch), asked, real)))
+        early[row, : len(tree.targets)] = [target.early for target in tree.targets]
+    return Batch(*map(torch.from_numpy, (ids, positions, visible(branch), asked, real, early)))
 
 
 def wanted(trees: Sequence[LessonTree], vocabulary: int) -> Tensor:

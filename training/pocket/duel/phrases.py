@@ -60,17 +60,27 @@ def phrase_tokenizer(
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
+    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.pre_tokenizer = cutting
+    return with_pieces(tokenizer, texts, merged, OFTEN)
+
+
+def with_pieces(
+    tokenizer: Tokenizer, texts: Iterable[str], merged: int, often: int, most: int | None = None
+) -> PreTrainedTokenizerFast:
+    """A tokenizer that cuts as this one does, trained on `texts`: of at most `merged` tokens of BPE
+    and the pieces that are met so often, of those the most frequent up to `most` tokens in all."""
     lines = Counter(line for text in texts for line in text.splitlines(keepends=True))
     pieces: Counter[str] = Counter()
     for line, count in lines.items():
-        for piece, _ in cutting.pre_tokenize_str(line):
+        told = tokenizer.normalizer.normalize_str(line) if tokenizer.normalizer else line
+        for piece, _ in tokenizer.pre_tokenizer.pre_tokenize_str(told):
             pieces[piece] += count
-    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
-    tokenizer.pre_tokenizer, tokenizer.decoder = cutting, decoders.ByteLevel()
+    tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(lines, trainer(merged))
     whole = json.loads(tokenizer.to_str())
     known = whole["model"]["vocab"]
-    for piece, count in sorted(pieces.items()):
-        if count >= OFTEN and piece not in known:
-            known[piece] = len(known)
+    met = [piece for piece, count in pieces.most_common() if count >= often and piece not in known]
+    for piece in sorted(met[: None if most is None else most - len(known)]):
+        known[piece] = len(known)
     return wrapped(Tokenizer.from_str(json.dumps(whole)), 8192)

@@ -1,0 +1,234 @@
+"""The fourth pocket model: what its lessons say, how they are packed, and what is shipped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from agents.llm import LLM
+from agents.prompting.acting import SHOWN, Reading, read
+from agents.prompting.base import Method
+from agents.prompting.cloze import Cloze
+from agents.prompting.cot import Cot
+from agents.prompting.counterfactual import Counterfactual
+from agents.prompting.direct import Direct
+from agents.prompting.gamebench import Base, GamebenchCot
+from agents.prompting.rap import Rap
+from agents.random import Random
+from games.base import Open
+from models.checkpoint import Checkpoint
+from models.engine.local import Local
+from tests.agents.play import drive
+from tests.nodes import build, nodes
+from training.pocket import train
+from training.pocket.gamebench import course, evaluate, tables
+from training.pocket.gamebench.course import Writer, asked
+from training.pocket.gamebench.phrases import spoken
+from training.pocket.gamebench.tables import TABLES, Lesson, lessons, words, worths
+from training.pocket.writing import softmax
+
+EVERY = pytest.mark.parametrize("name", TABLES)
+SHORT = 40
+"""More tokens than a reply has that is taught."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    found: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(train.GAMEBENCH_WEIGHTS)
+    return found
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Local]:
+    local = Checkpoint("pkg:models/pocket_gamebench/weights").load()
+    yield local
+    local.close()
+
+
+@cache
+def some(name: str) -> list[Lesson]:
+    """Lessons that lie apart."""
+    table = replace(TABLES[name], taught=0.3, worlds=1)
+    return list(islice(lessons(table, np.random.default_rng(1)), 8))
+
+
+# What the lessons say.
+
+
+@EVERY
+def test_a_table_is_the_game_as_it_is_configured(name: str) -> None:
+    assert repr(TABLES[name].game) == repr(build(nodes("game")[name]))
+
+
+@EVERY
+def test_turns_of_all_seats_and_stages_are_met(name: str) -> None:
+    found = list(islice(tables.turns(TABLES[name].game, np.random.default_rng(2)), 60))
+    assert {turn.observation.seat for turn in found} == set(range(TABLES[name].game.num_seats))
+    assert all(len(turn.options) > 1 or isinstance(turn.options[0], Open) for turn in found)
+
+
+@EVERY
+def test_the_answer_that_is_taught_is_legal_and_what_the_search_likes(name: str) -> None:
+    for lesson in some(name):
+        assert lesson.logits.shape == (len(lesson.turn.options),)
+        best = int(lesson.logits.argmax())
+        reading = read(spoken(best + 1, lesson.words[best]), lesson.turn, {})
+        assert (reading.taken, reading.option, reading.text) == (True, best, lesson.words[best])
+
+
+def test_the_teacher_is_the_search_that_plays() -> None:
+    for lesson in some("santorini"):
+        worth = worths(lesson.turn, 1, np.random.default_rng(3))
+        assert np.allclose(
+            np.argsort(worth, kind="stable"), np.argsort(lesson.logits, kind="stable")
+        )
+
+
+def test_words_that_are_copied_stand_in_the_prompt() -> None:
+    rng = np.random.default_rng(4)
+    for lesson in some("codenames"):
+        for option, said in zip(lesson.turn.options, words(lesson.turn, True, rng), strict=True):
+            assert bool(said) == isinstance(option, Open)
+            if isinstance(option, Open):
+                assert said in option.text.examples[:SHOWN]
+                assert json.dumps(said) in asked(lesson.turn, rng)
+
+
+# How lessons are packed.
+
+
+@EVERY
+def test_a_tree_teaches_every_option_and_every_token_of_the_reply(
+    name: str, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    writer, rng = Writer(tokenizer), np.random.default_rng(5)
+    for lesson in some(name):
+        tree, chances = writer.tree(lesson, rng), softmax(lesson.logits)
+        prompt = len(writer.encode(asked(lesson.turn, rng)))
+        behind, after = tree.places[: len(chances)], tree.places[len(chances) :]
+        assert list(after) == list(range(prompt - 1, len(tree)))
+        assert list(behind) == sorted(set(behind))
+        assert behind[-1] < prompt
+        told = np.array([target.chances for target in tree.targets[: len(chances)]])
+        assert np.allclose(told[:, 1], chances / chances.max() / 2)
+        assert np.allclose(told.sum(1), 1)
+        assert [target.early for target in tree.targets] == [
+            place in behind for place in tree.places
+        ]
+        head, number, *rest = tree.targets[len(chances) :]
+        assert np.allclose(number.chances, chances)
+        said = [int(head.ids[0]), None, *(int(target.ids[0]) for target in rest)]
+        assert said == [tree.stem[prompt], None, *tree.stem[prompt + 2 :], tokenizer.eos_token_id]
+        assert json.loads(tokenizer.decode(tree.stem[prompt:]))["action"] in {
+            str(n + 1) for n in np.flatnonzero(chances)
+        }
+
+
+@EVERY
+def test_a_prompt_is_short_and_its_options_are_told_apart(
+    name: str, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    writer = Writer(tokenizer)
+    for lesson in some(name):
+        lines = {tuple(writer.encode(f"1) {one}\n")) for one in lesson.turn.observation.options}
+        assert len(lines) == len(lesson.turn.options)
+        assert len(writer.encode(asked(lesson.turn, np.random.default_rng(0)))) < LONGEST
+
+
+LONGEST = 1200
+"""Tokens of the longest prompts, those of Hive."""
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text())
+def test_any_reply_encodes_and_decodes(text: str, tokenizer: PreTrainedTokenizerFast) -> None:
+    reply = spoken(3, text or "nothing")
+    ids = tokenizer.backend_tokenizer.encode(reply).ids
+    assert json.loads(tokenizer.decode(ids))["action"] == "3"
+
+
+# What is shipped.
+
+
+def test_shipped_files_take_less_than_4_mb() -> None:
+    assert sum(file.stat().st_size for file in train.GAMEBENCH_WEIGHTS.iterdir()) < 4e6
+
+
+@EVERY
+def test_it_answers_base_in_its_form(name: str, model: Local) -> None:
+    taken = [one.taken for one in readings(model, name, 12)]
+    assert sum(taken) >= len(taken) - 1
+
+
+def readings(model: Local, name: str, count: int) -> list[Reading]:
+    """What the first replies to turns that lie apart say."""
+    rng = np.random.default_rng(6)
+    turns = list(islice(tables.turns(TABLES[name].game, rng), 0, 7 * count, 7))
+    requests = [next(Base().ask(turn, rng)) for turn in turns]
+    replies = model.answer([replace(one, max_tokens=SHORT) for one in requests])
+    return [read(reply.text, turn, {}) for reply, turn in zip(replies, turns, strict=True)]
+
+
+METHODS: dict[str, Method] = {
+    "cloze": Cloze(),
+    "counterfactual": Counterfactual(),
+    "direct": Direct(max_tokens=SHORT),
+    "cot": Cot(max_tokens=SHORT),
+    "gamebench_cot": GamebenchCot(max_tokens=SHORT, thoughts=SHORT),
+    "rap": Rap(iterations=1, depth=1, max_tokens=SHORT),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_other_methods_run_with_it(method: str, model: Local) -> None:
+    agent = LLM(METHODS[method])
+    for name in ("santorini", "are_you_the_traitor"):
+        turns = tables.turns(TABLES[name].game, np.random.default_rng(7))
+        turn = next(turn for turn in turns if 1 < len(turn.options) < 8)
+        decision, _ = drive(agent, turn, lambda request: model.answer([request])[0])
+        assert 0 <= decision.option < len(turn.options)
+
+
+# Three standard errors of 40 matches are some .2 at most; a random player has .5.
+@pytest.mark.parametrize("name", ["santorini", "sea_battle", "air_land_sea"])
+def test_it_beats_a_random_player(name: str, model: Local) -> None:
+    found, _ = evaluate.play(model, TABLES[name].game, Base(), Random(), DEALS[name])
+    assert found.mean() > 0.5 + 3 * 0.5 / found.size**0.5
+
+
+DEALS = {"santorini": 10, "sea_battle": 4, "air_land_sea": 10}
+"""How many are played from both seats."""
+
+
+@pytest.mark.slow
+@EVERY
+def test_replies_that_cannot_be_read_are_rare(name: str, model: Local) -> None:
+    _, answers = evaluate.play(model, TABLES[name].game, Base(), Random(), 10)
+    replies = answers["read"] + answers["malformed"] + answers["illegal"]
+    assert answers["malformed"] < 0.02 * replies
+    assert answers["illegal"] < 0.02 * replies
+
+
+@pytest.mark.slow
+def test_training_lowers_the_loss(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(course, "QUESTIONS", 30)
+    small = "--lessons gamebench --steps 40 --batch 8 --width 32 --heads 2 --hidden 64 --workers 1"
+    train.main([*small.split(), "--rate", "0.01", "--out", str(tmp_path)])
+    losses = json.loads((tmp_path / "training.json").read_text())["losses"]
+    assert losses[-1] < losses[0] / 1.5

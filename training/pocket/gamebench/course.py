@@ -1,0 +1,123 @@
+"""The lessons in GameBench's games as trees of tokens, and their tokenizer.
+
+What is taught is how good the options are: in the reply as the chances of their numbers, and, at
+the end of each option's line, by the option's number and the word good or bad. Nobody asks for
+them there; they are taught because a reply says one thing of a decision and the lines one of each
+option, and one layer early, so that the last layer has but to choose among them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from agents.base import Turn
+from agents.prompting.acting import ABOVE, textspecs
+from agents.prompting.cloze import LETTERS
+from agents.prompting.counterfactual import VERDICTS
+from agents.prompting.gamebench import Base
+from models.base import Generate
+from training.pocket.duel.course import Encoder
+from training.pocket.gamebench.phrases import spoken, word_tokenizer
+from training.pocket.gamebench.tables import Lesson, Table, lessons, turns, words
+from training.pocket.trees import LessonTree, Target
+from training.pocket.writing import softmax
+
+METHOD = Base()
+QUESTIONS, APART = 500, 5
+"""How many turns of each game the tokenizer learns from, and how far apart they lie."""
+MERGED, OFTEN, MOST = 600, 12, 3000
+"""Its tokens of BPE, how often another token is to be met, and how many there are in all."""
+NUMBERS = 200
+"""Numbers of options that are tokens whatever the decisions are."""
+LONG = 40
+"""Characters of the longest words that are a token whole, if a game gives them as an example."""
+AGAIN, KEPT = 0.5, 20_000
+"""How often a lesson is one that was given before, and how many are kept for that."""
+JUDGED = 2.0
+"""What the words behind the options count, all together, where the reply's number counts 1."""
+
+
+def tokenizer_of(tables: Sequence[Table], seed: int) -> PreTrainedTokenizerFast:
+    """Of QUESTIONS decisions of each game and the replies to them."""
+    rng = np.random.default_rng((seed, 1))
+    texts = [spoken(number, "") for number in range(1, NUMBERS + 1)] * OFTEN
+    texts += [f"{choice}\n {choice}" for choice in (*LETTERS, *VERDICTS, "yes", "no")] * OFTEN
+    examples: set[str] = set()
+    for table in tables:
+        for turn in islice(turns(table.game, rng), 0, APART * QUESTIONS, APART):
+            texts.append(asked(turn, rng))
+            texts += [spoken(1, said) for said in words(turn, table.copied, rng) if said]
+            examples.update(text for wanted in textspecs(turn) for text in wanted.examples)
+    texts += [spoken(1, example) for example in sorted(examples) if len(example) <= LONG] * OFTEN
+    return word_tokenizer(texts, MERGED, OFTEN, MOST)
+
+
+def trees(
+    tables: Sequence[Table], tokenizer: PreTrainedTokenizerFast, rng: np.random.Generator
+) -> Iterator[LessonTree]:
+    """Decisions of all games, mixed by their shares, without end."""
+    writer = Writer(tokenizer)
+    shares = np.array([table.share for table in tables])
+    sources = [lessons(table, rng) for table in tables]
+    kept: deque[LessonTree] = deque(maxlen=KEPT)
+    while True:
+        for number in rng.choice(len(tables), 1000, p=shares / shares.sum()).tolist():
+            if kept and rng.random() < AGAIN:
+                yield kept[int(rng.integers(len(kept)))]
+            else:
+                kept.append(writer.tree(next(sources[number]), rng))
+                yield kept[-1]
+
+
+def asked(turn: Turn, rng: np.random.Generator) -> str:
+    """The prompt of a decision."""
+    request = next(METHOD.ask(turn, rng))
+    assert isinstance(request, Generate), request
+    return request.prompt.text
+
+
+class Writer:
+    """Turns decisions into lessons."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.encode = Encoder(tokenizer)
+        self.verdicts = np.array([self.encode(verdict) for verdict in VERDICTS]).ravel()
+        """The tokens of good and bad: (2,)."""
+
+    def tree(self, lesson: Lesson, rng: np.random.Generator) -> LessonTree:
+        """One stem, taught behind every option and at every token of the reply."""
+        chances = softmax(lesson.logits)
+        lines = asked(lesson.turn, rng).splitlines(keepends=True)
+        tokens = [self.encode(line) for line in lines]
+        first, prompt = lines.index(ABOVE) + 1, [token for line in tokens for token in line]
+        behind = np.cumsum([len(line) for line in tokens])[first : first + len(chances)] - 1
+        option = int(rng.choice(len(chances), p=chances))
+        said = self.encode(spoken(option + 1, lesson.words[option]))
+        numbers = np.array([self.number(n) for n in range(1, len(chances) + 1)])
+        head, _, *rest = (
+            Target(np.array([token]), np.ones(1)) for token in (*said, self.encode.end)
+        )
+        places = [*behind.tolist(), *range(len(prompt) - 1, len(prompt) + len(said))]
+        targets = [*self.judged(chances, numbers), head, Target(numbers, chances), *rest]
+        return LessonTree([*prompt, *said], (), places, targets)
+
+    def judged(self, chances: np.ndarray, numbers: np.ndarray) -> list[Target]:
+        """What stands behind each option: its number, and good as far as it is as likely as the
+        likeliest one. The last layer, which chooses, finds both there."""
+        good, weight = chances / chances.max(), JUDGED / len(chances)
+        return [
+            Target(
+                np.array([number, *self.verdicts]), np.array([1, one, 1 - one]) / 2, weight, True
+            )
+            for number, one in zip(numbers, good, strict=True)
+        ]
+
+    def number(self, number: int) -> int:
+        """The token of an option's number in a reply. Raises ValueError where it is several."""
+        _, token, _ = self.encode(spoken(number, ""))
+        return token

@@ -1,0 +1,118 @@
+"""How the fourth pocket model plays the games of GameBench, and in how many replies it says nothing
+that can be read: `python -m training.pocket.gamebench.evaluate [--weights DIR] [--deals N]`.
+
+A plain loop of its own, without the pipeline, whose figures are the ones to quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agents.base import Agent, Answer, Question
+from agents.llm import LLM
+from agents.prompting.base import Method
+from agents.prompting.gamebench import Base
+from agents.random import Random
+from agents.rule import Rule
+from agents.together import together
+from games.base import Game, move_with
+from games.capabilities import MATCH_SCORE, measured, with_score
+from models.base import Model
+from models.checkpoint import Checkpoint
+from training.pocket.data import turn_of
+from training.pocket.gamebench.tables import GREEDY, TABLES, asked
+from training.pocket.train import GAMEBENCH_WEIGHTS
+
+OTHERS: dict[str, Agent] = {"random": Random(), GREEDY: Rule(GREEDY)}
+NOTED = ("malformed", "illegal")
+
+
+class Played(NamedTuple):
+    """What came of a match: its score for the measured seat, and how often a reply was what."""
+
+    score: float
+    answers: Counter[str]
+
+
+def match(
+    game: Game[Any], agent: Agent, other: Agent, seat: int, deal: int
+) -> Generator[Question, Answer, Played]:
+    """One match of `agent` in `seat`, all other seats taken by `other`; asks what it asks."""
+    rng = np.random.default_rng((deal, 1 + seat))
+    state, answers = game.deal(np.random.default_rng((deal, 0))), Counter[str]()
+    while seats := game.to_move(state):
+        moves = []
+        for mover in seats:
+            turn = turn_of(game, state, mover)
+            option, text = 0, ""
+            if asked(turn):
+                decision = yield from (agent if mover == seat else other).decide(turn, rng)
+                option, text = decision.option, decision.text
+                if mover == seat:
+                    answers.update(noted(decision.notes.get("answers", ())))
+                    answers.update(decisions=1, fallbacks=decision.fallback)
+            moves.append(move_with(turn.options[option], text))
+        state = game.play(state, moves)
+    figures = with_score(measured(game, state), game.returns(state))
+    return Played(float(figures[MATCH_SCORE.name][seat]), answers)
+
+
+def noted(answers: Sequence[Any]) -> list[str]:
+    """What came of each reply: malformed, illegal, or read."""
+    return [one if one in NOTED else "read" for one in answers]
+
+
+def play(
+    model: Model, game: Game[Any], method: Method, other: Agent, deals: int
+) -> tuple[np.ndarray, Counter[str]]:
+    """The scores of the model, (deals, seats), and what its replies were."""
+    agent = LLM(method)
+    matches = [
+        match(game, agent, other, seat, deal)
+        for deal in range(deals)
+        for seat in range(game.num_seats)
+    ]
+    thinking = together(matches)
+    try:
+        question = next(thinking)
+        while True:
+            assert isinstance(question, tuple)
+            question = thinking.send(tuple(model.answer(question)))
+    except StopIteration as stop:
+        played: Sequence[Played] = stop.value
+    answers: Counter[str] = sum((one.answers for one in played), Counter())
+    return np.array([one.score for one in played]).reshape(deals, -1), answers
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--weights", type=Path, default=GAMEBENCH_WEIGHTS)
+    parser.add_argument("--deals", type=int, default=100, help="each played from both seats")
+    parser.add_argument("--games", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--others", nargs="+", choices=OTHERS, default=["random"])
+    options = parser.parse_args(arguments)
+    model = Checkpoint(str(options.weights)).load()
+    print("game                 against  matches  score  error  malformed  illegal  fallbacks")
+    for name in options.games:
+        for other in options.others:
+            game = TABLES[name].game
+            found, answers = play(model, game, Base(), OTHERS[other], options.deals)
+            by_deal, replies = found.mean(1), sum(answers[one] for one in (*NOTED, "read"))
+            wrong = [f"{answers[one] / replies:9.2%}" for one in NOTED]
+            print(
+                f"{name:20} {other:7} {found.size:8} {by_deal.mean():6.3f} "
+                f"{by_deal.std(ddof=1) / len(by_deal) ** 0.5:6.3f}  {' '.join(wrong)} "
+                f"{answers['fallbacks'] / answers['decisions']:9.2%}",
+                flush=True,
+            )
+    model.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The nine games, and decisions met in them with how good each option is.
+
+One seat of each match is the learner's: of its decisions some are taught. There it takes what the
+teacher likes best or, by STRAY, any option, elsewhere what a greedy player does; the other seats
+are random or greedy players. The teacher is the one-ply search that plays in matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agents.base import Decision, Turn
+from agents.one_ply import ALIKE, OnePly
+from agents.prompting.acting import SHOWN
+from games.air_land_sea import AirLandSea
+from games.arctic_scavengers import ArcticScavengers
+from games.are_you_the_traitor import AreYouTheTraitor
+from games.base import Action, Game, Open, Said
+from games.codenames import Codenames
+from games.hive import Hive
+from games.pit import Pit
+from games.playouts import RANDOM, scripted_move, worded
+from games.santorini import Santorini
+from games.sea_battle import SeaBattle
+from games.two_rooms import TwoRooms
+from training.pocket.data import turn_of
+
+GREEDY = "greedy"
+STRAY = 0.25
+"""How often the learner's seat takes any option."""
+SPREAD = 0.35
+"""An option is e times as likely to be the answer as one whose worth is less by this share of the
+usual spread (standard deviation) of a decision's worths in the game."""
+MEASURED = 60
+"""Decisions from which that spread is taken."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A game that is taught.
+
+    share: of all lessons. taught: how many of the learner's decisions become lessons; few where
+    those of a match are alike. worlds: of the teacher. copied: whether the words that are taught
+    are examples that the prompt shows, where those of the greedy player would take more to know.
+    """
+
+    game: Game[Any]
+    share: float
+    taught: float = 1.0
+    worlds: int = 4
+    copied: bool = False
+
+
+TABLES: dict[str, Table] = {
+    "air_land_sea": Table(AirLandSea(), 0.2),
+    "arctic_scavengers": Table(ArcticScavengers(), 0.06),
+    "are_you_the_traitor": Table(AreYouTheTraitor(), 0.06),
+    "codenames": Table(Codenames(), 0.08, copied=True),
+    "hive": Table(Hive(), 0.06, taught=0.2),
+    "pit": Table(Pit(), 0.08, taught=0.3),
+    "santorini": Table(Santorini(), 0.2),
+    "sea_battle": Table(SeaBattle(), 0.2, taught=0.3),
+    "two_rooms": Table(TwoRooms(), 0.06),
+}
+
+
+class Lesson(NamedTuple):
+    """A turn, float64 logits (options,) of how good each option is, and for each what to say with
+    it, "" where it wants no words."""
+
+    turn: Turn
+    logits: np.ndarray
+    words: tuple[str, ...]
+
+
+def lessons(table: Table, rng: np.random.Generator) -> Iterator[Lesson]:
+    """Decisions of a game, without end."""
+    spread = np.mean([worth.std() for _, worth in islice(judged(table, rng), MEASURED)])
+    for turn, worth in judged(table, rng):
+        yield Lesson(turn, worth / (SPREAD * max(spread, 1e-6)), words(turn, table.copied, rng))
+
+
+def judged(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.ndarray]]:
+    """Decisions of the learner's seats, and what the teacher thinks of the options."""
+    game = table.game
+    while True:
+        state, learner = game.deal(rng), int(rng.integers(game.num_seats))
+        other = RANDOM if rng.random() < 0.5 else GREEDY
+        while seats := game.to_move(state):
+            moves = []
+            for seat in seats:
+                policy = GREEDY if seat == learner else other
+                turn = turn_of(game, state, seat)
+                if seat == learner and asked(turn) and rng.random() < table.taught:
+                    worth = worths(turn, table.worlds, rng)
+                    yield turn, worth
+                    moves.append(learners(turn, worth, rng))
+                else:
+                    moves.append(scripted_move(game, state, seat, policy, rng))
+            state = game.play(state, moves)
+
+
+def turns(game: Game[Any], rng: np.random.Generator) -> Iterator[Turn]:
+    """Turns of all seats between random and greedy players, without end."""
+    while True:
+        state = game.deal(rng)
+        policies = [RANDOM if rng.random() < 0.5 else GREEDY for _ in range(game.num_seats)]
+        while seats := game.to_move(state):
+            yield from (turn for seat in seats if asked(turn := turn_of(game, state, seat)))
+            moves = [scripted_move(game, state, seat, policies[seat], rng) for seat in seats]
+            state = game.play(state, moves)
+
+
+def asked(turn: Turn) -> bool:
+    """Whether a model would be asked: there is a choice, or words to be found."""
+    return len(turn.options) > 1 or isinstance(turn.options[0], Open)
+
+
+def worths(turn: Turn, worlds: int, rng: np.random.Generator) -> np.ndarray:
+    """What one-ply search thinks of the options, float64 (options,)."""
+    thinking = OnePly(worlds).decide(turn, rng)
+    try:
+        next(thinking)
+    except StopIteration as stop:
+        decision: Decision = stop.value
+        return np.array(decision.scores)
+    raise AssertionError("one-ply search asks nothing")
+
+
+def learners(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Action:
+    """The learner's move: one of the best options or, by STRAY, any."""
+    likely = worth >= (-np.inf if rng.random() < STRAY else worth.max() - ALIKE)
+    option = int(rng.choice(np.flatnonzero(likely)))
+    return worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
+
+
+def words(turn: Turn, copied: bool, rng: np.random.Generator) -> tuple[str, ...]:
+    """For each option what is said with it: what the greedy player says, or an example that a
+    prompt shows; "" where it wants no words."""
+    return tuple(
+        said(turn, option, copied, rng) if isinstance(turn.options[option], Open) else ""
+        for option in range(len(turn.options))
+    )
+
+
+def said(turn: Turn, option: int, copied: bool, rng: np.random.Generator) -> str:
+    wanted = turn.options[option]
+    if copied and isinstance(wanted, Open):
+        return str(rng.choice(wanted.text.examples[:SHOWN]))
+    move = worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
+    return move.text if isinstance(move, Said) else ""
