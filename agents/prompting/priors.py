@@ -100,8 +100,8 @@ class Divided(Worded):
 
     moves: how many recent moves the prompt tells.
 
-    Ties go to the option that the game lists first. Of more options than letters, the first 26
-    are shown and the others score 0.
+    Ties go to the option that the game lists first. More options than letters take as few prompts
+    as show them all, each 26 of them; an option scores its mean over those that show it.
     """
 
     moves: int
@@ -117,18 +117,25 @@ class Divided(Worded):
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
         count = len(turn.observation.options)
         letters = LETTERS[: min(count, len(LETTERS))]
+        asked = -(-count // len(LETTERS))
+        starts = [number * count // asked for number in range(asked)]
         reply = yield Score(
-            prompts(turn.observation, turn.goal, self.moves, (0,), self.words), letters
+            prompts(turn.observation, turn.goal, self.moves, starts, self.words), letters
         )
         assert isinstance(reply, Scores), reply
         prior = self.priors.of(len(letters))
-        scores = divided(reply.logprobs[0], prior)
-        if scores is None:
+        shown: list[list[float]] = [[] for _ in range(count)]
+        for start, row in zip(starts, reply.logprobs, strict=True):
+            scores = divided(row, prior) or (0.0,) * len(letters)
+            for place, score in enumerate(scores):
+                shown[(start + place) % count].append(score)
+        means = tuple(math.fsum(parts) / len(parts) for parts in shown)
+        if not max(means) > 0:
             return Unusable("malformed", attempts=1)
         return Decision(
-            scores.index(max(scores)),
+            means.index(max(means)),
             attempts=1,
-            scores=scores + (0.0,) * (count - len(letters)),
+            scores=means,
             notes={"prior": tuple(map(math.exp, prior))},
         )
 

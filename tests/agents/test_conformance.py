@@ -67,8 +67,13 @@ def plays(agent: Agent, game: Game[Any]) -> bool:
     return True
 
 
-SHORT = {"holdem": build(nodes("game")["holdem"], hands=4)}
-"""A game whose matches are long between players that raise seldom."""
+SHORT = {
+    "air_land_sea": build(nodes("game")["air_land_sea"], goal=1),
+    "hive": build(nodes("game")["hive"], max_turns=10),
+    "holdem": build(nodes("game")["holdem"], hands=4),
+    "pit": build(nodes("game")["pit"], turns=16, deal_turns=10, goal=50),
+}
+"""Games whose matches are long between players that look at many options, or raise seldom."""
 MUCH_ALIKE = ("watch_uno", "watch_uno_arena", "watch_holdem")
 """Games of watching that ask in the words of the one of tic-tac-toe."""
 GAMES = {
@@ -86,12 +91,30 @@ PAIRS = {
     if plays(agent, game)
 }
 every_agent = pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS.keys())
-LONG = {f"llm-talaga-{game}" for game in ("uno", "uno_arena", "holdem", "holdem_hands")}
-"""Trees of long games: some sixty questions a move."""
+LONG = {
+    *(f"llm-talaga-{game}" for game in ("uno", "uno_arena", "holdem", "holdem_hands")),
+    *(f"llm-talaga-{game}" for game in ("air_land_sea", "hive", "pit", "santorini")),
+    *(f"search-{game}" for game in ("air_land_sea", "codenames", "pit")),
+}
+"""Trees of long games: some sixty questions a move; and playouts of games that are not compiled."""
+LIKE_OTHERS = ("air_land_sea", "arctic_scavengers", "hive", "pit", "sea_battle", "two_rooms")
+"""Games whose kind of moves, seats and words another one has; all agents play them among the slow
+tests."""
+ANYWHERE = ("llm-base", "llm-cloze", "llm-cot", "greedy", "one_ply", "human")
+"""Agents that play them by default."""
+
+
+def is_slow(name: str) -> bool:
+    return name in LONG or any(
+        name.endswith(f"-{game}") and name.removesuffix(f"-{game}") not in ANYWHERE
+        for game in LIKE_OTHERS
+    )
+
+
 every_pair = pytest.mark.parametrize(
     ("agent", "game"),
     [
-        pytest.param(*pair, id=name, marks=[pytest.mark.slow] * (name in LONG))
+        pytest.param(*pair, id=name, marks=[pytest.mark.slow] * is_slow(name))
         for name, pair in PAIRS.items()
     ],
 )

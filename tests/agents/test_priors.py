@@ -106,16 +106,22 @@ def test_a_decision_tells_the_prior_that_it_used() -> None:
     assert decision.notes["prior"] == pytest.approx((0.8, 0.2))
 
 
-def test_of_more_options_than_letters_the_first_are_shown() -> None:
+def test_more_options_than_letters_take_several_prompts() -> None:
+    """30 options: the prompts begin with options 0 and 15, and each shows 26 in a ring."""
     names = [f"card {number}" for number in range(30)]
-    row = [0.01] * 25 + [0.5]
-    decision, (request,) = drive(LLM(Divided(5)), turn_with(*names), table([row]))
-    assert decision.option == 25
+    row = [0.01] * 14 + [0.5] + [0.01] * 11
+    decision, (request,) = drive(LLM(Divided(5)), turn_with(*names), table([row, [1 / 26] * 26]))
+    assert decision.option == 14
     assert len(decision.scores) == 30
-    assert decision.scores[26:] == (0.0,) * 4
-    text = request.prompts[0].changing  # type: ignore[union-attr]
-    assert "Z) card 25\n" in text
-    assert "card 26\n" not in text
+    first, second = (prompt.changing for prompt in request.prompts)  # type: ignore[union-attr]
+    assert "A) card 0\n" in first
+    assert "Z) card 25\n" in first
+    assert "card 26\n" not in first
+    assert "A) card 15\n" in second
+    assert "Z) card 10\n" in second
+    assert decision.scores[26] == pytest.approx(1 / 26), "shown in the second alone"
+    assert decision.scores[11] == pytest.approx(0.01 / 0.75), "shown in the first alone"
+    assert decision.scores[0] == pytest.approx((0.01 / 0.75 + 1 / 26) / 2), "shown in both"
 
 
 def test_without_a_possible_letter_the_reply_is_malformed() -> None:
