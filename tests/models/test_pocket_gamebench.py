@@ -211,7 +211,7 @@ def test_it_beats_a_random_player(name: str, model: Local) -> None:
     assert found.mean() > 0.5 + 2 * 0.5 / found.size**0.5
 
 
-DEALS = {"santorini": 20, "sea_battle": 3, "air_land_sea": 6}
+DEALS = {"santorini": 20, "sea_battle": 6, "air_land_sea": 20}
 """How many are played from both seats."""
 
 
