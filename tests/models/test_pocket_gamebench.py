@@ -25,7 +25,7 @@ from agents.prompting.counterfactual import Counterfactual
 from agents.prompting.direct import Direct
 from agents.prompting.gamebench import Base, GamebenchCot
 from agents.prompting.rap import Rap
-from agents.random import Random
+from agents.rule import Rule
 from games.base import Open
 from models.checkpoint import Checkpoint
 from models.engine.local import Local
@@ -205,21 +205,20 @@ def test_other_methods_run_with_it(method: str, model: Local) -> None:
         assert 0 <= decision.option < len(turn.options)
 
 
-# Three standard errors of 40 matches are some .2 at most; a random player has .5.
 @pytest.mark.parametrize("name", ["santorini", "sea_battle", "air_land_sea"])
 def test_it_beats_a_random_player(name: str, model: Local) -> None:
-    found, _ = evaluate.play(model, TABLES[name].game, Base(), Random(), DEALS[name])
-    assert found.mean() > 0.5 + 3 * 0.5 / found.size**0.5
+    found, _ = evaluate.play(model, TABLES[name].game, Base(), Rule("random"), DEALS[name])
+    assert found.mean() > 0.5 + 2 * 0.5 / found.size**0.5
 
 
-DEALS = {"santorini": 10, "sea_battle": 4, "air_land_sea": 10}
+DEALS = {"santorini": 20, "sea_battle": 6, "air_land_sea": 20}
 """How many are played from both seats."""
 
 
 @pytest.mark.slow
 @EVERY
 def test_replies_that_cannot_be_read_are_rare(name: str, model: Local) -> None:
-    _, answers = evaluate.play(model, TABLES[name].game, Base(), Random(), 10)
+    _, answers = evaluate.play(model, TABLES[name].game, Base(), Rule("random"), 10)
     replies = answers["read"] + answers["malformed"] + answers["illegal"]
     assert answers["malformed"] < 0.02 * replies
     assert answers["illegal"] < 0.02 * replies

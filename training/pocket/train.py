@@ -80,7 +80,7 @@ USUAL: dict[str, dict[str, Any]] = {
     },
     "gamebench": {
         "out": GAMEBENCH_WEIGHTS,
-        "steps": 3000,
+        "steps": 2000,
         "batch": 16,
         "width": 96,
         "hidden": 256,

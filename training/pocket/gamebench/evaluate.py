@@ -18,18 +18,18 @@ from agents.base import Agent, Answer, Question
 from agents.llm import LLM
 from agents.prompting.base import Method
 from agents.prompting.gamebench import Base
-from agents.random import Random
 from agents.rule import Rule
 from agents.together import together
 from games.base import Game, move_with
 from games.capabilities import MATCH_SCORE, measured, with_score
+from games.playouts import RANDOM
 from models.base import Model
 from models.checkpoint import Checkpoint
 from training.pocket.data import turn_of
 from training.pocket.gamebench.tables import GREEDY, TABLES, asked
 from training.pocket.train import GAMEBENCH_WEIGHTS
 
-OTHERS: dict[str, Agent] = {"random": Random(), GREEDY: Rule(GREEDY)}
+OTHERS: dict[str, Agent] = {RANDOM: Rule(RANDOM), GREEDY: Rule(GREEDY)}
 NOTED = ("malformed", "illegal")
 
 
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--weights", type=Path, default=GAMEBENCH_WEIGHTS)
     parser.add_argument("--deals", type=int, default=100, help="each played from both seats")
     parser.add_argument("--games", nargs="+", choices=TABLES, default=list(TABLES))
-    parser.add_argument("--others", nargs="+", choices=OTHERS, default=["random"])
+    parser.add_argument("--others", nargs="+", choices=OTHERS, default=[RANDOM])
     options = parser.parse_args(arguments)
     model = Checkpoint(str(options.weights)).load()
     print("game                 against  matches  score  error  malformed  illegal  fallbacks")
