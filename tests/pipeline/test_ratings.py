@@ -96,6 +96,14 @@ def test_players_of_one_name_and_other_settings_are_two(
     assert contest_of(played).players == ["greedy", "greedy (2)", "minimax", "random"]
 
 
+def test_a_model_is_one_player_in_all_games(sweep: Sweep, folder: Path) -> None:
+    """Although each game has it asked something else."""
+    assert sweep("game=tic_tac_toe,rock_paper_scissors", "prompt=cloze", "deals=2") == 0
+    found = contest_of([folder])
+    assert sorted(found.games) == ["rock_paper_scissors", "tic_tac_toe"]
+    assert found.players == ["fake cloze", "random"]
+
+
 # --- the command ---
 
 
