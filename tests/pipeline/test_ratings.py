@@ -101,7 +101,7 @@ def test_a_model_is_one_player_in_all_games(sweep: Sweep, folder: Path) -> None:
     assert sweep("game=tic_tac_toe,rock_paper_scissors", "prompt=cloze", "deals=2") == 0
     found = contest_of([folder])
     assert sorted(found.games) == ["rock_paper_scissors", "tic_tac_toe"]
-    assert found.players == ["fake cloze", "random"]
+    assert found.players == ["llm.fake.cloze", "random"]
 
 
 # --- the command ---
