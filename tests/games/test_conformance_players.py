@@ -3,6 +3,7 @@ every game that conf/game names, as far as it has it."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from scipy.stats import fisher_exact
 
-from games.base import Game, Open, Said, move_fault, spoken
+from games.base import Fact, Game, Observation, Open, Said, move_fault, spoken
 from games.capabilities import (
     WIN,
     Keyed,
@@ -28,10 +29,25 @@ from games.capabilities import (
 from games.playouts import policies_of, probabilities, sample, simulate
 from games.tellable import Headed, full_rules
 from games.uno import Uno
-from tests.games.cases import CASES, HIDDEN, ONE_WINNER, final, looked_at, seeds, unseen_by, walk
+from tests.games.cases import (
+    CASES,
+    HIDDEN,
+    NAMED,
+    ONE_WINNER,
+    final,
+    looked_at,
+    seeds,
+    unseen_by,
+    walk,
+)
 
 every_game = pytest.mark.parametrize("game", CASES.values(), ids=CASES.keys())
 few = settings(max_examples=15, deadline=None)
+SECRETIVE = (
+    *("air_land_sea", "arctic_scavengers", "are_you_the_traitor", "codenames", "holdem", "pit"),
+    *("sea_battle", "two_rooms", "uno_arena"),
+)
+"""Games of ours in which a seat must not know all, with a `sample`."""
 
 
 @every_game
@@ -39,6 +55,10 @@ few = settings(max_examples=15, deadline=None)
 @given(seeds)
 def test_what_is_hidden_cannot_be_read_off(game: Game[Any], seed: int) -> None:
     """Exchanging all that a seat cannot see changes nothing of what it is told or may do."""
+    keeps_secrets(game, seed)
+
+
+def keeps_secrets(game: Game[Any], seed: int) -> None:
     rng = np.random.default_rng(seed)
     for state, seats, _ in looked_at(game, seed):
         for seat in seats:
@@ -53,6 +73,27 @@ def test_what_is_hidden_cannot_be_read_off(game: Game[Any], seed: int) -> None:
             assert game.observe(other, seat) == seen
             assert game.legal(other, seat) == game.legal(state, seat)
             assert seat in game.to_move(other)
+
+
+@pytest.mark.parametrize("name", SECRETIVE)
+def test_a_fact_that_tells_a_secret_is_found(name: str) -> None:
+    """Each of these games, with a fact more: the whole state as it is drawn for a spectator."""
+    with pytest.raises(AssertionError):
+        keeps_secrets(telling_all(NAMED[name]), 0)
+
+
+def telling_all(game: Game[Any]) -> Game[Any]:
+    kind = type(game)
+
+    def observe(self: Any, state: Any, seat: int) -> Observation:
+        seen = kind.observe(self, state, seat)
+        drawn = Fact("Told by mistake", self.show(state))
+        return dataclasses.replace(seen, facts=(*seen.facts, drawn))
+
+    made: Any = type("TellingAll", (kind,), {"observe": observe})
+    fields = dataclasses.fields(game)  # type: ignore[arg-type]
+    told: Game[Any] = made(**{field.name: getattr(game, field.name) for field in fields})
+    return told
 
 
 def test_the_exchange_of_hidden_cards_really_exchanges_them() -> None:
