@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 
 from games.base import Action, Game, spoken
 from games.holdem import Holdem
+from games.playouts import policies_of
 from games.rock_paper_scissors import RockPaperScissors
 from games.uno import State as UnoState
 from games.uno import Uno
 from games.uno.playouts import redeal
 from games.uno.rules import SEED
+from games.watch import Watch
 from tests.nodes import Node, build, nodes
 
 SEATS = (2, 3, 10)
@@ -154,5 +157,16 @@ def unseen_by(seat: int, state: Any, rng: np.random.Generator) -> Any:
     return UnoState(array, state.history)
 
 
-HIDDEN: dict[type, Callable[[int, Any, np.random.Generator], Any]] = {Uno: unseen_by}
+def played_by_others(seat: int, state: Any, rng: np.random.Generator) -> Any:
+    """What is watched, played by whatever policies, which an observer is to find out."""
+    told = state.transcript
+    known = policies_of(told.game)
+    others = tuple(known[one] for one in rng.integers(len(known), size=len(told.players)))
+    return replace(state, transcript=replace(told, players=others))
+
+
+HIDDEN: dict[type, Callable[[int, Any, np.random.Generator], Any]] = {
+    Uno: unseen_by,
+    Watch: played_by_others,
+}
 """For a game of ours without `sample`: another state that the seat cannot tell from this one."""
