@@ -5,6 +5,7 @@ OpenSpiel's game is played without its expansions, and differs from ours in this
   that a side has left, our side passes and theirs cannot; such a game is left there.
 - A queen may not be a side's first piece, as in tournaments. Ours may, and does where the referee
   looks on.
+- It ends in a draw where a piece leaves its board; that has the largest size here.
 - It tells equal pieces in hand apart; here the first of them is placed.
 - While white's queen is in hand, it holds no black piece for pinned (its search for pinned pieces
   starts at that queen); then what black may move with is left to the referee.
@@ -104,7 +105,7 @@ class Spiel:
 
     def __init__(self) -> None:
         pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
-        options = "uses_mosquito=false,uses_ladybug=false,uses_pillbug=false"
+        options = "uses_mosquito=false,uses_ladybug=false,uses_pillbug=false,board_size=14"
         self.state = pyspiel.load_game(f"hive({options})").new_initial_state()
 
     def legal(self, hive: Hive) -> dict[Move | None, int]:
