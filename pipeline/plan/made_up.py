@@ -24,7 +24,8 @@ def made_up(
     texts: words that would do where an option wants some. The half of all written replies name an
     option in one of the forms that methods read; the others are malformed, illegal, ambiguous,
     empty, or a good one cut short. A prompt that shows how it wants to be answered is mostly
-    answered so. A score has rows without a possible choice now and then.
+    answered so, and one that offers explanations is asked for some. A score has rows without a
+    possible choice now and then.
     """
     if isinstance(request, Score):
         return _scores(request, rng)
@@ -52,13 +53,57 @@ def _row(choices: int, silent: bool, rng: np.random.Generator) -> tuple[float, .
 def _generation(
     request: Generate, names: Sequence[str], texts: Sequence[str], rng: np.random.Generator
 ) -> Generation:
-    known = names or ("yes", "no")
-    shown = WRAPPED in request.prompt.changing or NUMBERED.search(request.prompt.changing)
-    said = [
-        _as_shown(request.prompt.changing, known, rng) if shown else _said(known, texts, rng)
-        for _ in range(request.n)
-    ]
+    known, told = names or ("yes", "no"), request.prompt.changing
+    tagged = TAGGED.findall(told)
+
+    def one() -> str:
+        if tagged:
+            return _between(tagged[-1], known, rng)
+        if WORDED in told or EXPLAINED in request.prompt.static:
+            return _acted(known, texts, rng)
+        if WRAPPED in told or NUMBERED.search(told):
+            return _as_shown(told, known, rng)
+        return _said(known, texts, rng)
+
+    said = [one() for _ in range(request.n)]
     return Generation(said[0], 1, 1, tuple(said[1:]))
+
+
+TAGGED = re.compile(r"between <(\w+)> and </\1>")
+"""How a prompt shows that it wants something between tags: the last are those of the answer."""
+WORDED, EXPLAINED = "openended_response", "Explain("
+"""How it shows that it wants words beside the action, or explains its rules on request."""
+
+
+def _between(tag: str, names: Sequence[str], rng: np.random.Generator) -> str:
+    """What was to stand between tags, or something else."""
+    first, second = (names[int(rng.integers(len(names)))] for _ in "ab")
+    forms = (
+        f"<{tag}>\n1. {first}\n2. {second}\n</{tag}>",
+        f"I see. <{tag}>{first}",
+        f"<{tag}>\n- {second}\n{first}",
+        f"<{tag}></{tag}>",
+        first,
+        "",
+    )
+    return forms[int(rng.integers(len(forms)))]
+
+
+def _acted(names: Sequence[str], texts: Sequence[str], rng: np.random.Generator) -> str:
+    """An action in JSON with its words, or without, or with others; a heading to be explained, or
+    none that there is; or another reply."""
+    number = int(rng.integers(len(names)))
+    action, text = str(number + 1), texts[int(rng.integers(len(texts)))] if texts else "well"
+    forms = (
+        {"action": action, WORDED: text},
+        {"action": names[number], WORDED: text},
+        {"action": action, WORDED: "?" * 1000},
+        {"action": action},
+        {"action": "Explain(H1)"},
+        {"action": "explain( H99 )"},
+    )
+    kind = int(rng.integers(len(forms) + 2))
+    return json.dumps(forms[kind]) if kind < len(forms) else _said(names, texts, rng)
 
 
 WRAPPED = "Move: <"

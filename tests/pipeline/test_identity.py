@@ -18,6 +18,7 @@ import pytest
 
 from agents.base import Answer, Decision, Goal, Question, Thinking, Turn
 from agents.llm import LLM
+from games.are_you_the_traitor import AreYouTheTraitor
 from games.base import Game
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
@@ -41,20 +42,24 @@ PROMPTS |= {
     for name in ("cloze", "counterfactual", "vanilla")
     for wording in ("terse", "formal")
 }
+PROMPTS["rap_letters"] = {**PROMPTS["rap"], "letters": True}
 PROMPTS["talaga_move"] = {**PROMPTS["talaga"], "reward": "move"}
 PROMPTS["talaga_terminal"] = {**PROMPTS["talaga"], "llm_terminal": True}
 Case = tuple[Game[Any], str]
 
 BOARD, HINTS, ROUNDS = TicTacToe(2, 2, 2), Hints(), RockPaperScissors(2, 4)
 ARENA, PAPER = UnoArena(2), Uno(2, quirks=True)
+TRAITOR = AreYouTheTraitor(points=1, exchanges=1)
 WATCHED = Watch(of=RockPaperScissors(rounds=12), catalogue=("H", "Y"))
 CASES: dict[str, list[Case]] = {
     "agents.prompting.base": [
         *[(ARENA, "cloze"), (ARENA, "vanilla"), (Hints(), "cloze")],
         (WATCHED, "observe"),
     ],
+    "agents.prompting.acting": [(HINTS, "base"), (TRAITOR, "base")],
     "agents.prompting.answers": [(ARENA, "vanilla")],
     "agents.prompting.calibrated": [(ARENA, "label_study")],
+    "agents.prompting.foretelling": [(BOARD, "rap"), (HINTS, "rap"), (BOARD, "rap_letters")],
     "agents.prompting.priors": [(ARENA, "calibrated")],
     "agents.prompting.samples": [(ARENA, "pride")],
     "agents.prompting.words": [(Hints(), "cloze")],
@@ -86,22 +91,37 @@ for _name, _node in PROMPTS.items():
         CASES["agents.prompting.reasoned"] += [(BOARD, _name)] * (_name in ("direct", "cot"))
     elif _name == "observe":
         _cases += [(WATCHED, _name)]
+    elif _name in ("base", "gamebench_cot", "rap", "rap_letters"):
+        _cases += [(BOARD, _name), (HINTS, _name)] + [(TRAITOR, _name)] * (_name == "base")
     else:
         _cases += [(ARENA, _name)] + [(Wrapped(TicTacToe()), _name)] * (_name == "tutri")
 
 EXCEPTIONS = {
+    "agents.prompting.acting": {  # of the record; of no example; what stands between several
+        *("ok", "illegal", "malformed", "was left out", "", ", "),
+        "explain\\s*\\(\\s*(.*?)\\s*\\)",
+    },
+    "agents.prompting.answers": {"replace", "{"},  # of a codec, and where an object begins
     "agents.prompting.base": {" and "},  # between two partners; here are teams of two
     "agents.prompting.label_study": {  # what notes are called
         *("chosen", "prior", "prompts", "single", "calibrated", "pride", "cheaper"),
         *("calibrated_averaged", "pride_arithmetic"),
     },
     "agents.prompting.calibrated": {"told", "unless default"},
+    "agents.prompting.foretelling": {"", "\n", "^(?:\\d+[.):]|[A-Z][.)]|[-*])\\s+", "replace"},
+    "agents.prompting.gamebench": {
+        *("attempts=", ", max_tokens=", "explained", "faults", "malformed", "illegal", "ok"),
+    },
     "agents.prompting.observe": {  # of a good reply and of the record; what stands between three
         *("{", "}", "malformed", "illegal", "confidence", "reasoning", "; ", "replace"),
         *("max_tokens=", ", reasons=", ", "),
     },
     "agents.prompting.pride": {"geometric", "told", "unless default"},  # configs name the mean
     "agents.prompting.priors": {"prior"},
+    "agents.prompting.rap": {  # of the record; labels alone
+        *("answers", "faults", "guesses", "totals", "visits", "illegal", "malformed", "ok"),
+        *("yes", "no", "\n"),
+    },
     "agents.prompting.react": {"", ":", "(?i)action:(.*)"},  # which action was named is noted
     "agents.prompting.reading": {"", " .*\t", "malformed", "illegal"},
     "agents.prompting.reasoned": {"answers", "illegal"},
