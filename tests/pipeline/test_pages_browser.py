@@ -260,8 +260,8 @@ def test_a_person_plays_codenames_with_clues_of_its_own(visit: Open, outputs: Pa
         elif page.get_by_text("It is your turn").count():
             page.keyboard.press("1")
         page.wait_for_timeout(300)
-    assert page.locator(".d-word-card").count() == 21
-    assert page.locator(".d-open").count() > 0
+    expect(page.locator(".d-word-card")).to_have_count(21)
+    expect(page.locator(".d-open").first).to_be_visible()
     page.get_by_role("link", name="The match, move by move").click()
     see(page, "ply 0 of")
     (record,) = matches(outputs / "play-codenames-0_random").values()
