@@ -11,9 +11,10 @@ pass stays what it was.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from threading import local
 from typing import Any
 
@@ -22,9 +23,9 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from models.engine.attention import KeysValues, Layer
+from models.engine.attention import Attention, KeysValues, Layer
 from models.engine.flat import ANSWERS, ROWS, Unsupported
-from models.engine.layout import Layout, Piece, Tiles, lay_out
+from models.engine.layout import Layout, Piece, Tiles, lay_out, windowed
 from models.engine.memory import Least, alone
 from models.engine.tiles import Tiled
 from models.engine.trie import PromptTree, chain, grow
@@ -37,23 +38,18 @@ PROBES = (3, 21, 50, 7)
 
 @dataclass
 class Pass:
-    """One pass that goes on: its pieces, laid out for every window that a layer has.
+    """One pass that goes on: who sees whom, for every window that a layer has.
 
     kept: where each layer's keys and values go, if anywhere. calls: layers that have attended.
     """
 
-    pieces: Sequence[Piece]
-    layouts: dict[int | None, Layout]
-    tiles: Tiles
-    like: Tensor
+    layout: Layout
+    windowed: Callable[[int], Attention]
     kept: list[Layer] | None
     calls: int = 0
-    at_once: bool = False
 
-    def layout(self, window: int | None) -> Layout:
-        if window not in self.layouts:
-            self.layouts[window] = lay_out(self.pieces, self.tiles, self.like, self.at_once, window)
-        return self.layouts[window]
+    def attention(self, window: int | None) -> Attention:
+        return self.layout.all if window is None else self.windowed(window)
 
 
 class _Going(local):
@@ -116,8 +112,11 @@ class General:
 
     def _logits(self, pieces: Sequence[Piece], kept: list[Layer] | None) -> Tensor:
         """The logits after every end, as the network gives them."""
-        going = Pass(pieces, {}, self._tiles, self._like, kept, at_once=self._at_once)
-        layout = going.layout(None)
+        like, at_once = self._like, self._at_once
+        layout = lay_out(pieces, self._tiles, like, at_once)
+        going = Pass(
+            layout, cache(lambda window: windowed(layout, pieces, window, like, at_once)), kept
+        )
         with _pass(going), self._tiled if self._invariant else nullcontext():
             logits: Tensor = self._network(
                 input_ids=layout.tokens[None],
@@ -172,9 +171,8 @@ def attention(
         going.kept.append(own)
     number, going.calls = going.calls, going.calls + 1
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    gathered = going.layout(sliding_window).all
     queries = query[0].transpose(0, 1)
-    mixed = gathered(queries, own, number, scale, softcap, s_aux)
+    mixed = going.attention(sliding_window)(queries, own, number, scale, softcap, s_aux)
     return mixed.view(1, len(queries), queries.shape[1], -1), None
 
 

@@ -62,13 +62,10 @@ class Layout:
     asked: int
 
 
-def lay_out(
-    pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool, window: int | None = None
-) -> Layout:
+def lay_out(pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool) -> Layout:
     """The pieces one after another; `like` gives device and dtype.
 
-    at_once: attention of all pieces in one padded call, not in one for each shape. window: how many
-    tokens of its text a token sees, itself among them; None for all.
+    at_once: attention of all pieces in one padded call, not in one for each shape.
     """
     trees = [piece.tree for piece in pieces]
     rows = _slices([len(tree.tokens) for tree in trees])
@@ -77,7 +74,7 @@ def lay_out(
     places = _joined([places_of(piece) for piece in pieces], tiles.rows)
     answers = _joined(ends, tiles.answers)
     pasts = [piece.past for piece in pieces]
-    masks = [mask_of(piece, window) for piece in pieces]
+    masks = [mask_of(piece) for piece in pieces]
     end_masks = [mask[tree.ends] for mask, tree in zip(masks, trees, strict=True)]
     every = arrange(pasts, rows, rows, masks, len(places), like, at_once)
     last = arrange(pasts, rows, asks, end_masks, len(answers), like, at_once)
@@ -91,6 +88,18 @@ def lay_out(
         answers=torch.from_numpy(answers).to(like.device),
         asked=asks[-1].stop,
     )
+
+
+def windowed(
+    layout: Layout, pieces: Sequence[Piece], window: int, like: Tensor, at_once: bool
+) -> Attention:
+    """`layout.all` of these pieces, where a token sees no more than the last `window` tokens of its
+    text, itself among them."""
+    if window > layout.furthest:
+        return layout.all
+    pasts = [piece.past for piece in pieces]
+    masks = [mask_of(piece, window) for piece in pieces]
+    return arrange(pasts, layout.rows, layout.rows, masks, len(layout.places), like, at_once)
 
 
 def places_of(piece: Piece) -> NDArray[np.int64]:

@@ -31,13 +31,17 @@ def linear(module: Any, rows: Tensor, tile: int | None) -> Tensor:
         return out
     if type(module) is not nn.Linear:
         return torch.cat([module(part) for part in torch.split(rows, tile)])
-    out = rows.new_empty(len(rows), module.out_features)
-    weight = module.weight.t()
+    return product(rows, module.weight.t(), module.bias, tile)
+
+
+def product(rows: Tensor, matrix: Tensor, bias: Tensor | None, tile: int) -> Tensor:
+    """rows @ matrix + bias, `tile` rows at a time; rows must be whole tiles."""
+    out = rows.new_empty(len(rows), matrix.shape[1])
     for part, result in zip(torch.split(rows, tile), torch.split(out, tile), strict=True):
-        if module.bias is None:
-            torch.mm(part, weight, out=result)
+        if bias is None:
+            torch.mm(part, matrix, out=result)
         else:
-            torch.addmm(module.bias, part, weight, out=result)
+            torch.addmm(bias, part, matrix, out=result)
     return out
 
 
@@ -95,13 +99,6 @@ class Tiled(TorchFunctionMode):
         tile = self._rows if whole else self._answers
         flat = rows.reshape(-1, rows.shape[-1])
         wanted = rounded_up(len(flat), tile) if len(flat) else 0
-        padded = (
-            flat if wanted == len(flat) else functional.pad(flat, (0, 0, 0, wanted - len(flat)))
-        )
-        out = padded.new_empty(wanted, matrix.shape[1])
-        for part, result in zip(torch.split(padded, tile), torch.split(out, tile), strict=True):
-            if bias is None:
-                torch.mm(part, matrix, out=result)
-            else:
-                torch.addmm(bias, part, matrix, out=result)
-        return out[: len(flat)].view(*rows.shape[:-1], matrix.shape[1])
+        padded = functional.pad(flat, (0, 0, 0, wanted - len(flat))) if wanted > len(flat) else flat
+        out = product(padded, matrix, bias, tile)[: len(flat)]
+        return out.view(*rows.shape[:-1], matrix.shape[1])
