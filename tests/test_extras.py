@@ -1,0 +1,26 @@
+"""Packages that are not installed are named with what installs them."""
+
+import sys
+
+import pytest
+
+from common.errors import UserError
+from common.extras import extra
+
+
+def test_a_module_that_is_there_is_given():
+    assert extra("json", "any") is sys.modules["json"]
+
+
+def test_one_that_is_absent_is_named_with_the_command():
+    with pytest.raises(
+        UserError, match=r"^nowhere is not installed: pip install 'gauntlet\[far\]'$"
+    ):
+        extra("nowhere.inner", "far")
+
+
+def test_a_package_that_lacks_another_says_so_itself(tmp_path, monkeypatch):
+    (tmp_path / "half_there.py").write_text("import nowhere_either\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="nowhere_either"):
+        extra("half_there", "any")
