@@ -1,4 +1,4 @@
-"""Packages that not everybody needs: installed by the extras of pyproject.toml, imported where used."""
+"""Packages that not everybody needs: the extras of pyproject.toml, imported where they are used."""
 
 from __future__ import annotations
 
