@@ -21,6 +21,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -29,7 +30,8 @@ import transformers
 from benchmarks.decisions import turns
 from benchmarks.limits import matmul_rate
 from benchmarks.networks import network_of, tokens_of
-from benchmarks.scoring import WIDTH, compare, measure
+from benchmarks.scoring import WIDTH, measure
+from benchmarks.timing import compare, rows_of
 from benchmarks.writing import measure_writing
 from models.base import Score
 from models.engine.packed import Packed
@@ -89,11 +91,11 @@ def steps(device: str) -> Iterator[tuple[str, Step, float]]:
     for size in EXACT[device]:
         for dtype in DTYPES:
             name = f"exact.{size}.{str(dtype).removeprefix('torch.')}"
-            yield name, lambda s=size, d=dtype: exact(s, device, d), long.get(size, 15.0)  # type: ignore[misc]
+            yield name, partial(exact, size, device, dtype), long.get(size, 15.0)
     for size in SPEED[device]:
-        yield f"speed.{size}", lambda s=size: speed(s, device), long.get(size, 15.0)  # type: ignore[misc]
+        yield f"speed.{size}", partial(speed, size, device), long.get(size, 15.0)
     size = WRITING[device]
-    yield f"writing.{size}", lambda: writing(size, device), long.get(size, 15.0)
+    yield f"writing.{size}", partial(writing, size, device), long.get(size, 15.0)
 
 
 def exact(size: str, device: str, dtype: torch.dtype) -> Figures:
@@ -103,10 +105,7 @@ def exact(size: str, device: str, dtype: torch.dtype) -> Figures:
     real = decisions(CHECKED[device])
     packed = Packed(network, tokens, invariant=True)
     together = packed.score(real)
-    plain = [
-        list(row) for reply in Reference(network, tokens).score(real) for row in reply.logprobs
-    ]
-    found = compare(plain, [list(row) for reply in together for row in reply.logprobs])
+    found = compare(rows_of(Reference(network, tokens).score(real)), rows_of(together))
     alone = [packed.score([decision])[0] for decision in real]
     return {
         **{f"{name}.{figure}": value for figure, value in found.items()},

@@ -24,8 +24,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,9 @@ import torch
 
 from benchmarks.by_family import FAMILIES, HEAD, measure_family, row
 from benchmarks.decisions import turns
-from benchmarks.limits import SERVER, matmul_rate, synchronize, work
+from benchmarks.limits import SERVER, matmul_rate, work
 from benchmarks.networks import SIZES, USUAL, network_of, tokens_of
+from benchmarks.timing import Way, compare, in_calls, prompts, rows_of, timed
 from benchmarks.ways import Cached, Forward, Loop, Rows
 from benchmarks.writing import measure_writing
 from models.base import Score
@@ -48,11 +48,8 @@ WIDTH = {"cpu": 64, "cuda": 512}
 """Decisions a call of the packed scorer."""
 BATCH = {"cpu": 8, "cuda": 128}
 """Prompts a padded batch of the cached way."""
-ROUNDS = 3
 LOOSE = {torch.float32: 1e-4, torch.bfloat16: 1.0}
 """How far a way's log-probabilities may lie from the plain scorer's: none may do other work."""
-
-Way = Callable[[], Any]
 
 
 def measure(name: str, device: str, width: int) -> dict[str, float]:
@@ -79,8 +76,8 @@ def measure(name: str, device: str, width: int) -> dict[str, float]:
     if not invariant:
         steady = Packed(network, tokens, invariant=True)
         ways["steady"] = lambda: in_calls(steady, real, width)
-    exact = [list(row) for r in Reference(network, tokens).score(some) for row in r.logprobs]
-    figures = compare(exact, [list(row) for r in packed.score(some) for row in r.logprobs])
+    exact = rows_of(Reference(network, tokens).score(some))
+    figures = compare(exact, rows_of(packed.score(some)))
     near = {"loop": loop.score(some), "forward": forward.score()}
     near["cached"] = Cached(network, tokens, some, BATCH[device]).score()
     check(name, exact, near, LOOSE[size.dtype])
@@ -120,29 +117,6 @@ def measure(name: str, device: str, width: int) -> dict[str, float]:
     return {f"{name}.{figure}": value for figure, value in figures.items()}
 
 
-def in_calls(packed: Packed, requests: Sequence[Score], width: int) -> None:
-    for start in range(0, len(requests), width):
-        packed.score(requests[start : start + width])
-
-
-def prompts(requests: Sequence[Score]) -> int:
-    return sum(len(request.prompts) for request in requests)
-
-
-def timed(ways: dict[str, Way], device: torch.device) -> dict[str, float]:
-    """Seconds of each way, the fastest of a few rounds: what other work disturbed least."""
-    best = dict.fromkeys(ways, float("inf"))
-    ways["packed"]()
-    for _ in range(ROUNDS):
-        for name, run in ways.items():
-            synchronize(device)
-            started = time.perf_counter()
-            run()
-            synchronize(device)
-            best[name] = min(best[name], time.perf_counter() - started)
-    return best
-
-
 def host_seconds(packed: Packed, tokens: Tokens, requests: Sequence[Score], width: int) -> float:
     """Seconds of all that is not the network: tokens, trees, masks, and their way to the device."""
     engine: Any = packed.engine
@@ -163,21 +137,6 @@ def host_seconds(packed: Packed, tokens: Tokens, requests: Sequence[Score], widt
         return timed({"packed": lambda: in_calls(packed, requests, width)}, engine.device)["packed"]
     finally:
         packed.engine = engine
-
-
-def compare(exact: Rows, other: Rows) -> dict[str, float]:
-    """How log-probabilities differ, and where the first choice does, by how much it led."""
-    pairs = [(np.array(a), np.array(b)) for a, b in zip(exact, other, strict=True)]
-    differences = np.concatenate([np.abs(a - b) for a, b in pairs])
-    flipped = [np.sort(a) for a, b in pairs if a.argmax() != b.argmax()]
-    return {
-        "max_abs_logprob_diff": float(differences.max()),
-        "median_abs_logprob_diff": float(np.median(differences)),
-        "p99_abs_logprob_diff": float(np.quantile(differences, 0.99)),
-        "prompts_compared": len(pairs),
-        "argmax_flips": len(flipped),
-        "largest_margin_flipped": max((float(a[-1] - a[-2]) for a in flipped), default=0.0),
-    }
 
 
 def check(name: str, exact: Rows, ways: dict[str, Rows], allowed: float) -> None:
@@ -215,7 +174,7 @@ def by_families(width: int, file: Path | None) -> None:
     figures: dict[str, float | str] = {}
     print(HEAD, flush=True)
     for family in FAMILIES:
-        for name, found in measure_family(family, width, timed, compare).items():
+        for name, found in measure_family(family, width).items():
             print(row(name, found), flush=True)
             figures |= {f"{name}.{figure}": value for figure, value in found.items()}
     if file:
