@@ -28,7 +28,7 @@ from agents.lookahead import (
 from agents.minimax import Minimax, outcome
 from games.base import Game
 from games.capabilities import Sampled, nothing_hidden
-from games.playouts import RANDOM, lack, play_on, policies_of
+from games.playouts import RANDOM, check_policy, lack, play_on
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,7 @@ class Playouts(Noisy):
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the game has no such policy."""
-        if self.policy not in policies_of(game):
-            known = ", ".join(policies_of(game))
-            name = type(game).__name__
-            raise ValueError(f"{name} has no scripted policy {self.policy!r}; it has {known}")
+        check_policy(game, self.policy)
 
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
         policies = (self.policy,) * turn.game.num_seats

@@ -10,7 +10,7 @@ import numpy as np
 from agents.base import Decision, Thinking, Turn
 from games.base import Action, Game, Observation, Said
 from games.capabilities import Valued, nothing_hidden
-from games.playouts import lack, policies_of, sample, scripted_move, worded
+from games.playouts import check_policy, lack, sample, scripted_move, worded
 
 ALIKE = 1e-9
 """Worths that differ by less are equal."""
@@ -35,15 +35,12 @@ class OnePly:
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the game does not judge positions, or cannot be guessed."""
-        name, known = type(game).__name__, policies_of(game)
         if not isinstance(game, Valued):
+            name = type(game).__name__
             raise ValueError(f"{name} does not tell what a position is worth: it has no `worth`")
         if reason := lack(game):
             raise ValueError(reason)
-        if self.policy not in known:
-            raise ValueError(
-                f"{name} has no scripted policy {self.policy!r}; it has {', '.join(known)}"
-            )
+        check_policy(game, self.policy)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game, seen = turn.game, turn.observation

@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.base import Decision, Goal, Thinking, Turn
 from games.base import Game, Said
-from games.playouts import aimed, policies_of, probabilities, worded
+from games.playouts import aimed, check_policy, probabilities, worded
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,7 @@ class Rule:
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the game has no policy of that name."""
-        known = policies_of(game)
-        if self.policy not in known:
-            raise ValueError(
-                f"{type(game).__name__} has no scripted policy {self.policy!r}; "
-                f"it has {', '.join(known)}"
-            )
+        check_policy(game, self.policy)
 
     def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Rule:
         """The same player with an eye on the seat that its goal names, if it is of that kind.

@@ -11,7 +11,7 @@ import numpy as np
 from agents.base import Decision, Thinking, Turn
 from games.base import Game
 from games.capabilities import Measure, measures_of
-from games.playouts import lack, policies_of, values
+from games.playouts import check_policy, lack, values
 
 MOST = 100_000
 """Playouts an option, with an error of at most .0016: ten seconds or so a decision of UNO."""
@@ -40,13 +40,9 @@ class Search:
 
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the game cannot be played on from what a seat knows."""
-        name, known = type(game).__name__, policies_of(game)
         if reason := lack(game, measures_of(game)[0].name):
             raise ValueError(reason)
-        if self.policy not in known:
-            raise ValueError(
-                f"{name} has no scripted policy {self.policy!r}; it has {', '.join(known)}"
-            )
+        check_policy(game, self.policy)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         game, seen = turn.game, turn.observation

@@ -10,7 +10,8 @@ for which the time would not do is left out, and named.
 - exact: the packed scorer against the plain one, in float32 and bfloat16; whether bits depend on
   company where they must not.
 - speed: `benchmarks.scoring` at each size: decisions a second, x loop, x game, x cached, share of
-  the card's measured rate, the host's share, the cost of batch_invariant; and the peak of memory.
+  the card's measured rate, the host's share, the cost of batch_invariant; and the peak of memory;
+  vLLM and SGLang on the same decisions, where they are installed.
 - writing: texts written together, against `generate` one at a time.
 """
 
@@ -28,6 +29,7 @@ import torch
 import transformers
 
 from benchmarks.decisions import turns
+from benchmarks.engines import installed, measured
 from benchmarks.limits import matmul_rate
 from benchmarks.networks import network_of, tokens_of
 from benchmarks.scoring import WIDTH, measure
@@ -40,6 +42,7 @@ from models.engine.reference import Reference
 OLDEST = (2, 11)
 EXACT = {"cuda": ("15m", "1b"), "cpu": ("tiny",)}
 SPEED = {"cuda": ("1b", "8b", "8b-fp8"), "cpu": ("tiny",)}
+ENGINE_SIZES = ("1b", "8b", "tiny")
 WRITING = {"cuda": "1b", "cpu": "tiny"}
 DTYPES = (torch.float32, torch.bfloat16)
 CHECKED = {"cuda": 24, "cpu": 6}
@@ -94,6 +97,8 @@ def steps(device: str) -> Iterator[tuple[str, Step, float]]:
             yield name, partial(exact, size, device, dtype), long.get(size, 15.0)
     for size in SPEED[device]:
         yield f"speed.{size}", partial(speed, size, device), long.get(size, 15.0)
+        for engine in installed() if size in ENGINE_SIZES else ():
+            yield f"{engine}.{size}", partial(beside, engine, size), 2 * long.get(size, 15.0)
     size = WRITING[device]
     yield f"writing.{size}", partial(writing, size, device), long.get(size, 15.0)
 
@@ -123,6 +128,13 @@ def speed(size: str, device: str) -> Figures:
     if device == "cuda":
         found[f"{size}.peak_gib"] = torch.cuda.max_memory_allocated() / 2**30
     return found
+
+
+def beside(engine: str, size: str) -> Figures:
+    """What vLLM or SGLang makes of the same decisions, after ours have given their memory back."""
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return measured(engine, size)
 
 
 def writing(size: str, device: str) -> Figures:

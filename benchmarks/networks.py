@@ -66,19 +66,7 @@ def network_of(name: str, device: str) -> Any:
         return load_network(POCKET, "pocket", "float32", device)
     if size.fp8:
         check_device(torch.device(device), name)
-    shape = size.shape
-    config = LlamaConfig(
-        hidden_size=shape.width,
-        num_hidden_layers=shape.layers,
-        num_attention_heads=shape.heads,
-        num_key_value_heads=shape.key_heads,
-        intermediate_size=shape.inner,
-        vocab_size=shape.vocabulary,
-        max_position_embeddings=2048,
-        initializer_range=0.1 if shape.width < 1000 else 0.02,
-        tie_word_embeddings=True,
-        dtype=size.dtype,
-    )
+    config = config_of(name)
     torch.manual_seed(0)
     before = torch.get_default_dtype()
     torch.set_default_dtype(size.dtype)
@@ -91,6 +79,26 @@ def network_of(name: str, device: str) -> Any:
     if size.fp8:
         quantize(network, name)
     return network
+
+
+def config_of(name: str) -> LlamaConfig:
+    """What a network of a size with a shape is made from."""
+    size = SIZES[name]
+    assert size.shape is not None, f"{name} is the shipped model"
+    shape = size.shape
+    return LlamaConfig(
+        architectures=["LlamaForCausalLM"],
+        hidden_size=shape.width,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.key_heads,
+        intermediate_size=shape.inner,
+        vocab_size=shape.vocabulary,
+        max_position_embeddings=2048,
+        initializer_range=0.1 if shape.width < 1000 else 0.02,
+        tie_word_embeddings=True,
+        dtype=size.dtype,
+    )
 
 
 def tokens_of(name: str) -> Tokens:

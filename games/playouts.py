@@ -7,7 +7,7 @@ or playout: playout i brings the same deal and the same chance after every optio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,21 @@ def policies_of(game: Game[Any]) -> tuple[str, ...]:
     """The names of the game's scripted players; "random" is always among them."""
     own = tuple(game.policies) if isinstance(game, Scripted) else ()
     return own if RANDOM in own else (RANDOM, *own)
+
+
+def check_policy(game: Game[Any], policy: str) -> None:
+    """Raises ValueError where the game has no scripted player of that name."""
+    if policy not in (known := policies_of(game)):
+        raise ValueError(
+            f"{type(game).__name__} has no scripted policy {policy!r}; it has {', '.join(known)}"
+        )
+
+
+def check_known(game: str, policy: str, known: Iterable[str]) -> None:
+    """A game's own check, by its name in words: raises ValueError unless the policy is one of
+    its `known` ones."""
+    if policy not in (names := tuple(known)):
+        raise ValueError(f"{game} has the policies {', '.join(names)}, not {policy!r}")
 
 
 def aimed(game: Game[Any], policy: str, seat: int, at: int | None) -> str:

@@ -8,6 +8,7 @@ from games.air_land_sea import actions
 from games.air_land_sea.board import destroyer, holders, totals
 from games.air_land_sea.cards import DOWN, strength
 from games.air_land_sea.state import HIDDEN, Placed, State
+from games.playouts import check_known
 
 TOLD = {
     "random": "takes any option",
@@ -19,8 +20,7 @@ TOLD = {
 
 def chances(policy: str, seen: State, seat: int, quirks: bool) -> tuple[float, ...]:
     """The chance of each option, in their order. Raises ValueError for an unknown policy."""
-    if policy not in TOLD:
-        raise ValueError(f"air, land & sea has the policies {', '.join(TOLD)}, not {policy!r}")
+    check_known("air, land & sea", policy, TOLD)
     options = actions.options(seen)
     best = list(options)
     if policy == "greedy":

@@ -9,6 +9,7 @@ from games.arctic_scavengers.rules import Rules
 from games.arctic_scavengers.state import GATHER, LOOK, SKIRMISH, Action, View
 from games.arctic_scavengers.verbs import DIG, HIRE, HUNT, STOP, TRASH
 from games.arctic_scavengers.worth import asset, loss
+from games.playouts import check_known
 
 TOLD = {
     "random": "does anything that is allowed",
@@ -20,8 +21,7 @@ TOLD = {
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that is not known."""
-    if policy not in TOLD:
-        raise ValueError(f"Arctic Scavengers has the policies {', '.join(TOLD)}, not {policy!r}")
+    check_known("Arctic Scavengers", policy, TOLD)
 
 
 def greedy(rules: Rules, view: View, options: Sequence[Action | int | None]) -> int:

@@ -18,6 +18,7 @@ from games.are_you_the_traitor.state import (
     View,
 )
 from games.are_you_the_traitor.talk import KEY, QUESTIONS, claimed, sentence, topic
+from games.playouts import check_known
 
 TOLD = {
     "random": "asks, answers, stops and accuses at random",
@@ -29,8 +30,7 @@ TOLD = {
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that is not known."""
-    if policy not in TOLD:
-        raise ValueError(f"the traitor game has the policies {', '.join(TOLD)}, not {policy!r}")
+    check_known("the traitor game", policy, TOLD)
 
 
 def greedy(view: View, names: Sequence[int]) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from games.codenames.clues import associated, wanted
 from games.codenames.rules import ASSASSIN, STOP, State, Turn, guessed, team_of
+from games.playouts import check_known
 
 TOLD = {
     "random": "gives any association of a word on the board as a clue, guesses any word",
@@ -18,8 +19,7 @@ TOLD = {
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that there is not."""
-    if policy not in TOLD:
-        raise ValueError(f"codenames has the policies {', '.join(TOLD)}, not {policy!r}")
+    check_known("codenames", policy, TOLD)
 
 
 def fitting(board: tuple[str, ...], clue: str) -> set[int]:

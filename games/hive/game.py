@@ -16,6 +16,7 @@ from games.hive import rules, words
 from games.hive.policies import CODES, GREEDY, WON, leads
 from games.hive.state import State
 from games.hive.worth import can_win_next, worth
+from games.playouts import check_known
 from games.tellable import full_rules
 
 AT_ONCE = 500
@@ -184,6 +185,5 @@ def codes_of(policies: Sequence[str]) -> np.ndarray:
 
 def code(policy: str) -> int:
     """The number of a policy by name. Raises ValueError."""
-    if policy not in CODES:
-        raise ValueError(f"hive has the policies {', '.join(CODES)}, not {policy!r}")
+    check_known("hive", policy, CODES)
     return CODES[policy]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from games.pit.cards import BULL, LOTS, VALUES, Hand
 from games.pit.rules import OFFER, TRADE, WAIT, options
 from games.pit.state import View
+from games.playouts import check_known
 
 TOLD = {
     "random": "takes any option",
@@ -24,8 +25,7 @@ def chances(policy: str, view: View) -> tuple[float, ...]:
 
 def best(policy: str, moves: Sequence[int], ranks: Sequence[int]) -> tuple[float, ...]:
     """The chance of each move: "greedy" takes any of the first rank."""
-    if policy not in TOLD:
-        raise ValueError(f"pit has the policies {', '.join(TOLD)}, not {policy!r}")
+    check_known("pit", policy, TOLD)
     found = [rank == max(ranks) or policy == "random" for rank in ranks]
     return tuple(one / sum(found) for one in found)
 

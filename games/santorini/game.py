@@ -10,6 +10,7 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Observation
+from games.playouts import check_known
 from games.santorini import players, rules, words
 from games.santorini import playouts as engine
 from games.santorini.state import State
@@ -142,9 +143,7 @@ class Santorini:
         return np.array([self._code(policy) for policy in policies])
 
     def _code(self, policy: str) -> int:
-        if policy not in self.policies:
-            known = ", ".join(self.policies)
-            raise ValueError(f"santorini has the policies {known}, not {policy!r}")
+        check_known("santorini", policy, self.policies)
         return self.policies.index(policy)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Observation
+from games.playouts import check_known
 from games.sea_battle import players, playouts, rules, words
 from games.sea_battle.state import State, View, seen_by, undecided
 from games.teams import Roles
@@ -158,7 +159,5 @@ class SeaBattle:
         return found
 
     def _code(self, policy: str) -> int:
-        if policy not in self.policies:
-            known = ", ".join(self.policies)
-            raise ValueError(f"sea battle has the policies {known}, not {policy!r}")
+        check_known("sea battle", policy, self.policies)
         return self.policies.index(policy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from games.playouts import check_known
 from games.two_rooms.belief import View, claims_heard
 from games.two_rooms.claims import ADMIT, KINDS, QUESTION
 from games.two_rooms.rules import BLUE, PEOPLE, State, number
@@ -29,8 +30,7 @@ SENT: tuple[dict[int | None, int], ...] = (
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that there is not."""
-    if policy not in TOLD:
-        raise ValueError(f"two rooms has the policies {', '.join(TOLD)}, not {policy!r}")
+    check_known("two rooms", policy, TOLD)
 
 
 def asking(view: View, targets: Sequence[int]) -> tuple[float, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,35 @@ def test_a_run_without_time_names_what_it_leaves_out() -> None:
     done = rehearsed("--minutes", "0")
     assert done.returncode == 0, done.stderr
     assert "left out: rate, exact.tiny.float32" in done.stdout
+
+
+VLLM = """
+class SamplingParams:
+    def __init__(self, max_tokens, temperature, logprob_token_ids, detokenize):
+        assert (max_tokens, temperature, detokenize) == (1, 0.0, False) and logprob_token_ids
+class LLM:
+    def __init__(self, model, skip_tokenizer_init, load_format, dtype, enable_prefix_caching,
+                 gpu_memory_utilization):
+        import json, pathlib
+        config = json.loads((pathlib.Path(model) / "config.json").read_text())
+        assert config["architectures"] == ["LlamaForCausalLM"] and config["hidden_size"] == 64
+        assert (load_format, dtype, enable_prefix_caching) == ("dummy", "bfloat16", True)
+    def generate(self, prompts, params, use_tqdm):
+        assert all(prompt["prompt_token_ids"] for prompt in prompts)
+        return prompts{lost}
+"""
+"""As much of vLLM as is called, with its names of arguments."""
+
+
+def beside(folder: Path, lost: str) -> subprocess.CompletedProcess[str]:
+    (folder / "vllm.py").write_text(VLLM.format(lost=lost))
+    command = [sys.executable, "-m", "benchmarks.engines", "vllm", "tiny"]
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300)
+
+
+def test_an_engine_gets_every_prompt_and_its_rate_is_told(tmp_path: Path) -> None:
+    done = beside(tmp_path, "")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["decisions_per_second"] > 0
+    assert "replies came" in beside(tmp_path, "[1:]").stderr

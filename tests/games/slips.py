@@ -1,8 +1,9 @@
-"""Compiled rules as plain Python, with a planted slip: what a lockstep test must catch."""
+"""Rules as plain Python, with a planted slip: what a lockstep test must catch."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -15,9 +16,11 @@ def slipped(rules: ModuleType, old: str, new: str) -> ModuleType:
     """The rules, not compiled, with a piece of their text replaced."""
     text = Path(str(rules.__file__)).read_text()
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the rules"
-    (wrappers,) = IMPORT.findall(text)
     module = ModuleType("slipped")
-    vars(module).update(dict.fromkeys(wrappers.split(", "), _as_it_is))
+    for wrappers in IMPORT.findall(text):
+        vars(module).update(dict.fromkeys(wrappers.split(", "), _as_it_is))
+    # Where dataclasses look for the names in their annotations.
+    sys.modules["slipped"] = module
     exec(IMPORT.sub("", text.replace(old, new)), vars(module))
     return module
 

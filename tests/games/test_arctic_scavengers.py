@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.base import Goal, Turn
-from agents.one_ply import OnePly
 from games.arctic_scavengers import ArcticScavengers, State
 from games.arctic_scavengers.cards import CONTESTED, JUNKYARD, KIND, PILES, START, strength
 from games.arctic_scavengers.state import (
@@ -28,8 +26,8 @@ from games.arctic_scavengers.state import (
 )
 from games.arctic_scavengers.uses import payment, uses
 from games.arctic_scavengers.verbs import DIG, HIRE, HUNT
-from games.playouts import scripted_move
 from tests.games.cases import walk
+from tests.games.duels import scores
 
 GAME, PAPER = ArcticScavengers(), ArcticScavengers(quirks=True)
 few = settings(max_examples=15, deadline=None)
@@ -299,31 +297,6 @@ def test_impossible_settings_are_refused(rounds: int) -> None:
         ArcticScavengers(rounds=rounds)
 
 
-def share(first: str, second: str, deals: int) -> float:
-    """The match score of `first`, both seatings of each deal."""
-    score = 0.0
-    for deal in range(deals):
-        for place in (0, 1):
-            rng = np.random.default_rng((deal, place))
-            state = GAME.deal(np.random.default_rng(deal))
-            while seats := GAME.to_move(state):
-                player = first if seats[0] == place else second
-                state = GAME.play(state, [moved(player, state, rng)])
-            score += (1 + GAME.returns(state)[place]) / 2
-    return score / (2 * deals)
-
-
-def moved(player: str, state: State, rng: np.random.Generator) -> int:
-    if player != "one_ply":
-        return scripted_move(GAME, state, state.seat, player, rng)
-    options = GAME.legal(state, state.seat)
-    turn = Turn(GAME, options, Goal(), lambda: GAME.observe(state, state.seat))
-    with pytest.raises(StopIteration) as done:
-        next(OnePly().decide(turn, rng))
-    chosen: int = done.value.value.option
-    return options[chosen]
-
-
 def test_greedy_beats_random_and_one_ply_beats_greedy() -> None:
-    assert share("greedy", "random", 20) > 0.9
-    assert share("one_ply", "greedy", 12) > 0.55
+    assert scores(GAME, "greedy", "random", 20).mean() > 0.9
+    assert scores(GAME, "one_ply", "greedy", 12).mean() > 0.55

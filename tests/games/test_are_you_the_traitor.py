@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.base import Goal, Turn
-from agents.one_ply import OnePly
 from common.errors import IllegalAction
 from games.are_you_the_traitor import AreYouTheTraitor, State, treasure
 from games.are_you_the_traitor.belief import believed, suspects, worlds
@@ -32,9 +30,9 @@ from games.are_you_the_traitor.state import (
 )
 from games.are_you_the_traitor.talk import KEY, TREASON, answer_spec, claimed, sentence, topic
 from games.are_you_the_traitor.treasure import DECK, KINDS, RING, STATUE, points, use_rings
-from games.base import Said, move_with
-from games.playouts import scripted_move
+from games.base import Said
 from tests.games.cases import walk
+from tests.games.duels import scores
 
 GAME = AreYouTheTraitor()
 EACH = AreYouTheTraitor(num_seats=5)
@@ -297,31 +295,6 @@ def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
         AreYouTheTraitor(**wrong)
 
 
-def share(first: str, second: str, deals: int) -> float:
-    """The share of games that `first` wins, both seatings of each deal."""
-    won = 0.0
-    for deal in range(deals):
-        for place in (0, 1):
-            rng = np.random.default_rng((deal, place))
-            state = dealt(deal)
-            while seats := GAME.to_move(state):
-                player = first if seats[0] == place else second
-                state = GAME.play(state, [moved(player, state, seats[0], rng)])
-            won += GAME.returns(state)[place] > 0
-    return won / (2 * deals)
-
-
-def moved(player: str, state: State, seat: int, rng: np.random.Generator) -> Any:
-    if player != "one_ply":
-        return scripted_move(GAME, state, seat, player, rng)
-    options = GAME.legal(state, seat)
-    thinking = OnePly().decide(Turn(GAME, options, Goal(), lambda: GAME.observe(state, seat)), rng)
-    with pytest.raises(StopIteration) as done:
-        next(thinking)
-    decision = done.value.value
-    return move_with(options[decision.option], decision.text)
-
-
 def test_greedy_beats_random_and_one_ply_beats_greedy() -> None:
-    assert share("greedy", "random", 30) > 0.7
-    assert share("one_ply", "greedy", 30) > 0.53
+    assert scores(GAME, "greedy", "random", 30).mean() > 0.7
+    assert scores(GAME, "one_ply", "greedy", 30).mean() > 0.53

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.actors import decided
-from agents.one_ply import OnePly
 from common.errors import IllegalAction
 from games.hive import Hive, State, rules
 from games.hive.hexes import CELLS, CENTRE
 from games.hive.words import NAMES, described, drawing
 from games.playouts import RANDOM, play_on, probabilities, results, simulate
-from tests.agents.play import turn_at
+from tests.games.duels import scores
 from tests.games.slips import slipped
 
 Hex = tuple[int, int]
@@ -305,21 +303,4 @@ def test_playouts_tell_who_won_after_each_option() -> None:
 
 def test_looking_one_ply_ahead_beats_greedy() -> None:
     """Twelve games; in the long run it gets nine tenths of the score."""
-    game, agent = Hive(max_turns=100), OnePly()
-    score = sum(match(game, agent, seed, seat) for seed in range(6) for seat in range(2))
-    assert score > 7
-
-
-def match(game: Hive, agent: OnePly, seed: int, seat: int) -> float:
-    """The match score of the agent in `seat` against greedy."""
-    rng = np.random.default_rng(seed)
-    state = game.deal(rng)
-    while seats := game.to_move(state):
-        turn = turn_at(game, state, seats[0])
-        if seats[0] == seat:
-            option = decided(agent.decide(turn, rng)).option
-        else:
-            chances = probabilities(game, "greedy", turn.observation)
-            option = int(rng.choice(len(chances), p=chances))
-        state = game.play(state, (turn.options[option],))
-    return (game.returns(state)[seat] + 1) / 2
+    assert scores(Hive(max_turns=100), "one_ply", "greedy", 6).mean() > 7 / 12

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from agents.one_ply import OnePly
 from common.errors import IllegalAction
-from games.playouts import sample, scripted_move, simulate
+from games.playouts import sample, simulate
 from games.sea_battle import SeaBattle, State, rules, words
 from games.sea_battle.state import undecided
-from tests.agents.play import drive, turn_at, unasked
 from tests.games.cases import seeds, walk
+from tests.games.duels import scores
 from tests.games.sea_battle_referee import COMPASS, InOrder, Referee, Ship
 from tests.games.slips import slipped
 
@@ -362,21 +361,7 @@ def test_one_ply_search_beats_greedy_and_greedy_beats_random() -> None:
     """In thousands of games greedy wins 98%; one-ply search about 95% against greedy."""
     first, second = (simulate(GAME, pair, 500, 1) for pair in PAIRED)
     assert first[0] + second[1] > 950
-    score = 0.0
-    for number in range(4):
-        rng = np.random.default_rng(number)
-        state, own = GAME.deal(np.random.default_rng(number // 2)), number % 2
-        while seats := GAME.to_move(state):
-            state = GAME.play(state, [move_of(state, seat, seat == own, rng) for seat in seats])
-        score += GAME.returns(state)[own]
-    assert score > 0
-
-
-def move_of(state: State, seat: int, searching: bool, rng: np.random.Generator) -> int:
-    if not searching:
-        return int(scripted_move(GAME, state, seat, "greedy", rng))
-    seed = int(rng.integers(2**31))
-    return drive(OnePly(worlds=4), turn_at(GAME, state, seat), unasked, seed)[0].option
+    assert scores(GAME, "one_ply", "greedy", 2).mean() > 0.5
 
 
 def test_what_cannot_be_is_refused() -> None:

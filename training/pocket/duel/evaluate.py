@@ -24,13 +24,13 @@ from agents.prompting.talaga import Talaga
 from agents.prompting.tot import Tot
 from agents.random import Random
 from agents.rule import Rule
-from agents.together import together
 from games.base import Game
 from games.capabilities import measured, measures_of
 from games.holdem import Holdem
 from games.tic_tac_toe import TicTacToe
 from models.base import Model
 from models.checkpoint import Checkpoint
+from training.pocket.asking import side_by_side
 from training.pocket.data import turn_of
 from training.pocket.train import DUEL_WEIGHTS
 
@@ -88,14 +88,7 @@ def play(
         for deal in range(deals)
         for seat in range(game.num_seats)
     ]
-    thinking = together(matches)
-    try:
-        question = next(thinking)
-        while True:
-            assert isinstance(question, tuple)
-            question = thinking.send(tuple(model.answer(question)))
-    except StopIteration as stop:
-        played: Sequence[Played] = stop.value
+    played = side_by_side(matches, model)
     answers: Counter[str] = sum((one.answers for one in played), Counter())
     return np.array([one.result for one in played]).reshape(deals, -1), answers
 

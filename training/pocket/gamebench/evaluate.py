@@ -19,12 +19,12 @@ from agents.llm import LLM
 from agents.prompting.base import Method
 from agents.prompting.gamebench import Base
 from agents.rule import Rule
-from agents.together import together
 from games.base import Game, move_with
 from games.capabilities import MATCH_SCORE, measured, with_score
 from games.playouts import RANDOM
 from models.base import Model
 from models.checkpoint import Checkpoint
+from training.pocket.asking import side_by_side
 from training.pocket.data import turn_of
 from training.pocket.gamebench.tables import GREEDY, TABLES, asked
 from training.pocket.train import GAMEBENCH_WEIGHTS
@@ -78,14 +78,7 @@ def play(
         for deal in range(deals)
         for seat in range(game.num_seats)
     ]
-    thinking = together(matches)
-    try:
-        question = next(thinking)
-        while True:
-            assert isinstance(question, tuple)
-            question = thinking.send(tuple(model.answer(question)))
-    except StopIteration as stop:
-        played: Sequence[Played] = stop.value
+    played = side_by_side(matches, model)
     answers: Counter[str] = sum((one.answers for one in played), Counter())
     return np.array([one.score for one in played]).reshape(deals, -1), answers
 

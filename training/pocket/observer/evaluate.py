@@ -17,11 +17,11 @@ from agents.base import Agent, Decision, Turn
 from agents.llm import LLM
 from agents.observers import Likeliest, Nearest
 from agents.prompting.observe import Observe
-from agents.together import together
 from games.rock_paper_scissors import RockPaperScissors
 from games.watch import State, Watch
 from models.base import Model
 from models.checkpoint import Checkpoint
+from training.pocket.asking import side_by_side
 from training.pocket.data import turn_of
 from training.pocket.train import OBSERVER_WEIGHTS
 
@@ -72,18 +72,10 @@ def decided(
     agent: Agent, of: Sequence[Turn], deal: int, model: Model | None = None
 ) -> Sequence[Decision]:
     """An agent's decisions, all its questions asked side by side."""
-    thinking = together(
-        [agent.decide(turn, np.random.default_rng((deal, n))) for n, turn in enumerate(of, start=1)]
-    )
-    try:
-        question = next(thinking)
-        while True:
-            assert isinstance(question, tuple), question
-            assert model is not None, "an observer that asks needs a model"
-            question = thinking.send(tuple(model.answer(question)))
-    except StopIteration as stop:
-        found: Sequence[Decision] = stop.value
-        return found
+    chains = [
+        agent.decide(turn, np.random.default_rng((deal, n))) for n, turn in enumerate(of, start=1)
+    ]
+    return side_by_side(chains, model)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

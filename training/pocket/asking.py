@@ -1,0 +1,28 @@
+"""Chains of questions put to a model side by side, without the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TypeVar
+
+from agents.base import Answer, Question
+from agents.together import together
+from models.base import Model
+
+T = TypeVar("T")
+
+
+def side_by_side(
+    chains: Sequence[Generator[Question, Answer, T]], model: Model | None
+) -> Sequence[T]:
+    """What each chain comes to, in their order. Without a model none may ask."""
+    thinking = together(chains)
+    try:
+        question = next(thinking)
+        while True:
+            assert isinstance(question, tuple), question
+            assert model is not None, "a chain that asks needs a model"
+            question = thinking.send(tuple(model.answer(question)))
+    except StopIteration as stop:
+        found: Sequence[T] = stop.value
+        return found
