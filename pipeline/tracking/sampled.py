@@ -12,9 +12,9 @@ from pipeline.log.results import CellResults
 from pipeline.log.schema import MatchRecord
 from pipeline.tracking.store import MANY
 
-FIRST, FALLBACK, CLOSE, ALL = "first", "fallback", "close choice", "all"
-"""Why a match is traced."""
-EACH = 3
+FIRST, FALLBACK, CLOSE = "first", "fallback", "close choice"
+"""Why a match is in the sample."""
+EACH = 2
 """The most matches of a cell for the same reason; fewer where there are many cells."""
 
 Ranked = tuple[float, tuple[int, int], MatchRecord]
@@ -22,7 +22,7 @@ Ranked = tuple[float, tuple[int, int], MatchRecord]
 
 @dataclass(frozen=True)
 class Sampled:
-    """A match to be traced, its cell and why."""
+    """A match to be traced, its cell, and why it is in the sample; () where all are traced."""
 
     result: CellResults
     record: MatchRecord
@@ -31,11 +31,11 @@ class Sampled:
 
 def sampled(place: Folder, results: Sequence[CellResults], traces: str) -> Iterator[Sampled]:
     """The matches on the gap-free prefix in which a model was asked, cell by cell: with "all" every
-    one, with "sample" at most 3 EACH a cell of at most MANY cells; fewer EACH of more than 13."""
+    one, with "sample" at most 3 EACH a cell of at most MANY cells; fewer EACH of more than 20."""
     for result in results if traces == "all" else results[:MANY]:
         records = _asked(place, result)
         if traces == "all":
-            yield from (Sampled(result, record, (ALL,)) for record in records)
+            yield from (Sampled(result, record, ()) for record in records)
         else:
             each = max(1, min(EACH, MANY // len(results)))
             yield from (Sampled(result, record, why) for record, why in striking(records, each))

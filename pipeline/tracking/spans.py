@@ -8,7 +8,7 @@ no one question and answer. Its session is the match, which MLflow shows as a co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from typing import Any
@@ -44,7 +44,8 @@ class Call:
 class DecisionTrace:
     """A decision and its calls. number: of its trace, 128 bits, settled by sweep, match and turn.
 
-    fault: what was wrong with the reply where a random move took its place, else "".
+    fault: what was wrong with the reply where a random move took its place, else "". notes: what
+    else there is to know of it, with what the method noted.
     """
 
     number: int
@@ -53,9 +54,9 @@ class DecisionTrace:
     outputs: Told
     times: Times
     calls: tuple[Call, ...]
-    tags: Mapping[str, str]
-    fault: str = ""
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    match: str
+    fault: str
+    notes: Mapping[str, Any]
 
     @property
     def spans(self) -> int:
@@ -110,16 +111,18 @@ def _traced(
         outputs={**_answer(said), "scores" if decision.scores else "options": scores},
         times=(min(start for start, _ in times), max(end for _, end in times)),
         calls=tuple(calls),
-        tags={
-            "gauntlet.match": record.match,
-            "gauntlet.deal": f"{record.deal}.{record.rotation}",
-            "gauntlet.seat": f"{decision.seat}",
-            "gauntlet.subject": "yes" if decision.seat in record.subjects else "no",
-            "gauntlet.status": decision.status,
-            "gauntlet.times": source,
-        },
+        match=record.match,
         fault=decision.status if decision.fallback else "",
-        notes={"margin": decision.margin, "attempts": decision.attempts, **decision.notes},
+        notes={
+            "deal": record.deal,
+            "rotation": record.rotation,
+            "subject": decision.seat in record.subjects,
+            "status": decision.status,
+            "attempts": decision.attempts,
+            "margin": decision.margin,
+            "times": source,
+            **decision.notes,
+        },
     )
 
 
