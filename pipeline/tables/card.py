@@ -86,8 +86,10 @@ def card(folder: Path, results: Sequence[CellResults], matches: int, decisions: 
 
 
 def _facts(folder: Path, results: Sequence[CellResults]) -> str:
+    """Those at the top of a report, but for the machine's name."""
     told = facts(folder, results, [result.about.name for result in results])
-    return "\n".join(f"- {fact.term}: {'; '.join(fact.values)}" for fact in told)
+    shown = (fact for fact in told if fact.term != "last played")
+    return "\n".join(f"- {fact.term}: {'; '.join(fact.values)}" for fact in shown)
 
 
 def _cells(results: Sequence[CellResults]) -> str:

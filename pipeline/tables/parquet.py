@@ -52,8 +52,9 @@ def export(
             for turn, decision in enumerate(one.record.decisions):
                 decisions.add(OfDecision(one.result, one.record, turn, decision))
             reach(matches.rows, max(total, matches.rows))
+        told = card(folder, results, matches.rows, decisions.rows)
     readme = to / "README.md"
-    write_atomically(readme, card(folder, results, matches.rows, decisions.rows))
+    write_atomically(readme, told)
     return Exported((*paths, readme), matches.rows, decisions.rows)
 
 

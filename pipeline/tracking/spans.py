@@ -22,6 +22,8 @@ Told = dict[str, Any]
 Times = tuple[int, int]
 """Begin and end, in nanoseconds since 1970."""
 
+PLACES = 6
+"""Decimals of scores and probabilities."""
 MEASURED, SPREAD = "measured", "spread"
 """Where times come from: the record's clock, or an older record, which has none."""
 
@@ -102,7 +104,8 @@ def _traced(
     ]
     said = f"{decision.move}: {decision.text}" if decision.text else decision.move
     listed = [f"{number}. {option}" for number, option in enumerate(decision.options, start=1)]
-    scores: Any = dict(zip(listed, decision.scores, strict=True)) if decision.scores else listed
+    rounded = [None if score is None else round(score, PLACES) for score in decision.scores]
+    scores: Any = dict(zip(listed, rounded, strict=True)) if rounded else listed
     first = _prompts(decision.asked[0], record.statics)[0]
     return DecisionTrace(
         number=int(sha256(f"{sweep} {record.match} {turn}".encode()).hexdigest()[:32], 16),
@@ -137,9 +140,9 @@ def _calls(
     of a text are one call."""
     sent = _prompts(exchange, statics)
     if isinstance(exchange, ScoreExchange):
-        for prompt, read in zip(sent, exchange.tokens, strict=True):
+        for number, (prompt, read) in enumerate(zip(sent, exchange.tokens, strict=True), start=1):
             scored = _scored(next(prompts), options)
-            yield Call("score", _messages(prompt), scored, times, _usage(read, 0))
+            yield Call(f"score {number}", _messages(prompt), scored, times, _usage(read, 0))
         return
     written = list(islice(prompts, 1 + len(exchange.others)))
     inputs = {**_messages(sent[0]), **_settings(exchange)}
@@ -174,7 +177,7 @@ def _scored(prompt: TracedPrompt, options: Sequence[str]) -> Told:
     likeliest = max(prompt.answers, key=lambda answer: answer.probability)
     named = {
         answer.word if answer.option is None else f"{answer.word}) {options[answer.option]}": round(
-            answer.probability, 6
+            answer.probability, PLACES
         )
         for answer in prompt.answers
     }
