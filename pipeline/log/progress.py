@@ -86,8 +86,7 @@ class Waiting:
     def reach(self, done: int, total: int) -> None:
         """So many are done, of a total that may have changed."""
         if self._bar is None and time.monotonic() - self._started > PATIENCE:
-            words = {"doing": self._doing, "done": self._done, "unit": self._unit}
-            self._bar = Bar(self._out, total, **words)
+            self._bar = Bar(self._out, total, doing=self._doing, done=self._done, unit=self._unit)
             self._bar.__enter__()
         if self._bar is not None:
             self._bar.reach(done, total)

@@ -105,4 +105,5 @@ def _type(arrow: Any, name: str) -> Any:
     """Arrow's type of this name."""
     if name.startswith("list<"):
         return arrow.list_(_type(arrow, name[5:-1]))
-    return {"bool": arrow.bool_, "double": arrow.float64}.get(name, getattr(arrow, name, None))()
+    made = {"bool": arrow.bool_, "double": arrow.float64, "int64": arrow.int64}
+    return made.get(name, arrow.string)()

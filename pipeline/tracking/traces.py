@@ -166,6 +166,7 @@ def _counted(
     for done, one in enumerate(matches):
         reach(done, total)
         yield one
+    reach(total, total)
 
 
 def _batches(matches: Iterator[Iterator[Tagged]]) -> Iterator[list[Tagged]]:
