@@ -74,7 +74,6 @@ def one_by_one(store: str, traces: Sequence[DecisionTrace]) -> tuple[int, float,
 
     client = open_store(store)
     mlflow.set_tracking_uri(client.tracking_uri)
-    mlflow.config.enable_async_logging(False)
     experiment = experiment_in(client, store, "one by one")
     started, busy = time.perf_counter(), time.process_time()
     for trace in traces:
@@ -93,8 +92,12 @@ def one_by_one(store: str, traces: Sequence[DecisionTrace]) -> tuple[int, float,
             span.set_attribute("mlflow.chat.tokenUsage", call.usage)
             span.end(outputs=call.outputs, end_time_ns=end)
         root.end(outputs=trace.outputs, end_time_ns=trace.times[1])
+    mlflow.flush_trace_async_logging()
     took = time.perf_counter() - started, time.process_time() - busy
-    return sum(trace.spans for trace in traces), *took
+    spans = sum(trace.spans for trace in traces)
+    if written(client, experiment) != spans:
+        raise SystemExit("the store does not hold what was written one by one")
+    return spans, *took
 
 
 def measure(deals: int) -> dict[str, float]:
