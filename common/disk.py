@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -137,3 +138,22 @@ def write_atomically(path: Path, content: str | bytes, disk: Disk = DISK) -> Non
         disk.close(descriptor)
     disk.replace(partial, path)
     disk.sync_folder(path.parent)
+
+
+@contextmanager
+def replacing(path: Path, disk: Disk = DISK) -> Iterator[Path]:
+    """Where to write a file that is too large to be held: it takes the name's place at the end, and
+    is gone after an exception. After a crash the name has what it had before."""
+    partial = path.with_name(f".{path.name}.partial")
+    disk.remove(partial)
+    try:
+        yield partial
+        descriptor = disk.open(partial)
+        try:
+            disk.sync(descriptor)
+        finally:
+            disk.close(descriptor)
+        disk.replace(partial, path)
+        disk.sync_folder(path.parent)
+    finally:
+        disk.remove(partial)

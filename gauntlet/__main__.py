@@ -24,6 +24,7 @@ COMMANDS = {
     "metrics": ("pipeline.metrics", "how good each decision was, by playouts"),
     "verify": ("pipeline.verify", "whether every line of a folder is whole, and in its place"),
     "track": ("pipeline.track", "MLflow runs from the records of a sweep"),
+    "export": ("pipeline.export", "matches and decisions as Parquet, with a data card"),
     "pages": ("pipeline.pages.__main__", "runs, matches and games in a browser"),
     "ui": ("pipeline.ui", "the MLflow UI on the runs of this folder"),
     "reproduce": ("papers.reproduce", "a paper's numbers beside our own"),

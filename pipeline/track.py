@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
+from pipeline.config.keys import TRACES
+from pipeline.log.progress import Waiting
+from pipeline.tables.table import console
 from pipeline.tables.views import results_of, write_views
 from pipeline.tracking.judged import add_metrics
 from pipeline.tracking.store import STORE, tracking_uri
@@ -22,11 +25,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--store", default=str(STORE), help="folder of the MLflow store, or a server's address"
     )
+    parser.add_argument(
+        "--traces",
+        choices=TRACES,
+        default="sample",
+        help="the model calls of a sample of each cell's matches, of all, or none; default: sample",
+    )
     options = parser.parse_args(arguments)
     try:
-        results = results_of(options.output_dir)
-        track(options.output_dir, options.store, results, write_views(options.output_dir, results))
-        add_metrics(options.output_dir, options.store)
+        folder, store = options.output_dir, options.store
+        results = results_of(folder)
+        views = write_views(folder, results)
+        with Waiting(console(), "traces", "matches", done="traced") as waiting:
+            track(folder, store, results, views, options.traces, waiting.reach)
+        add_metrics(folder, store)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {given.store} has no mlflow.db: no sweep was tracked", file=sys.stderr)
         return 2
     place = f"http://127.0.0.1:{given.port}"
-    print(f'{place}: choose "Model training", top left; "GenAI" hides runs', flush=True)
+    print(f'{place}: choose "Model training", top left, for runs; "GenAI" for traces', flush=True)
     words = ("ui", "--host", "127.0.0.1", "--port", str(given.port))
     command = [sys.executable, "-m", "mlflow", *words, "--backend-store-uri"]
     try:

@@ -29,7 +29,9 @@ LAUNCH = {
 }
 """The settings of each kind of launch."""
 
-TRACKING = {"none": {"store"}, "mlflow": {"store"}}
+TRACKING = {"none": {"store"}, "mlflow": {"store", "traces"}}
+TRACES = ("sample", "all", "none")
+"""Of which matches the model calls go to MLflow; a config of an older version says nothing."""
 
 
 def check(plain: Node) -> None:
@@ -65,7 +67,8 @@ def tracking(plain: Node) -> Node:
     _settings("tracking", node, TRACKING)
     if node["kind"] != "none":
         text("tracking.store", node.get("store"))
-    return dict(node)
+        one_of("tracking.traces", node.get("traces", TRACES[0]), TRACES)
+    return {"traces": TRACES[0], **node}
 
 
 def expect(node: Any, known: Iterable[str]) -> Mapping[str, Any]:

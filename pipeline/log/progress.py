@@ -78,16 +78,15 @@ class Bar:
 class Waiting:
     """A bar for what mostly takes no time: it shows after PATIENCE seconds."""
 
-    def __init__(self, out: Console, doing: str, unit: str) -> None:
-        self._out, self._doing, self._unit = out, doing, unit
+    def __init__(self, out: Console, doing: str, unit: str, done: str = "played") -> None:
+        self._out, self._doing, self._unit, self._done = out, doing, unit, f"{doing}: {done}"
         self._started = time.monotonic()
         self._bar: Bar | None = None
 
     def reach(self, done: int, total: int) -> None:
         """So many are done, of a total that may have changed."""
         if self._bar is None and time.monotonic() - self._started > PATIENCE:
-            done_too = f"{self._doing}: played"
-            self._bar = Bar(self._out, total, doing=self._doing, done=done_too, unit=self._unit)
+            self._bar = Bar(self._out, total, doing=self._doing, done=self._done, unit=self._unit)
             self._bar.__enter__()
         if self._bar is not None:
             self._bar.reach(done, total)

@@ -83,12 +83,24 @@ class Preparation(Struct, frozen=True, gc=False):
     asked: tuple[Exchange, ...]
 
 
+class Clock(Struct, frozen=True, gc=False):
+    """When a match was played, by the clock of the machine that played it.
+
+    began: seconds since 1970. asked: for each of its decisions' exchanges, in order, when the model
+        began on it and when it had answered, in seconds since then; a batch is one for all in it.
+    """
+
+    began: float
+    asked: tuple[tuple[float, float], ...]
+
+
 class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
     """A finished match.
 
     subjects, measured: seats. returns: one a seat. measures: by name, one figure a seat.
     preparation: in the first record of a file alone. seconds: of play and of waiting for models;
-    device_seconds: see `pipeline/play/cost.py`. Raises ValueError where it does not hold together.
+    device_seconds: see `pipeline/play/cost.py`. clock: None where no model was asked, and where an
+    older version wrote the record. Raises ValueError where it does not hold together.
     """
 
     subjects: Seats
@@ -100,21 +112,25 @@ class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
     preparation: tuple[Preparation, ...] = ()
     seconds: float = 0.0
     device_seconds: float = 0.0
+    clock: Clock | None = None
 
     def __post_init__(self) -> None:
-        seats, tokens = len(self.returns), 0
+        seats, tokens, asked = len(self.returns), 0, 0
         if max(*self.subjects, *self.measured) >= seats:
             raise ValueError("a seat without a return")
         if any(len(figures) != seats for figures in self.measures.values()):
             raise ValueError("a measure that is not one figure a seat")
         for decision in self.decisions:
             tokens += decision.tokens
+            asked += len(decision.asked)
             if decision.chosen >= len(decision.options) or decision.seat >= seats:
                 raise ValueError("a decision for no option, or of no seat")
             if decision.notes and not isinstance(decision.notes.get("answers", ()), list | tuple):
                 raise ValueError("answers are a list")
         if tokens >= MOST:
             raise ValueError("more tokens than can be counted")
+        if self.clock is not None and len(self.clock.asked) != asked:
+            raise ValueError("times that are not one a question")
 
     @property
     def named(self) -> set[str]:

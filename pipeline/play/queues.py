@@ -24,12 +24,15 @@ from pipeline.play.cost import shared_out
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """What came of an ask: its reply or the error in its place, the seconds that it was waited for
-    and its share of the seconds that the model worked."""
+    and its share of the seconds that the model worked. began, ended: when the model did, as
+    `time.perf_counter` counts."""
 
     ask: Ask
     reply: Reply | Exception
     seconds: float
     busy_seconds: float
+    began: float
+    ended: float
 
 
 Deliver = Callable[[Sequence[Delivery]], None]
@@ -140,9 +143,10 @@ def answered_all(model: Model, asks: Sequence[Ask]) -> list[Delivery]:
     """What the model makes of a batch, and what each ask has cost."""
     started = time.perf_counter()
     replies = answer_each(model, [ask.request for ask in asks])
-    took = time.perf_counter() - started
+    ended = time.perf_counter()
+    took = ended - started
     costs = shared_out(took, replies)
     return [
-        Delivery(ask, reply, took / len(asks), cost)
+        Delivery(ask, reply, took / len(asks), cost, started, ended)
         for ask, reply, cost in zip(asks, replies, costs, strict=True)
     ]

@@ -16,7 +16,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from pipeline.config.read import Seed
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Task
 from pipeline.play.chains import Answered, Ask, Chain
+from pipeline.play.clock import Watch
 from pipeline.play.cost import shards_of
 from pipeline.play.match import play
 from pipeline.play.prepare import Ready, prepare
@@ -64,6 +65,7 @@ class _Running:
     ended: Callable[[_Running, Any], None]
     seconds: float = 0.0
     device_seconds: float = 0.0
+    watch: Watch = field(default_factory=Watch)
     over: bool = False
 
 
@@ -197,6 +199,7 @@ class Scheduler:
             self._ready[task.cell].with_preparation(result),
             seconds=round(running.seconds, 6),
             device_seconds=round(running.device_seconds, 6),
+            clock=running.watch.read(result),
         )
         self._end(match, Finished(task, record))
 
@@ -210,6 +213,7 @@ class Scheduler:
             return
         running.seconds += delivery.seconds
         running.device_seconds += delivery.busy_seconds * shards_of(delivery.ask.source)
+        running.watch.answered(delivery.ask, delivery.began, delivery.ended)
         self._advance(running, delivery)
 
     def _advance(self, running: _Running, come: Delivery | None) -> None:
@@ -238,6 +242,7 @@ class Scheduler:
     def _ask(self, running: _Running, asks: Sequence[Ask]) -> None:
         for ask in asks:
             self._asking[ask] = running
+            running.watch.asked(ask)
             self._queues[ask.source].put(ask)
 
     def _stop(self, running: _Running, result: Any) -> None:

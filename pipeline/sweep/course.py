@@ -218,7 +218,8 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     elif sweep.tracking["kind"] == "mlflow":
         store = str(sweep.tracking["store"])
         try:
-            track(folder, store, results, views)
+            with Waiting(out, "traces", "matches", done="traced") as waiting:
+                track(folder, store, results, views, sweep.tracking["traces"], waiting.reach)
             out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)

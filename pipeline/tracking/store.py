@@ -46,13 +46,13 @@ MLflow does not print two lines a run."""
 
 @contextmanager
 def usable(store: str, folder: Path) -> Iterator[None]:
-    """Says what a store that fails means for the user."""
+    """Says what a store that fails, or is too old for traces, means for the user."""
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         yield
-    except (MlflowException, SQLAlchemyError, OSError) as error:
+    except (MlflowException, SQLAlchemyError, OSError, NotImplementedError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
             f"the MLflow store {store} cannot be used: {reason}; the records are safe, "

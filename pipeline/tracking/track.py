@@ -12,7 +12,7 @@ compared, and no win rate of one game is drawn beside another's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,7 @@ from pipeline.tracking.store import (
     open_store,
     usable,
 )
+from pipeline.tracking.traces import CellRun, forget_traces, log_traces
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -93,18 +94,31 @@ class Sweep:
         return found
 
 
-def track(folder: Path, store: str, results: Sequence[CellResults], views: Views) -> None:
-    """Logs a sweep that has its views written.
+def track(
+    folder: Path,
+    store: str,
+    results: Sequence[CellResults],
+    views: Views,
+    traces: str = "none",
+    reach: Callable[[int, int], None] = lambda done, total: None,
+) -> int:
+    """Logs a sweep that has its views written. Returns how many spans of traces were.
 
-    store: a folder for a sqlite store, or the http(s) address of a server.
+    store: a folder for a sqlite store, or the http(s) address of a server. traces: "sample", "all"
+    or "none"; reach: told how many matches are traced, of how many.
     Raises UserError where the store cannot be opened or written.
     """
     sweep = Sweep(Folder(folder), results, views)
     with usable(store, folder):
         client = open_store(store)
         forget(client, sweep.place.id)
+        forget_traces(client, sweep.place.id)
+        runs: dict[str, CellRun] = {}
         for name, rows in sweep.by_experiment().items():
-            _Logged(client, experiment_in(client, store, name), sweep).log(rows)
+            runs |= _Logged(client, experiment_in(client, store, name), sweep).log(rows)
+        if traces == "none":
+            return 0
+        return log_traces(client, sweep.place, results, runs, traces, reach)
 
 
 @dataclass(frozen=True)
@@ -115,16 +129,20 @@ class _Logged:
     experiment: str
     sweep: Sweep
 
-    def log(self, rows: Sequence[Row]) -> None:
+    def log(self, rows: Sequence[Row]) -> Mapping[str, CellRun]:
+        """Returns the cells' runs by their keys."""
         place = self.sweep.place
         told = [params(place, result, row, self.sweep.runs) for result, row in rows]
         spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
         figures = [values.of_row(row) for _, row in rows]
         span = played.whole(spans)
         parent = self._parent(rows, shared(told), figures, span)
+        runs: dict[str, CellRun] = {}
         for (result, row), own, when, numbers in zip(rows, told, spans, figures, strict=True):
-            self._cell(parent, result, row, own, numbers, when)
+            run = self._cell(parent, result, row, own, numbers, when)
+            runs[result.about.key] = CellRun(self.experiment, run, when[0])
         self.client.set_terminated(parent, _status([result for result, _ in rows]), span[1])
+        return runs
 
     def _parent(
         self,
@@ -159,7 +177,7 @@ class _Logged:
         told: Params,
         figures: values.Values,
         span: played.Span,
-    ) -> None:
+    ) -> str:
         """A child run; of many cells each has fewer points, and no figures. Its figures come last:
         MLflow reads all that a run holds whenever it is ended, or given its first artifact."""
         about, place, cells = result.about, self.sweep.place, len(self.sweep.results)
@@ -183,6 +201,7 @@ class _Logged:
         numbers = {**figures, **self.sweep.beside.get(about.name, {})}
         points = [(name, 0, value) for name, value in numbers.items()]
         log_points(self.client, run, [*points, *values.curves(result, cells)], told, span[1])
+        return run
 
     def _begin(self, name: str, tags: dict[str, str], told: Params, span: played.Span) -> str:
         if "commit" in told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from pipeline import run
 from pipeline.tables import gallery
+from pipeline.tracking.store import tracking_uri
 
 Sweep = Callable[..., int]
 FAST = (
@@ -47,3 +49,18 @@ def sweep(
             return int(end.code or 0)
 
     return go
+
+
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store without runs: making its tables takes MLflow a second."""
+    from mlflow.tracking import MlflowClient
+
+    made = tmp_path_factory.mktemp("empty")
+    MlflowClient(tracking_uri(made)).search_experiments()
+    return made
+
+
+@pytest.fixture
+def store(empty: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(empty, tmp_path / "store"))

@@ -35,7 +35,7 @@ def edited(path: Path, edit: Callable[[dict[str, Any]], dict[str, Any] | None]) 
 
 
 def untimed(record: MatchRecord) -> MatchRecord:
-    return replace(record, seconds=0.0, device_seconds=0.0)
+    return replace(record, seconds=0.0, device_seconds=0.0, clock=None)
 
 
 def finished(folder: Path) -> int:

@@ -72,7 +72,7 @@ def played(
 
 
 def untimed(record: MatchRecord) -> MatchRecord:
-    return replace(record, seconds=0.0, device_seconds=0.0)
+    return replace(record, seconds=0.0, device_seconds=0.0, clock=None)
 
 
 def one_by_one(cell: Cell, deals: int = 20) -> list[MatchRecord]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,21 +21,6 @@ from pipeline.tracking.store import tracking_uri
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store without runs: making its tables takes MLflow a second."""
-    from mlflow.tracking import MlflowClient
-
-    made = tmp_path_factory.mktemp("empty")
-    MlflowClient(tracking_uri(made)).search_experiments()
-    return made
-
-
-@pytest.fixture
-def store(empty: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(empty, tmp_path / "store"))
 
 
 def runs(store: Path) -> list[Any]:

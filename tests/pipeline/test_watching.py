@@ -25,7 +25,7 @@ def records(folder: Path) -> dict[str, dict[str, object]]:
         for file in (folder / "records").glob("*.jsonl")
         for line in file.read_text().splitlines()
     ]
-    timed = ("seconds", "device_seconds", "crc32")
+    timed = ("seconds", "device_seconds", "clock", "crc32")
     return {
         one["match"]: {key: value for key, value in one.items() if key not in timed}
         for one in lines

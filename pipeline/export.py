@@ -1,0 +1,47 @@
+"""A folder's matches and decisions as Parquet: `python -m pipeline.export outputs/quickstart`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.errors import UserError
+from pipeline.log.progress import Waiting
+from pipeline.tables.parquet import export
+from pipeline.tables.table import console
+from pipeline.tables.views import results_of
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.export",
+        description="A folder's matches and decisions as Parquet, with a data card.",
+        epilog="docs/export.md lists the columns.",
+    )
+    parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
+    parser.add_argument(
+        "--to", type=Path, metavar="PATH", help="a folder to write into; default: DIR/export"
+    )
+    given = parser.parse_args(arguments)
+    to = given.to or given.output_dir / "export"
+    out = console()
+    try:
+        results = results_of(given.output_dir)
+        with Waiting(out, "export", "matches", done="written") as waiting:
+            written = export(given.output_dir, results, to, waiting.reach)
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"gauntlet: {to} cannot be written: {error.strerror or error}", file=sys.stderr)
+        return 2
+    out.print(f"{written.matches:,} matches, {written.decisions:,} decisions:")
+    for file in written.files:
+        out.print(f"  {file}", soft_wrap=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

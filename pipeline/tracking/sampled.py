@@ -1,0 +1,78 @@
+"""Which matches of a sweep are traced: all that count, or of each cell the first ones, those with
+the most fallbacks, and those in which a choice was closest."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.log.folder import Folder
+from pipeline.log.results import CellResults
+from pipeline.log.schema import MatchRecord
+from pipeline.tracking.store import MANY
+
+FIRST, FALLBACK, CLOSE = "first", "fallback", "close choice"
+"""Why a match is in the sample."""
+EACH = 2
+"""The most matches of a cell for the same reason; fewer where there are many cells."""
+
+Ranked = tuple[float, tuple[int, int], MatchRecord]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A match to be traced, its cell, and why it is in the sample; () where all are traced."""
+
+    result: CellResults
+    record: MatchRecord
+    why: tuple[str, ...]
+
+
+def sampled(place: Folder, results: Sequence[CellResults], traces: str) -> Iterator[Sampled]:
+    """The matches on the gap-free prefix in which a model was asked, cell by cell: with "all" every
+    one, with "sample" at most 3 EACH a cell of at most MANY cells; fewer EACH of more than 20."""
+    for result in results if traces == "all" else results[:MANY]:
+        records = _asked(place, result)
+        if traces == "all":
+            yield from (Sampled(result, record, ()) for record in records)
+        else:
+            each = max(1, min(EACH, MANY // len(results)))
+            yield from (Sampled(result, record, why) for record, why in striking(records, each))
+
+
+def striking(
+    records: Iterable[MatchRecord], each: int
+) -> Iterator[tuple[MatchRecord, tuple[str, ...]]]:
+    """Of each reason up to `each` matches, every match once with all its reasons, by deal."""
+    kept: dict[str, list[Ranked]] = {}
+    for record in records:
+        for why, rank in _ranks(record):
+            best = kept.setdefault(why, [])
+            insort(best, (rank, (record.deal, record.rotation), record))
+            del best[each:]
+    found: dict[tuple[int, int], MatchRecord] = {}
+    whys: dict[tuple[int, int], list[str]] = {}
+    for why, best in kept.items():
+        for _, where, record in best:
+            found[where] = record
+            whys.setdefault(where, []).append(why)
+    for where in sorted(found):
+        yield found[where], tuple(whys[where])
+
+
+def _ranks(record: MatchRecord) -> Iterator[tuple[str, float]]:
+    """For what reasons the match may be chosen; the smallest rank comes first."""
+    yield FIRST, 0.0
+    own = [one for one in record.decisions if one.seat in record.subjects and one.asked]
+    if fallbacks := sum(one.fallback for one in own):
+        yield FALLBACK, -fallbacks
+    if margins := [one.margin for one in own if one.margin is not None]:
+        yield CLOSE, min(margins)
+
+
+def _asked(place: Folder, result: CellResults) -> Iterator[MatchRecord]:
+    for record in place.matches(result.about.stem):
+        counts = record.deal < result.complete_deals
+        if counts and any(decision.asked for decision in record.decisions):
+            yield record

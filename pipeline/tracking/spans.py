@@ -1,0 +1,202 @@
+"""A match as traces: one a decision in which a model was asked, a span for every call of it.
+
+A trace a decision, not one a match: MLflow lists traces with what went in and what came out, and a
+line that says "your hand ... -> red 5" can be searched, sorted and opened, where a whole match has
+no one question and answer. Its session is the match, which MLflow shows as a conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from typing import Any
+
+from models.base import Dialogue, Prompt
+from models.exchanges import Exchange, ScoreExchange, TextExchange
+from pipeline.log.schema import DecisionRecord, MatchRecord
+from pipeline.log.trace import TracedPrompt, trace
+
+Told = dict[str, Any]
+Times = tuple[int, int]
+"""Begin and end, in nanoseconds since 1970."""
+
+PLACES = 6
+"""Decimals of scores and probabilities."""
+MEASURED, SPREAD = "measured", "spread"
+"""Where times come from: the record's clock, or an older record, which has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A prompt that was scored, or a text that was written (with all samples of it).
+
+    inputs, outputs: as MLflow shows them. usage: tokens as `mlflow.chat.tokenUsage` has them.
+    """
+
+    name: str
+    inputs: Told
+    outputs: Told
+    times: Times
+    usage: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionTrace:
+    """A decision and its calls. number: of its trace, 128 bits, settled by sweep, match and turn.
+
+    fault: what was wrong with the reply where a random move took its place, else "". notes: what
+    else there is to know of it, with what the method noted.
+    """
+
+    number: int
+    name: str
+    inputs: Told
+    outputs: Told
+    times: Times
+    calls: tuple[Call, ...]
+    match: str
+    fault: str
+    notes: Mapping[str, Any]
+
+    @property
+    def spans(self) -> int:
+        return 1 + len(self.calls)
+
+
+def traces_of(record: MatchRecord, sweep: str, begun: int) -> Iterator[DecisionTrace]:
+    """The match's traces, in order. sweep: the folder's id. begun: when the cell began, in
+    milliseconds since 1970, where a record that has no clock is taken to begin."""
+    times = iter(times_of(record, begun))
+    source = SPREAD if record.clock is None else MEASURED
+    for turn, decision in enumerate(record.decisions):
+        if decision.asked:
+            own = list(islice(times, len(decision.asked)))
+            yield _traced(record, turn, decision, own, sweep, source)
+
+
+def times_of(record: MatchRecord, begun: int) -> list[Times]:
+    """When each exchange was worked on; of a record without a clock, the seconds that the match
+    took are shared out evenly."""
+    if record.clock is not None:
+        zero, asked = round(1e9 * record.clock.began), record.clock.asked
+        return [(zero + round(1e9 * start), zero + round(1e9 * end)) for start, end in asked]
+    exchanges = sum(len(decision.asked) for decision in record.decisions)
+    zero, each = begun * 10**6, round(1e9 * record.seconds / max(exchanges, 1))
+    return [(zero + number * each, zero + (number + 1) * each) for number in range(exchanges)]
+
+
+def _traced(
+    record: MatchRecord,
+    turn: int,
+    decision: DecisionRecord,
+    times: Sequence[Times],
+    sweep: str,
+    source: str,
+) -> DecisionTrace:
+    found = trace(decision, record.statics)
+    prompts = iter(found.asked)
+    calls = [
+        call
+        for exchange, when in zip(decision.asked, times, strict=True)
+        for call in _calls(exchange, prompts, record.statics, when, found.options)
+    ]
+    said = f"{decision.move}: {decision.text}" if decision.text else decision.move
+    listed = [f"{number}. {option}" for number, option in enumerate(decision.options, start=1)]
+    rounded = [None if score is None else round(score, PLACES) for score in decision.scores]
+    scores: Any = dict(zip(listed, rounded, strict=True)) if rounded else listed
+    first = _prompts(decision.asked[0], record.statics)[0]
+    return DecisionTrace(
+        number=int(sha256(f"{sweep} {record.match} {turn}".encode()).hexdigest()[:32], 16),
+        name=f"turn {turn}, seat {decision.seat}",
+        inputs={"messages": [{"role": "user", "content": first.changing}]},
+        outputs={**_answer(said), "scores" if decision.scores else "options": scores},
+        times=(min(start for start, _ in times), max(end for _, end in times)),
+        calls=tuple(calls),
+        match=record.match,
+        fault=decision.status if decision.fallback else "",
+        notes={
+            "deal": record.deal,
+            "rotation": record.rotation,
+            "subject": decision.seat in record.subjects,
+            "status": decision.status,
+            "attempts": decision.attempts,
+            "margin": decision.margin,
+            "times": source,
+            **decision.notes,
+        },
+    )
+
+
+def _calls(
+    exchange: Exchange,
+    prompts: Iterator[TracedPrompt],
+    statics: Mapping[str, str],
+    times: Times,
+    options: Sequence[str],
+) -> Iterator[Call]:
+    """The calls of an exchange, whose prompts come next: one a prompt that was scored; the samples
+    of a text are one call."""
+    sent = _prompts(exchange, statics)
+    if isinstance(exchange, ScoreExchange):
+        for number, (prompt, read) in enumerate(zip(sent, exchange.tokens, strict=True), start=1):
+            scored = _scored(next(prompts), options)
+            yield Call(f"score {number}", _messages(prompt), scored, times, _usage(read, 0))
+        return
+    written = list(islice(prompts, 1 + len(exchange.others)))
+    inputs = {**_messages(sent[0]), **_settings(exchange)}
+    yield Call("write", inputs, _written(written), times, _usage(*exchange.tokens))
+
+
+def _prompts(exchange: Exchange, statics: Mapping[str, str]) -> list[Prompt]:
+    """All that were sent in it."""
+    branches = exchange.branches if isinstance(exchange, ScoreExchange) else ("",)
+    return [exchange.prompt(statics, branch) for branch in branches]
+
+
+def _messages(prompt: Prompt) -> Told:
+    """What was sent, as a conversation; the cue opens the answer."""
+    said = [{"role": "system", "content": prompt.system}] if prompt.system else []
+    said.append({"role": "user", "content": prompt.static + prompt.changing})
+    for reply, told in prompt.turns if isinstance(prompt, Dialogue) else ():
+        said += [{"role": "assistant", "content": reply}, {"role": "user", "content": told}]
+    if prompt.cue:
+        said.append({"role": "assistant", "content": prompt.cue})
+    return {"messages": said}
+
+
+def _settings(exchange: TextExchange) -> Told:
+    most, temperature, stop, seed = exchange.settings
+    told = {"max_tokens": most, "temperature": temperature, "stop": list(stop), "seed": seed}
+    return {**told, "n": exchange.n}
+
+
+def _scored(prompt: TracedPrompt, options: Sequence[str]) -> Told:
+    """The probability of each answer word, and the option that it stood for."""
+    likeliest = max(prompt.answers, key=lambda answer: answer.probability)
+    named = {
+        answer.word if answer.option is None else f"{answer.word}) {options[answer.option]}": round(
+            answer.probability, PLACES
+        )
+        for answer in prompt.answers
+    }
+    return {**_answer(likeliest.word), "probabilities": named}
+
+
+def _written(prompts: Sequence[TracedPrompt]) -> Told:
+    taken = [prompt.taken for prompt in prompts]
+    choices = [_message(prompt.text or "") for prompt in prompts]
+    return {"choices": choices, **({"taken": taken} if any(taken) else {})}
+
+
+def _answer(text: str) -> Told:
+    return {"choices": [_message(text)]}
+
+
+def _message(text: str) -> Told:
+    return {"message": {"role": "assistant", "content": text}}
+
+
+def _usage(read: int, written: int) -> dict[str, int]:
+    return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}

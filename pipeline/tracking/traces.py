@@ -1,0 +1,184 @@
+"""Every model call of the sampled matches as MLflow traces, rebuilt from the log and written in
+bulk: `tracking.traces=sample|all|none`, or `python -m pipeline.track DIR --traces all`.
+
+A span at a time, MLflow writes about 15 a second into sqlite; its store takes many in one call, and
+the traces that they belong to come into being with them. See `spans.py` for what a trace is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from json import dumps
+from typing import TYPE_CHECKING, Any
+
+from pipeline.log.folder import Folder
+from pipeline.log.results import CellResults
+from pipeline.tracking.sampled import Sampled, sampled
+from pipeline.tracking.spans import DecisionTrace, traces_of
+from pipeline.tracking.store import TAG
+
+if TYPE_CHECKING:
+    from mlflow.entities import Span
+    from mlflow.tracking import MlflowClient
+
+SPANS = 500
+"""About so many go in one call of the store."""
+LINKS, PAGE = 100, 500
+"""The most traces that MLflow links to a run, and that it finds, in one call."""
+WHY_TAG = "gauntlet.why"
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """Where a cell's run was logged. begun: when it was first played, in milliseconds since
+    1970."""
+
+    experiment: str
+    run: str
+    begun: int
+
+
+def log_traces(
+    client: MlflowClient,
+    place: Folder,
+    results: Sequence[CellResults],
+    runs: Mapping[str, CellRun],
+    traces: str,
+    reach: Callable[[int, int], None] = lambda done, total: None,
+) -> int:
+    """Logs the calls of a sweep that has its runs, by the cells' keys. Returns how many spans.
+
+    traces: "sample" or "all". reach: told how many matches are done, of how many at most.
+    """
+    chosen = sampled(place, results, traces)
+    total = sum(len(result.outcomes) for result in results)
+    if traces != "all":
+        few = list(chosen)
+        chosen, total = iter(few), len(few)
+    logged = 0
+    for cell, several in groupby(_counted(chosen, total, reach), lambda one: one.result.about.key):
+        for batch in _batches(_told(one, place.id, runs[cell].begun) for one in several):
+            log_batch(client, runs[cell], batch)
+            logged += sum(trace.spans for trace, _ in batch)
+    return logged
+
+
+Tagged = tuple[DecisionTrace, Mapping[str, str]]
+"""A trace and its tags. They are few, as MLflow asks for each by itself whether it is there: ten
+tags take five times as long as two. All else is an attribute of the decision's span."""
+
+
+def log_batch(client: MlflowClient, where: CellRun, batch: Sequence[Tagged]) -> None:
+    """Writes whole traces in one call, and links them to their cell's run."""
+    from mlflow.tracing.client import TracingClient
+
+    spans = [span for trace, tags in batch for span in spans_of(trace, tags)]
+    TracingClient(client.tracking_uri).log_spans(where.experiment, spans)
+    ids = [trace_id(trace) for trace, _ in batch]
+    for start in range(0, len(ids), LINKS):
+        client.link_traces_to_run(ids[start : start + LINKS], where.run)
+
+
+def forget_traces(client: MlflowClient, sweep: str) -> None:
+    """Deletes the traces that were logged of this sweep before, in whatever experiment."""
+    places = [found.experiment_id for found in client.search_experiments()]
+    own = f"tags.`{TAG}` = '{sweep}'"
+    while found := client.search_traces(
+        locations=places, filter_string=own, max_results=PAGE, include_spans=False
+    ):
+        by_place: defaultdict[str, list[str]] = defaultdict(list)
+        for one in found:
+            by_place[one.info.experiment_id].append(one.info.trace_id)
+        for place, ids in by_place.items():
+            client.delete_traces(place, trace_ids=ids)
+
+
+def trace_id(trace: DecisionTrace) -> str:
+    """What MLflow calls it."""
+    return f"tr-{trace.number:032x}"
+
+
+def spans_of(trace: DecisionTrace, tags: Mapping[str, str]) -> list[Span]:
+    """MLflow's spans of a trace: the decision, and below it its calls."""
+    attributes = {
+        "session.id": trace.match,
+        "mlflow.traceTag.mlflow.traceName": trace.name,
+        **{f"mlflow.traceTag.{name}": value for name, value in tags.items()},
+        **{f"gauntlet.{name}": value for name, value in trace.notes.items()},
+    }
+    decision = _span(trace, 0, trace.name, "AGENT", trace, attributes, trace.fault)
+    calls = [
+        _span(trace, number, call.name, "CHAT_MODEL", call, {"mlflow.chat.tokenUsage": call.usage})
+        for number, call in enumerate(trace.calls, start=1)
+    ]
+    return [decision, *calls]
+
+
+def _span(
+    trace: DecisionTrace,
+    number: int,
+    name: str,
+    kind: str,
+    told: Any,
+    attributes: Mapping[str, Any],
+    fault: str = "",
+) -> Span:
+    """The span of this number in its trace, of what it tells: inputs, outputs and times."""
+    from mlflow.entities import Span
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.trace import SpanContext, Status, StatusCode
+
+    first = trace.number % 2**63 + 1
+    written = {
+        "mlflow.traceRequestId": trace_id(trace),
+        "mlflow.spanType": kind,
+        "mlflow.spanInputs": told.inputs,
+        "mlflow.spanOutputs": told.outputs,
+        **attributes,
+    }
+    status = Status(StatusCode.ERROR, fault) if fault else Status(StatusCode.OK)
+    return Span(
+        ReadableSpan(
+            name=name,
+            context=SpanContext(trace.number, first + number, is_remote=False),
+            parent=SpanContext(trace.number, first, is_remote=False) if number else None,
+            resource=Resource({}),
+            attributes={name: dumps(value, default=str) for name, value in written.items()},
+            status=status,
+            start_time=told.times[0],
+            end_time=told.times[1],
+        )
+    )
+
+
+def _told(one: Sampled, sweep: str, begun: int) -> Iterator[Tagged]:
+    tags = {TAG: sweep, **({WHY_TAG: ", ".join(one.why)} if one.why else {})}
+    return ((trace, tags) for trace in traces_of(one.record, sweep, begun))
+
+
+def _counted(
+    matches: Iterator[Sampled], total: int, reach: Callable[[int, int], None]
+) -> Iterator[Sampled]:
+    for done, one in enumerate(matches):
+        reach(done, total)
+        yield one
+    reach(total, total)
+
+
+def _batches(matches: Iterator[Iterator[Tagged]]) -> Iterator[list[Tagged]]:
+    """Whole traces, about SPANS spans at a time."""
+    batch: list[Tagged] = []
+    spans = 0
+    for match in matches:
+        for trace, tags in match:
+            batch.append((trace, tags))
+            spans += trace.spans
+            if spans >= SPANS:
+                yield batch
+                batch, spans = [], 0
+    if batch:
+        yield batch
