@@ -1,0 +1,237 @@
+"""Networks larger than memory: their layers lie in the checkpoint's files and are read for every pass.
+
+Embeddings, norms and the head are loaded as ever. The weights of even layers are views of one block
+of memory, those of odd layers of another; whoever goes through the list of layers finds each in its
+block when its turn comes, while a thread reads the next one into the other block. So no way to run
+a network knows of it, there are never more than two layers in memory, and the floats and what is
+done with them are the same.
+
+A pass over so many tokens that a layer's products take longer than reading it costs no more time
+than with all weights in memory: `Stream.hiding` says how many those are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.engine.stored import Files, Recipe, Stored
+
+BLOCKS = 2
+TRIES = 3
+"""Products that are timed; the fastest counts."""
+
+
+@dataclass(frozen=True)
+class Lying:
+    """A layer's weights by name, as views of its block, and what they are made of."""
+
+    weights: Mapping[str, Tensor]
+    recipes: Sequence[Recipe]
+
+    @property
+    def stored(self) -> list[Stored]:
+        return [part.stored for recipe in self.recipes for part in recipe.parts]
+
+    @property
+    def bytes(self) -> int:
+        """In the files."""
+        return sum(one.bytes for one in self.stored)
+
+
+class Stream:
+    """Brings the layers of one network into two blocks of memory, round and round.
+
+    waited: seconds for which passes waited for a layer. bytes: read so far. reading: the seconds
+    that took. held: the layers that the blocks hold.
+    """
+
+    def __init__(self, reader: Reader, layers: Sequence[Lying]) -> None:
+        self.waited, self.reading, self.bytes = 0.0, 0.0, 0
+        self.held: list[int | None] = [None] * BLOCKS
+        self.turn = RLock()
+        """Whoever asks the network holds it: its layers are gone through once at a time."""
+        self.layers = layers
+        self._read = reader
+        self._coming: list[tuple[int, Future[None]] | None] = [None] * BLOCKS
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="layers")
+        self._walk: object = None
+
+    def __deepcopy__(self, memo: object) -> Stream:
+        """Modules that are copied and share their weights share the blocks too."""
+        return self
+
+    def walk(self) -> Iterator[int]:
+        """The numbers of the layers in order, each once it lies in its block. Raises what reading
+        raises: ModelError, Stopped."""
+        mine = self._walk = object()
+        count = len(self.layers)
+        for number in range(count):
+            self._wait_for(number)
+            after = (number + 1) % count
+            if after % BLOCKS != number % BLOCKS:
+                self._fetch(after)
+            yield number
+            if self._walk is not mine:
+                raise RuntimeError("the layers of one network were gone through twice at a time")
+            self._read.let_go()
+        self._fetch(0)
+
+    def hiding(self) -> int:
+        """Tokens of a pass whose products take as long as reading a layer does: read once from the
+        disk, and multiplied once."""
+        return max(1, round(self.layer_seconds() / self._read.token_seconds(self.layers[0])))
+
+    def layer_seconds(self) -> float:
+        """What reading the first layer from the disk takes."""
+        with self.turn:
+            self._read.files.forget(self.layers[0].stored)
+            self._coming[0] = None
+            before = self.reading
+            self._wait_for(0)
+            return self.reading - before
+
+    def _fetch(self, number: int) -> None:
+        """Begins to read the layer, unless its block holds it or is to hold it next."""
+        coming = self._coming[number % BLOCKS]
+        if coming is None or coming[0] != number:
+            self._coming[number % BLOCKS] = number, self._thread.submit(self._bring, number)
+
+    def _wait_for(self, number: int) -> None:
+        self._fetch(number)
+        coming = self._coming[number % BLOCKS]
+        assert coming is not None
+        started = time.perf_counter()
+        try:
+            coming[1].result()
+        except BaseException:
+            self._coming[number % BLOCKS] = None
+            raise
+        self.waited += time.perf_counter() - started
+
+    def _bring(self, number: int) -> None:
+        """Fills the layer's block; in the thread that reads."""
+        started = time.perf_counter()
+        self.held[number % BLOCKS] = None
+        self._read.fill(self.layers[number])
+        self.held[number % BLOCKS] = number
+        self.bytes += self.layers[number].bytes
+        self.reading += time.perf_counter() - started
+
+
+class Streamed(nn.ModuleList):
+    """A network's list of layers, each of which is there only while it is gone through in order."""
+
+    def __init__(self, layers: Sequence[nn.Module], stream: Stream) -> None:
+        super().__init__(layers)
+        self.stream = stream
+
+    def __iter__(self) -> Iterator[nn.Module]:
+        modules = list(self._modules.values())
+        for number in self.stream.walk():
+            yield modules[number]  # type: ignore[misc]
+
+    def __getitem__(self, key: Any) -> Any:
+        """All layers. Raises RuntimeError where some are asked for: they may not be there."""
+        if isinstance(key, slice) and len(range(len(self))[key]) == len(self) and key.step is None:
+            return self
+        raise RuntimeError("a layer is asked for out of turn")
+
+
+class Reader:
+    """Reads weights into their places on a device, one at a time."""
+
+    def __init__(self, files: Files, config: Any, device: torch.device) -> None:
+        self.files = files
+        self._config, self._device = config, device
+        self._scratch = torch.empty(0, dtype=torch.uint8)
+        self._side = torch.cuda.Stream(device) if device.type == "cuda" else None
+
+    def fill(self, lying: Lying) -> None:
+        """Reads all of it. Raises ModelError, and Stopped where the files are others by now."""
+        with torch.cuda.stream(self._side) if self._side else nullcontext():
+            for recipe in lying.recipes:
+                self._make(recipe, lying.weights)
+        self.files.check()
+
+    def let_go(self) -> None:
+        """Waits until the device is done with the layer that was gone through last."""
+        if self._side:
+            torch.cuda.current_stream(self._device).synchronize()
+
+    def token_seconds(self, lying: Lying) -> float:
+        """What a layer's products take for a token, reckoned from one with its largest matrix. Of
+        experts, whose matrices lie in one weight, those count that a token meets."""
+        from models.engine.flat import ROWS
+
+        rows = ROWS[self._device.type]
+        largest = max(
+            (matrix for weight in lying.weights.values() for matrix in _matrices(weight)[:1]),
+            key=Tensor.numel,
+        )
+        given = torch.ones(rows, largest.shape[1], dtype=largest.dtype, device=self._device)
+        took = min(self._timed(given, largest) for _ in range(TRIES))
+        met = sum(_met(weight, self._config) for weight in lying.weights.values())
+        return took / rows * met / largest.numel()
+
+    def _timed(self, rows: Tensor, matrix: Tensor) -> float:
+        self.let_go()
+        started = time.perf_counter()
+        torch.mm(rows, matrix.t())
+        self.let_go()
+        return time.perf_counter() - started
+
+    def _make(self, recipe: Recipe, weights: Mapping[str, Tensor]) -> None:
+        if recipe.conversion is None:
+            self._into(recipe.parts[0].stored, weights[recipe.name])
+            return
+        like = weights[recipe.name]
+        tensors = [torch.empty(p.stored.shape, dtype=like.dtype) for p in recipe.parts]
+        for part, tensor in zip(recipe.parts, tensors, strict=True):
+            self._into(part.stored, tensor)
+        for name, made in recipe.converted(self._config, tensors).items():
+            weights[name].copy_(made)
+
+    def _into(self, stored: Stored, weight: Tensor) -> None:
+        """Fills the weight straight from the file, or by way of memory that is used again."""
+        if weight.device.type == "cpu" and weight.dtype == stored.dtype:
+            self.files.read(stored, weight)
+            return
+        if len(self._scratch) < stored.bytes:
+            pinned = self._side is not None
+            self._scratch = torch.empty(stored.bytes, dtype=torch.uint8, pin_memory=pinned)
+        read = self._scratch[: stored.bytes].view(stored.dtype).view(stored.shape)
+        self.files.read(stored, read)
+        weight.copy_(read)
+
+
+def _matrices(weight: Tensor) -> list[Tensor]:
+    """The matrices that a weight is: none, itself, or one an expert."""
+    return {2: lambda: [weight], 3: lambda: list(weight)}.get(weight.dim(), list)()
+
+
+def _met(weight: Tensor, config: Any) -> float:
+    """How many of the weight's numbers a token is multiplied with."""
+    asked = getattr(config.get_text_config(decoder=True), "num_experts_per_tok", None)
+    share = asked / len(weight) if weight.dim() == 3 and asked else 1.0
+    return weight.numel() * share if weight.dim() > 1 else 0.0
+
+
+def stream_of(network: Any) -> Stream | None:
+    """What brings the network's layers, if they are not in memory."""
+    lists = (module for module in network.modules() if isinstance(module, Streamed))
+    return next((layers.stream for layers in lists), None)
+
+
+def turn_of(network: Any) -> AbstractContextManager[Any]:
+    """Entered by whoever asks the network."""
+    stream = stream_of(network)
+    return nullcontext() if stream is None else stream.turn
