@@ -44,9 +44,9 @@ class Local:
         least: Least = alone,
     ) -> None:
         self.tokens = tokens
-        self._turn = turn_of(network)
+        self._network = network
         self._scorer: Packed | Reference
-        with self._turn:
+        with turn_of(network):
             if engine == "packed":
                 self._scorer = Packed(network, tokens, invariant, least)
                 self._writer = Generator(network, tokens, self._scorer, least)
@@ -55,7 +55,7 @@ class Local:
                 self._writer = Generator(network, tokens, least=least)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        with self._turn:
+        with turn_of(self._network, len(requests)):
             scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
             written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
         return [next(scored) if isinstance(r, Score) else next(written) for r in requests]
@@ -66,7 +66,7 @@ class Local:
 
     def close(self) -> None:
         """Frees the network; the model answers nothing after that."""
-        del self._scorer, self._writer
+        del self._scorer, self._writer, self._network
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 

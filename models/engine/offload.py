@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
 from common.errors import ModelError
 from models.engine.files import weight_files
-from models.engine.streamed import BLOCKS, Lying, Reader, Stream, Streamed
 from models.engine.stored import Files, Recipe, recipes
+from models.engine.streamed import ATTRIBUTE, BLOCKS, Lying, Reader, Stream, Streamed
 
 GRAIN = 64
 """Each weight begins at a multiple of so many bytes of its block, as memory of its own would: on
@@ -37,7 +37,9 @@ def open_network(folder: Path, name: str, dtype: str, place: torch.device) -> An
     _load_ends(network, path, made, reader, place)
     _tie(network, made, name)
     parent, _, last = path.rpartition(".")
-    setattr(network.get_submodule(parent), last, Streamed(list(layers), Stream(reader, lying)))
+    stream = Stream(reader, lying)
+    setattr(network.get_submodule(parent), last, Streamed(list(layers), stream))
+    setattr(network, ATTRIBUTE, stream)
     return network.eval().requires_grad_(False)
 
 

@@ -27,9 +27,14 @@ from transformers.core_model_loading import WeightConverter, WeightRenaming, ren
 from common.errors import ModelError, Stopped
 
 DTYPES = {
-    **{"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16},
-    **{"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8},
-    **{"U8": torch.uint8, "BOOL": torch.bool},
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
 }
 """What safetensors calls the types of tensors."""
 
@@ -86,7 +91,7 @@ class Files:
 
     def __init__(self, files: Sequence[Path], name: str) -> None:
         """name: how the user called the checkpoint. Raises ModelError."""
-        self._name = name
+        self.name = name
         self._open = [os.open(file, os.O_RDONLY) for file in files]
         weakref.finalize(self, _close, self._open)
         self._stamps = [_stamp(file) for file in self._open]
@@ -105,16 +110,18 @@ class Files:
                 got = os.preadv(self._open[stored.file], [view[done:]], stored.start + done)
             except OSError as error:
                 why = error.strerror or str(error)
-                raise ModelError(f"model {self._name!r}: reading its weights failed: {why}") from error
+                raise ModelError(
+                    f"model {self.name!r}: reading its weights failed: {why}"
+                ) from error
             if not got:
-                raise Stopped(f"model {self._name!r}: a file of its weights has become shorter")
+                raise Stopped(f"model {self.name!r}: a file of its weights has become shorter")
             done += got
 
     def check(self) -> None:
         """Raises Stopped where a file was written to since it was opened."""
         if [_stamp(file) for file in self._open] != self._stamps:
             raise Stopped(
-                f"the files of model {self._name!r} changed while its layers were read from them; "
+                f"the files of model {self.name!r} changed while its layers were read from them; "
                 "put the old ones back and start the run again, or play the new ones as cells of "
                 "their own"
             )

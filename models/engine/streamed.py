@@ -1,4 +1,4 @@
-"""Networks larger than memory: their layers lie in the checkpoint's files and are read for every pass.
+"""Networks larger than memory: their layers stay in files, and each pass reads them.
 
 Embeddings, norms and the head are loaded as ever. The weights of even layers are views of one block
 of memory, those of odd layers of another; whoever goes through the list of layers finds each in its
@@ -12,11 +12,14 @@ than with all weights in memory: `Stream.hiding` says how many those are.
 
 from __future__ import annotations
 
+import logging
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from threading import RLock
 from typing import Any
 
@@ -25,7 +28,13 @@ from torch import Tensor, nn
 
 from models.engine.stored import Files, Recipe, Stored
 
+LOG = logging.getLogger("gauntlet")
+
 BLOCKS = 2
+ATTRIBUTE = "layer_stream"
+"""Under which name a network has its stream."""
+TELLING = 0.2
+"""The share of the time from which on waiting is worth a line."""
 TRIES = 3
 """Products that are timed; the fastest counts."""
 
@@ -57,9 +66,9 @@ class Stream:
     def __init__(self, reader: Reader, layers: Sequence[Lying]) -> None:
         self.waited, self.reading, self.bytes = 0.0, 0.0, 0
         self.held: list[int | None] = [None] * BLOCKS
-        self.turn = RLock()
-        """Whoever asks the network holds it: its layers are gone through once at a time."""
         self.layers = layers
+        self._asking = RLock()
+        self._told = False
         self._read = reader
         self._coming: list[tuple[int, Future[None]] | None] = [None] * BLOCKS
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="layers")
@@ -68,6 +77,27 @@ class Stream:
     def __deepcopy__(self, memo: object) -> Stream:
         """Modules that are copied and share their weights share the blocks too."""
         return self
+
+    @contextmanager
+    def turn(self, requests: int) -> Iterator[None]:
+        """Keeps others from going through the layers. Says once where reading them took much of
+        the time, and what would help."""
+        with self._asking:
+            waited, started = self.waited, time.perf_counter()
+            yield
+            share = (self.waited - waited) / (time.perf_counter() - started)
+        if requests and share > TELLING and not self._told:
+            self._told = True
+            LOG.warning(
+                "model %r waited for its layers %.0f%% of the time that %d requests took: with "
+                "about %.0f times as large a width, each reading serves more of them",
+                *(
+                    self._read.files.name,
+                    100 * share,
+                    requests,
+                    math.ceil(1 / max(1 - share, 0.01)),
+                ),
+            )
 
     def walk(self) -> Iterator[int]:
         """The numbers of the layers in order, each once it lies in its block. Raises what reading
@@ -85,14 +115,15 @@ class Stream:
             self._read.let_go()
         self._fetch(0)
 
+    @cached_property
     def hiding(self) -> int:
-        """Tokens of a pass whose products take as long as reading a layer does: read once from the
-        disk, and multiplied once."""
+        """Tokens of a pass whose products take as long as reading a layer does: measured by one
+        layer from the disk and some products."""
         return max(1, round(self.layer_seconds() / self._read.token_seconds(self.layers[0])))
 
     def layer_seconds(self) -> float:
         """What reading the first layer from the disk takes."""
-        with self.turn:
+        with self._asking:
             self._read.files.forget(self.layers[0].stored)
             self._coming[0] = None
             before = self.reading
@@ -227,11 +258,11 @@ def _met(weight: Tensor, config: Any) -> float:
 
 def stream_of(network: Any) -> Stream | None:
     """What brings the network's layers, if they are not in memory."""
-    lists = (module for module in network.modules() if isinstance(module, Streamed))
-    return next((layers.stream for layers in lists), None)
+    stream: Stream | None = getattr(network, ATTRIBUTE, None)
+    return stream
 
 
-def turn_of(network: Any) -> AbstractContextManager[Any]:
-    """Entered by whoever asks the network."""
+def turn_of(network: Any, requests: int = 0) -> AbstractContextManager[None]:
+    """Entered by whoever asks the network so many requests; waits until nobody else does."""
     stream = stream_of(network)
-    return nullcontext() if stream is None else stream.turn
+    return nullcontext() if stream is None else stream.turn(requests)
