@@ -20,7 +20,9 @@ RESIDENT_MOST = {"cpu": GIB, "cuda": 16 * GIB}
 PACK_MOST = {"cpu": 1024, "cuda": 16384}
 """More tokens than that do not make a pass faster; on a CPU they leave its caches."""
 PACK_LEAST = 256
-OFFLOADED_SHARE, SPARE = 1 / 2, 2
+TEXTS_MOST = 256
+"""Texts that are written at once, at most."""
+OFFLOADED_SHARE, SPARE = 0.7, 2
 """Where layers are read for every pass: of the free memory, which the layers leave, for the
 activations of one pass; and how many times as long a pack's products may take as the reading, which
 both vary."""

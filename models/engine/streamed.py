@@ -21,12 +21,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from models.engine.stored import Files, Recipe, Stored
+if TYPE_CHECKING:  # whoever only plans needs no transformers
+    from models.engine.stored import Files, Recipe, Stored
 
 LOG = logging.getLogger("gauntlet")
 

@@ -14,6 +14,7 @@ from models.checkpoint import Checkpoint
 from pipeline.plan import __main__ as plan
 from pipeline.sizing import planner
 from pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
+from pipeline.sizing.offload import Pace
 from pipeline.sizing.planner import Fit, Load, fit, hours
 from pipeline.sizing.workload import Work, tokens
 from tests.nodes import ROOT
@@ -130,16 +131,16 @@ def test_hours_by_hand() -> None:
     own = replace(load("meta-llama/Llama-3.1-8B"), work=Work(1e6, 3e6, 9e8, 2.5e8))
     token = 2 * 6_979_584_000 + 4 * 32 * 4096 * 150
     head = 3e6 * 2 * 4096 * 128256
-    found = Fit(weights=14.96, cache=0.0, activations=1.0, shards=1, replicas=8)
-    took = hours(own, found, DEVICES["H100"], efficiency=0.5)
+    found = Fit(weights=14.96, cache=0.0, activations=1.0, shards=1, replicas=8, pack=16384)
+    took = hours(own, found, DEVICES["H100"], Pace(efficiency=0.5))
     assert took.logical == pytest.approx((9e8 * token + head) / 494.5e12 / 8 / 3600)
     assert took.packed == pytest.approx((2.5e8 * token + head) / 494.5e12 / 8 / 3600)
 
 
 def test_reading_the_weights_or_the_host_can_take_longer_than_multiplying() -> None:
     short_prompts = replace(load(), work=Work(decisions=10, prompts=10, sent=10, packed=10))
-    found = Fit(weights=32.9, cache=0.0, activations=0.0, shards=4, replicas=1)
-    took = hours(short_prompts, found, DEVICES["H100"], efficiency=1.0)
+    found = Fit(weights=32.9, cache=0.0, activations=0.0, shards=4, replicas=1, pack=16384)
+    took = hours(short_prompts, found, DEVICES["H100"], Pace(efficiency=1.0))
     assert took.logical == pytest.approx(10 * 32.9 * GIB / 3.35e12 / 3600)
     assert took.packed == pytest.approx(10 * planner.HOST_SECONDS / 3600)
 
