@@ -181,6 +181,11 @@ def deciding(folder: Path, offload: str) -> dict[str, Any]:
     }
 
 
+def part_of(part: str, folder: Path) -> dict[str, Any]:
+    """What one process measures."""
+    return streaming(folder) if part == "streaming" else deciding(folder, part)
+
+
 def apart(part: str, folder: Path) -> dict[str, Any]:
     """A part in a process of its own, whose memory is its own."""
     command = [sys.executable, "-m", "benchmarks.offload", "--folder", str(folder), "--part", part]
@@ -227,8 +232,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     given = parser.parse_args()
     if given.part:
-        part = streaming if given.part == "streaming" else lambda f: deciding(f, given.part)
-        print(json.dumps(part(given.folder)))
+        print(json.dumps(part_of(given.part, given.folder)))
         return
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=given.folder and given.folder.parent) as made_here:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import accelerate  # type: ignore[import-untyped]
 import torch
-from accelerate import init_empty_weights
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
@@ -47,8 +47,9 @@ def _skeleton(folder: Path, name: str, dtype: torch.dtype) -> Any:
     """The network's modules, without memory for their weights."""
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        with init_empty_weights(include_buffers=False):
-            network: Any = AutoModelForCausalLM.from_config(config, dtype=dtype)
+        made: Any = AutoModelForCausalLM.from_config
+        with accelerate.init_empty_weights(include_buffers=False):
+            network = made(config, dtype=dtype)
         if (folder / "generation_config.json").is_file():
             network.generation_config = GenerationConfig.from_pretrained(folder)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:

@@ -103,7 +103,8 @@ class Files:
 
     def read(self, stored: Stored, into: Tensor) -> None:
         """Fills `into`, of the same type and contiguous on the CPU. Raises ModelError."""
-        view = memoryview(into.detach().reshape(-1).view(torch.uint8).numpy())
+        raw: Any = into.detach().reshape(-1).view(torch.uint8).numpy()
+        view = memoryview(raw)
         done = 0
         while done < len(view):
             try:
@@ -126,11 +127,18 @@ class Files:
                 "their own"
             )
 
+    def expect(self, stored: Sequence[Stored]) -> None:
+        """Tells the system that these tensors are read next, so that it may begin."""
+        self._advise(stored, os.POSIX_FADV_WILLNEED)
+
     def forget(self, stored: Sequence[Stored]) -> None:
         """Asks the system to drop what it keeps of these tensors, so that a reading is one from
         the disk."""
+        self._advise(stored, os.POSIX_FADV_DONTNEED)
+
+    def _advise(self, stored: Sequence[Stored], advice: int) -> None:
         for one in stored:
-            os.posix_fadvise(self._open[one.file], one.start, one.bytes, os.POSIX_FADV_DONTNEED)
+            os.posix_fadvise(self._open[one.file], one.start, one.bytes, advice)
 
 
 def recipes(network: Any, tensors: Mapping[str, Stored]) -> list[Recipe]:

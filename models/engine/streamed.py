@@ -34,8 +34,8 @@ LOG = logging.getLogger("gauntlet")
 BLOCKS = 2
 ATTRIBUTE = "layer_stream"
 """Under which name a network has its stream."""
-TELLING = 0.2
-"""The share of the time from which on waiting is worth a line."""
+TELLING, LONG = 0.2, 5.0
+"""Waiting is worth a line from this share of the time on, where a call takes so many seconds."""
 TRIES = 3
 """Products that are timed; the fastest counts."""
 
@@ -86,8 +86,9 @@ class Stream:
         with self._asking:
             waited, started = self.waited, time.perf_counter()
             yield
-            share = (self.waited - waited) / (time.perf_counter() - started)
-        if requests and share > TELLING and not self._told:
+            took = time.perf_counter() - started
+            share = (self.waited - waited) / took
+        if requests and took > LONG and share > TELLING and not self._told:
             self._told = True
             LOG.warning(
                 "model %r waited for its layers %.0f%% of the time that %d requests took: with "
@@ -153,6 +154,8 @@ class Stream:
         """Fills the layer's block; in the thread that reads."""
         started = time.perf_counter()
         self.held[number % BLOCKS] = None
+        # The disk goes on meanwhile, whenever this thread's turn comes.
+        self._read.files.expect(self.layers[(number + 1) % len(self.layers)].stored)
         self._read.fill(self.layers[number])
         self.held[number % BLOCKS] = number
         self.bytes += self.layers[number].bytes
@@ -169,7 +172,7 @@ class Streamed(nn.ModuleList):
     def __iter__(self) -> Iterator[nn.Module]:
         modules = list(self._modules.values())
         for number in self.stream.walk():
-            yield modules[number]  # type: ignore[misc]
+            yield modules[number]
 
     def __getitem__(self, key: Any) -> Any:
         """All layers. Raises RuntimeError where some are asked for: they may not be there."""
@@ -185,7 +188,8 @@ class Reader:
         self.files = files
         self._config, self._device = config, device
         self._scratch = torch.empty(0, dtype=torch.uint8)
-        self._side = torch.cuda.Stream(device) if device.type == "cuda" else None
+        side: Any = torch.cuda.Stream
+        self._side = side(device) if device.type == "cuda" else None
 
     def fill(self, lying: Lying) -> None:
         """Reads all of it. Raises ModelError, and Stopped where the files are others by now."""
@@ -197,7 +201,8 @@ class Reader:
     def let_go(self) -> None:
         """Waits until the device is done with the layer that was gone through last."""
         if self._side:
-            torch.cuda.current_stream(self._device).synchronize()
+            now: Any = torch.cuda.current_stream(self._device)
+            now.synchronize()
 
     def token_seconds(self, lying: Lying) -> float:
         """What a layer's products take for a token, reckoned from one with its largest matrix. Of

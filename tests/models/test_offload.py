@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from common.errors import ModelError, Stopped
 from models.base import Generate, Score
 from models.checkpoint import Checkpoint
-from models.engine import memory, packed
+from models.engine import memory, packed, streamed
 from models.engine.flat import Flat, Unsupported
 from models.engine.general import General
 from models.engine.memory import GIB, budget
@@ -170,10 +170,7 @@ def test_waiting_is_told_once(
     folder: Path, few: list[Score], monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     local = load(folder, offload="layers", engine="reference")
-    local.answer(few[:1])
-    caplog.clear()
-    going = stream(local)
-    going._told = False
+    monkeypatch.setattr(streamed, "LONG", 0.05)
     fill = Reader.fill
 
     def slow(self: Reader, lying: Any) -> None:

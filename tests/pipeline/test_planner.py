@@ -124,6 +124,29 @@ def test_what_does_not_fit_is_refused_with_the_sum() -> None:
         fit(load(shards=8), *devices("4xH200"))
 
 
+def test_seventy_billion_parameters_run_on_one_device_with_their_layers_on_the_disk() -> None:
+    """Embedding, head and two of 80 layers are held; layers are read once a pack, whose products
+    take as long; and who lacks the memory is told so."""
+    with pytest.raises(UserError, match=r"with model\.offload=layers model\.shards=1 it takes"):
+        fit(load(), *devices("1xH100"))
+    count, device = devices("1xH100")
+    shape, pace = SHAPES["meta-llama/Llama-3.3-70B-Instruct"], Pace(efficiency=0.5, disk=6.0)
+    own = load(offload="layers")
+    found = fit(own, count, device, pace)
+    ends = (2 * 128256 + 1) * 8192
+    assert found.weights * GIB == pytest.approx(2 * (ends + 2 / 80 * shape.layer_parameters))
+    assert found.memory <= planner.USABLE * device.memory
+    token = 2 * shape.layer_parameters / (0.5 * 989e12)
+    read = 2 * shape.layer_parameters / 6e9
+    assert found.pack * token == pytest.approx(2 * read, rel=1e-3)
+    took = hours(replace(own, work=Work(10, 10, 1000, 1000)), found, device, pace)
+    assert took.logical == pytest.approx(10 * read / 3600)
+    assert took.packed == pytest.approx(1000 / found.pack * read / 3600)
+    with pytest.raises(UserError, match="does not fit") as refused:
+        fit(own, *devices("1xcpu"))
+    assert "offload" not in str(refused.value)
+
+
 def test_hours_by_hand() -> None:
     """T (2 N + 4 L d c) + 2 d V an answer, over half of 989 TFLOP/s; c half a prompt on average."""
     shape = Shape(4096, 32, 32, 8, 128, 14336, 128256)
