@@ -252,7 +252,9 @@ class Reader:
 
 def _matrices(weight: Tensor) -> list[Tensor]:
     """The matrices that a weight is: none, itself, or one an expert."""
-    return {2: lambda: [weight], 3: lambda: list(weight)}.get(weight.dim(), list)()
+    if weight.dim() == 3:
+        return [weight[number] for number in range(len(weight))]
+    return [weight] if weight.dim() == 2 else []
 
 
 def _met(weight: Tensor, config: Any) -> float:
