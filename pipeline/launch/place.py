@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from common.errors import UserError
+from common.extras import require
 from models.base import ModelSource, Paid
 from models.human import Terminal
 from pipeline.config.read import Node, SweepConfig
+from pipeline.play.cost import shards_of
 
 HERE: Node = {"kind": "inline", "workers": 1}
 
@@ -39,6 +41,14 @@ def check_nodes(sources: Sequence[ModelSource], nodes: int) -> None:
             f"a model behind an API and others would be asked from {nodes} nodes, but what is paid "
             "is kept and capped on one machine only: take one node, or a sweep for each of them"
         )
+
+
+def check_installed(sources: Sequence[ModelSource]) -> None:
+    """Raises UserError where a package of an extra is not there that one of these needs."""
+    if paid(sources):
+        require("openai", "api")
+    if any(shards_of(source) > 1 for source in sources):
+        require("deepspeed", "gpu")
 
 
 def paid(sources: Sequence[ModelSource]) -> list[Paid]:
