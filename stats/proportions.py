@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrc, betaincinv, ndtr
+from scipy.special import bdtrc, betaincinv, ndtr, ndtri
 
 from stats import checks
 from stats.checks import Floats, Side
@@ -52,13 +52,14 @@ def wilson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
     Raises ValueError for counts that are not whole or not 0 <= wins <= games, and for a level
     outside (0, 1).
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     k, n = checks.counts(wins, games)
-    alpha = 1.0 - checks.inside(level, "level")
-    low, high = proportion_confint(k, np.where(n > 0, n, 1.0), alpha=alpha, method="wilson")
-    low = np.where(k == 0, 0.0, low)
-    high = np.where(k == n, 1.0, high)
+    z = float(ndtri(0.5 + checks.inside(level, "level") / 2))
+    some = np.where(n > 0, n, 1.0)
+    rate, square = k / some, z * z / some
+    centre = (rate + square / 2) / (1 + square)
+    reach = z * np.sqrt(rate * (1 - rate) / some + square / (4 * some)) / (1 + square)
+    low = np.where(k == 0, 0.0, centre - reach)
+    high = np.where(k == n, 1.0, centre + reach)
     return Interval(_ratio(k, n), _where(n > 0, low), _where(n > 0, high))
 
 
