@@ -15,7 +15,6 @@ from scipy.special import expit, stdtr, stdtrit
 from stats import checks
 from stats.checks import Floats
 
-
 STEPS, CLOSE = 35, 1e-10
 """Newton's steps at most, and the last one's largest: it doubles the digits, from zero in six or so
 steps. Where conditions foretell a result, coefficients grow by about 1 a step without end."""

@@ -112,9 +112,7 @@ def test_both_are_those_of_statsmodels(seed: int) -> None:
     own = (clustered_logit(won, design, deals, 0.9), clustered_linear(values, design, deals, 0.9))
     theirs = (Logit(won, design), {"disp": 0}), (OLS(values, design), {})
     for fit, (model, options) in zip(own, theirs, strict=True):
-        told = model.fit(
-            cov_type="cluster", cov_kwds={"groups": deals}, use_t=True, **options
-        )
+        told = model.fit(cov_type="cluster", cov_kwds={"groups": deals}, use_t=True, **options)
         assert fit.coefficients == pytest.approx(told.params, rel=1e-6, abs=1e-9)
         assert fit.errors == pytest.approx(told.bse, rel=1e-6)
         assert fit.p_values == pytest.approx(told.pvalues, rel=1e-5, abs=1e-12)
