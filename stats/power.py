@@ -13,9 +13,11 @@ from __future__ import annotations
 from math import ceil, copysign, nan, sqrt
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from numpy.typing import ArrayLike
+from scipy.special import bdtr, bdtrik, ndtr, ndtri
 
 from stats import checks
+from stats.checks import Floats
 
 
 def power_one_proportion(
@@ -95,15 +97,15 @@ def power_paired(
     binomial chance (S. W. Duffy (1984), Biometrics 40, 1005-1015).
     Raises ValueError for values outside these ranges, deals or cells below 1, alpha outside (0, 1).
     """
-    from scipy.stats import binom
-
     n, half = checks.at_least_one(deals, "deals"), _step(alpha, cells) / 2
     share = _share_of_a(difference, discordant)
-    first, last = binom.ppf(1e-13, n, discordant), binom.isf(1e-13, n, discordant)
+    first, last = _quantile(1e-13, n, discordant), _quantile(1 - 1e-13, n, discordant)
     m = np.arange(first, last + 1)
-    limit = binom.ppf(half, m, 0.5) - 1  # the most wins of the weaker side that give p < alpha
-    rejects = binom.cdf(limit, m, share) + binom.sf(m - limit - 1, m, share)
-    return float(binom.pmf(m, n, discordant) @ rejects)
+    limit = _quantile(half, m, 0.5) - 1  # the most wins of the weaker side that give p < alpha
+    rejects = _up_to(limit, m, share) + _up_to(limit, m, 1.0 - share)
+    return float(
+        np.diff(_up_to(m, n, discordant), prepend=_up_to(first - 1, n, discordant)) @ rejects
+    )
 
 
 def detectable_paired(
@@ -122,6 +124,21 @@ def detectable_paired(
         return power_paired(deals, difference, discordant, alpha, cells) - power
 
     return float(brentq(surplus, 0.0, discordant)) if surplus(discordant) >= 0 else nan
+
+
+def _up_to(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
+    """The binomial chance of at most `k`, which may be -1: scipy.stats has it too, and takes half a
+    second to load."""
+    some = np.maximum(k, 0)
+    chances: Floats = np.where(np.asarray(k) < 0, 0.0, bdtr(some, np.asarray(n, int), p))
+    return chances
+
+
+def _quantile(chance: float, n: ArrayLike, p: float) -> Floats:
+    """The least k with `_up_to(k)` of at least `chance`."""
+    k = np.ceil(bdtrik(chance, n, p))
+    k = np.where(np.isnan(k), 0.0, k)
+    return np.where(_up_to(k - 1, n, p) >= chance, k - 1, k)
 
 
 def _step(alpha: float, cells: int) -> float:

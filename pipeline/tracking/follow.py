@@ -12,8 +12,6 @@ from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from pipeline.config.read import Node
 from pipeline.log.events import event
 from pipeline.log.folder import Folder
@@ -37,8 +35,8 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 OFFER_SECONDS, CLOSE_SECONDS, HASTY_SECONDS = 5.0, 10.0, 0.2
-"""Before the first offer, as who is done sooner needs none, and between two; for the last figures to
-be taken; for that where the run is broken off."""
+"""Before the first offer, as who is done sooner needs none, and between two; for the last figures
+to be taken; for that where the run is broken off."""
 WHOLE = ""
 """Stands for the whole sweep among the keys of cells."""
 Figures = Mapping[str, tuple[int, Mapping[str, float]]]
