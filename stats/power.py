@@ -100,7 +100,7 @@ def power_paired(
     n, half = checks.at_least_one(deals, "deals"), _step(alpha, cells) / 2
     share = _share_of_a(difference, discordant)
     first, last = _quantile(1e-13, n, discordant), _quantile(1 - 1e-13, n, discordant)
-    m = np.arange(first, last + 1)
+    m = np.arange(int(first), int(last) + 1)
     limit = _quantile(half, m, 0.5) - 1  # the most wins of the weaker side that give p < alpha
     rejects = _up_to(limit, m, share) + _up_to(limit, m, 1.0 - share)
     return float(

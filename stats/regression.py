@@ -80,8 +80,9 @@ def clustered_linear(
     y, x, groups = _checked(values, design, clusters, "values")
     if not _settled(x, groups):
         return _nothing(x)
-    coefficients = np.linalg.lstsq(x, y)[0]
-    return _fitted(coefficients, x.T @ x, x, y - x @ coefficients, groups, level)
+    coefficients = np.asarray(np.linalg.lstsq(x, y)[0], np.float64)
+    residuals: Floats = y - x @ coefficients
+    return _fitted(coefficients, x.T @ x, x, residuals, groups, level)
 
 
 def _settled(x: Floats, groups: Floats) -> bool:
