@@ -18,7 +18,7 @@ from pipeline.config import resolved
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience, started
-from pipeline.launch.place import asks_a_person, paid, resolve_launch
+from pipeline.launch.place import asks_a_person, paid, resolve_launch, stages
 from pipeline.log import code
 from pipeline.log.events import cleaned, event, logged, redact
 from pipeline.log.folder import Folder
@@ -31,7 +31,7 @@ from pipeline.plan.baseline import GAMES, Watch, enough, measure
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan, Task
 from pipeline.plan.deals import planned_deals
-from pipeline.play.driver import Driver, lease_size
+from pipeline.play.driver import AHEAD, Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls, simulate
 from pipeline.sweep.announce import announce
@@ -184,20 +184,24 @@ def play_missing(
 
     log.append_line("runs", about_this_run(plan, left, command))
     event("start", matches=left, launch=sweep.launch, **live.about())
+    wanted = (task for task in plan.tasks() if task.cell not in rule.stopped and not log.has(task))
     try:
-        with (
-            started(sweep.launch, plan, sweep.width) as workers,
-            stop_asked() as stop,
-            live_tracking(sweep.tracking, log.folder, plan.cells) as follower,
-            Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
-        ):
-            live.play(len(workers))
-            lease = lease_size(sweep.width, left, len(workers))
-            wanted = (
-                task for task in plan.tasks() if task.cell not in rule.stopped and not log.has(task)
-            )
-            limit = patience(sweep.launch)
-            Driver(workers, lease, finished, set_aside, tick, patience=limit).run(wanted)
+        with live_tracking(sweep.tracking, log.folder, plan.cells) as follower:
+            for stage in stages(sweep.launch, plan.sources, wanted):
+                left = missing(plan, log, rule.stopped)
+                with (
+                    started(stage.launch, plan, sweep.width) as workers,
+                    stop_asked() as stop,
+                    Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
+                ):
+                    live.play(len(workers))
+                    lease, ahead = lease_size(sweep.width, left, len(workers)), AHEAD
+                    if stage.one_by_one:
+                        lease = ahead = 1
+                    limit = patience(stage.launch)
+                    Driver(
+                        workers, lease, finished, set_aside, tick, patience=limit, ahead=ahead
+                    ).run(stage.tasks)
     except KeyboardInterrupt:
         return True
     return False
