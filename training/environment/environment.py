@@ -58,7 +58,9 @@ class Environment:
             raise UserError(f"playouts is {playouts}; it is 1 or more")
         opponents = [opponent] if isinstance(opponent, str) else list(opponent)
         if SELF in opponents:
-            raise UserError("opponent=self: one environment plays one seat; training.environment.match plays all")
+            raise UserError(
+                "opponent=self: an environment plays one seat (see `match.Match` for all)"
+            )
         self._of(setting(game, opponents, prompt, seed, words), reward, playouts)
         if reward == "advantage":
             checked(self.setting.cell)
@@ -95,6 +97,13 @@ class Environment:
     def prompt(self) -> Prompt | None:
         """What is asked, in its parts, for models that are talked to; None once it is over."""
         return self.match.prompt
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of what the seat may do now; () where nothing is asked."""
+        if self.done:
+            return ()
+        return self.setting.cell.game.observe(self.match.state, self._seat).options
 
     def reset(self, deal: int, seat: int | None = None) -> str:
         """Deals, and plays on to the seat's first question. seat: by default that of a sweep

@@ -23,7 +23,8 @@ from training.environment.setting import Setting
 class Match:
     """One match, from its deal to its end.
 
-    start: the first state. states: in which each of `decisions` was made. record: once it is over.
+    start, state: the first state and the present one. states: in which each of `decisions` was made.
+    record: once it is over.
     """
 
     def __init__(self, setting: Setting, task: Task) -> None:
@@ -32,6 +33,7 @@ class Match:
         self.seating = cell.seating(task.rotation)
         self.table = Table(cell, task, setting.seed)
         self.start = cell.game.deal(stream(setting.seed, cell.game, task.deal, DEAL))
+        self.state = self.start
         self.states: list[Any] = []
         self.record: MatchRecord | None = None
         self._waiting: deque[Ask] = deque()
@@ -96,11 +98,11 @@ class Match:
 
     def _played(self) -> Chain[MatchRecord]:
         """As `pipeline.play.match.play`, with the states kept."""
-        game, table, state = self.setting.cell.game, self.table, self.start
-        while seats := game.to_move(state):
-            made = yield from joined([table.turn(state, seat) for seat in seats])
+        game, table = self.setting.cell.game, self.table
+        while seats := game.to_move(self.state):
+            made = yield from joined([table.turn(self.state, seat) for seat in seats])
             table.decisions += [decision for _, decision in made]
-            self.states += [state] * len(made)
-            state = game.play(state, [move for move, _ in made])
-        yield from joined(table.endings(state))
-        return table.record(state)
+            self.states += [self.state] * len(made)
+            self.state = game.play(self.state, [move for move, _ in made])
+        yield from joined(table.endings(self.state))
+        return table.record(self.state)
