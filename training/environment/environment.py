@@ -32,11 +32,11 @@ class Environment:
     """A seat that learns, against players of `conf/player`.
 
     game: a file of `conf/game`. opponent: a player's name, or one for each of the other seats.
-    prompt: a method of `conf/prompt` that asks for one text ("vanilla", "direct", "letter"). reward:
-    "result", 0 until the end and then the seat's figure in the measure (`measure=`, for most games 1
-    for a win); or "advantage", for each decision its advantage over the baseline (`baseline=`, as
-    a rule a random player), by so many `playouts` an option. seed: settles every deal and the
-    opponents' luck. words: further ones of a sweep's command line ("game.size=4",
+    prompt: a method of `conf/prompt` that asks for one text ("vanilla", "direct", "letter").
+    reward: "result", 0 until the end and then the seat's figure in the measure (`measure=`, for
+    most games 1 for a win); or "advantage", for each decision its advantage over the baseline
+    (`baseline=`, as a rule a random player), by so many `playouts` an option. seed: settles every
+    deal and the opponents' luck. words: further ones of a sweep's command line ("game.size=4",
     "measure=match_score").
 
     Raises UserError for what cannot be had.
@@ -90,6 +90,11 @@ class Environment:
         return self._match
 
     @property
+    def seat(self) -> int:
+        """The learner's, in the match at hand."""
+        return self._seat
+
+    @property
     def done(self) -> bool:
         return self.match.record is not None
 
@@ -118,11 +123,12 @@ class Environment:
     def step(self, answer: str) -> Step:
         """Answers the question, and lets the others play until the seat is asked again.
 
-        Returns the next question ("" once it is over), the reward, whether it is over, and the info:
-        `deal`, `seat`, `match` (its id); after a decision the `option` taken by name, `status` ("ok",
-        or what was wrong with the answer), `fallback` (whether another option was taken in its
-        place); `answered` False where the method asks the same decision again; and at the end the
-        `result` in the measure and the `measures` by name. Raises UserError where nothing is asked.
+        Returns the next question ("" once it is over), the reward, whether it is over, and the
+        info: `deal`, `seat`, `match` (its id); `answered`, False where the method asks about the
+        same decision again; after a decision the `option` taken by name, `status` ("ok", or what
+        was wrong with the answer), `fallback` (whether another option was taken in its place); and
+        at the end the `result` in the measure and all `measures` by name. Raises UserError where
+        nothing is asked.
         """
         if self.done:
             raise UserError("the match is over; reset(deal, seat) begins another")

@@ -23,8 +23,8 @@ from training.environment.setting import Setting
 class Match:
     """One match, from its deal to its end.
 
-    start, state: the first state and the present one. states: in which each of `decisions` was made.
-    record: once it is over.
+    start, state: the first state and the present one. states: in which each of `decisions` was
+    made. record: once it is over.
     """
 
     def __init__(self, setting: Setting, task: Task) -> None:
@@ -63,13 +63,11 @@ class Match:
         return None if (asked := self.asked) is None else asked.prompt
 
     @property
-    def seat(self) -> int | None:
-        """Who is asked."""
-        if not self._waiting:
-            return None
+    def player(self) -> int:
+        """Who is asked, as the cell numbers its players; only while somebody is."""
         source = self._waiting[0].source
         assert isinstance(source, Outside), source
-        return self.seating.index(source.player)
+        return source.player
 
     def answer(self, text: str) -> None:
         """Answers what is asked, and plays on to what is asked next."""

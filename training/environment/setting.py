@@ -5,6 +5,7 @@ Nothing here says how a match goes; the cell, its deals and its luck are those o
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,6 +35,7 @@ class Setting:
     cell: Cell
     seed: Seed
     models: dict[ModelSource, Model] = field(default_factory=dict)
+    _one: threading.Lock = field(default_factory=threading.Lock)  # models take one caller at a time
 
     @property
     def seats(self) -> tuple[int, ...]:
@@ -61,9 +63,10 @@ class Setting:
 
     def answer(self, ask: Ask) -> Reply:
         """What a player's own model says, which is loaded when it is first asked."""
-        if ask.source not in self.models:
-            self.models[ask.source] = ask.source.load()
-        (reply,) = self.models[ask.source].answer([ask.request])
+        with self._one:
+            if ask.source not in self.models:
+                self.models[ask.source] = ask.source.load()
+            (reply,) = self.models[ask.source].answer([ask.request])
         return reply
 
     def close(self) -> None:
