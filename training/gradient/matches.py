@@ -17,8 +17,8 @@ from training.gradient.policy import Policy
 class Choice:
     """One decision of the policy: what was asked, how many letters were on offer, the one taken.
 
-    place: where it stands in its match: the seat, and how many decisions came before. to_go: the
-    rewards from here to the end of the match, added up.
+    place: where it stands in its match: the seat, and how many decisions came before. to_go: its
+    own reward and those that came after, each of these discounted by how much later it came.
     """
 
     prompt: Prompt
@@ -37,7 +37,11 @@ class Played:
 
 
 def play(
-    environments: Sequence[Environment], policy: Policy, first: int, luck: torch.Generator
+    environments: Sequence[Environment],
+    policy: Policy,
+    first: int,
+    luck: torch.Generator,
+    discount: float = 1.0,
 ) -> Played:
     """One match an environment, of the deals from `first` on, the seats in turns. Matches that end
     before there is a choice to make are left out."""
@@ -54,7 +58,7 @@ def play(
             if done:
                 results.append(info["result"])
         for own in [own for own in active if own.done]:
-            made += with_returns(active.pop(own))
+            made += with_returns(active.pop(own), discount)
     return Played(made, results)
 
 
@@ -70,10 +74,10 @@ def choose(
     return [Choice(*each, (0, 0)) for each in zip(prompts, options, letters, strict=True)]
 
 
-def with_returns(match: Sequence[tuple[Choice, float]]) -> list[Choice]:
-    """A match's choices, each with the rewards that are still to come."""
+def with_returns(match: Sequence[tuple[Choice, float]], discount: float) -> list[Choice]:
+    """A match's choices, each with what is still to come."""
     to_go = 0.0
     for choice, reward in reversed(match):
-        to_go += reward
+        to_go = reward + discount * to_go
         choice.to_go = to_go
     return [choice for choice, _ in match]

@@ -104,7 +104,7 @@ def teach(options: argparse.Namespace) -> list[tuple[float, float]]:
     with bar, (options.out / "curve.csv").open("w", buffering=1) as kept:
         kept.write("update,result,entropy\n")
         for number in range(options.updates):
-            played = play(environments, policy, number * options.matches, luck)
+            played = play(environments, policy, number * options.matches, luck, options.discount)
             curve.append((float(np.mean(played.results)), learner.update(played.choices)))
             kept.write(f"{number + 1},{curve[-1][0]:.4f},{curve[-1][1]:.4f}\n")
             bar.advance()
@@ -147,6 +147,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--game", default="tic_tac_toe", help="a file of conf/game")
     add("--opponent", default="random", help="a player of conf/player")
     add("--reward", choices=("result", "advantage"), default="result")
+    add(
+        "--discount",
+        type=float,
+        default=1.0,
+        help="of later rewards; 0 lets a choice be judged by its own reward, as advantages can be",
+    )
     add("--playouts", type=_positive, default=PLAYOUTS, help="an option, for advantages")
     add("--start", type=Path, default="pkg:models/pocket/weights", help="checkpoint to begin with")
     add("--out", type=Path, default="outputs/reinforce", help="folder for the checkpoint")
