@@ -24,6 +24,7 @@ from pipeline.tables import (
     ink,
     labels,
     metric_figures,
+    noise,
     origin,
     printed,
     robustness,
@@ -76,6 +77,12 @@ def write_views(
     seen = watched.watched_table(Folder(folder), results)
     summary = watched.warned(summary, seen)
     diagnosis.write(folder)
+    names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
+    scales = dict(zip(summary["cell"], scales_of(summary), strict=True))
+    floors = noise.table(folder, results)
+    pairs = noise.marked(pairs, floors)
+    if not floors.empty:
+        write_atomically(folder / noise.FILE, floors.to_csv(index=False))
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
     study, judged = labels.study(folder, results), metric_figures.read(folder)
@@ -87,10 +94,13 @@ def write_views(
     wrong, spent = costs.reply_sheets(summary), costs.cost_sheets(summary)
     varied = [*_watched(folder, seen, summary), *_varied(folder, results, summary)]
     told = diagnostics.sheets(diagnosis, summary)
-    first = [*stopped, *adjusted.sheets(folder, summary, results)]
+    first = [*noise.sheets(floors, names, scales), *stopped]
+    first += adjusted.sheets(folder, summary, results)
     sheets = [*first, *varied, *_study(folder, study, summary), *told, *wrong, *spent]
     drawings = {name: figure.html(name) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
+    if more := tuple(noise.sentences(floors, pairs, names, scales)):
+        said.append(Answer("Is it more than noise?", more))
     views = Views(summary, pairs, sheets, said, pairing.foot)
     write_atomically(folder / "report.html", _page(folder, results, views, drawings, diagnosis))
     if paper:
@@ -178,7 +188,13 @@ def _page(
             table.left_out(PAGE_ROWS, len(summary), "summary.csv"),
             *table.foot(summary).splitlines(),
         ],
-        pairs_notes=[table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"), views.note],
+        pairs_notes=[
+            table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"),
+            views.note,
+            table.within_note(few),
+        ],
+        within=table.within_noise,
+        mark=table.WITHIN,
         warnings=[*origin.notes(folder), *table.some_warnings(summary, PAGE_ROWS)],
         replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),
