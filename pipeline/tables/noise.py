@@ -182,7 +182,7 @@ def sheets(
         *("cell", "deals", "cell's", "again", "difference", "95% interval", "floor"),
         *("decisions", "matches"),
     )
-    yield Sheet("The noise floor: a change that means nothing", headings, rows, foot, FILE)
+    yield Sheet("The noise floor", headings, rows, foot, FILE)
 
 
 def sentences(

@@ -86,11 +86,18 @@ def short_names(summary: pd.DataFrame) -> list[str]:
 
 
 def show(
-    summary: pd.DataFrame, pairs: pd.DataFrame, sheets: Sequence[Sheet] = (), note: str = ""
+    summary: pd.DataFrame,
+    pairs: pd.DataFrame,
+    sheets: Sequence[Sheet] = (),
+    note: str = "",
+    read: str = "",
 ) -> None:
-    """Prints the tables and the figure, and further sheets. note: what stands under the pairs."""
+    """Prints the tables and the figure, and further sheets. note: what stands under the pairs.
+    read: what there is to say of replies where no sheet does."""
     out = console()
     out.print(summary_view(summary))
+    if read:
+        out.print(Text(read, style="dim"))
     out.print()
     out.print(bars_view(summary))
     if not pairs.empty:

@@ -26,6 +26,7 @@ from pipeline.tables import (
     metric_figures,
     noise,
     origin,
+    parser,
     printed,
     robustness,
     setting,
@@ -50,18 +51,19 @@ PAGE_ROWS, PAGE_CELLS = 100, 20
 
 @dataclass(frozen=True)
 class Views:
-    """What was written: summary.csv and pairs.csv, further sheets, the report's sentences, and what
-    there is to say of which cells are paired."""
+    """What was written: summary.csv and pairs.csv, further sheets, the report's sentences, what
+    there is to say of which cells are paired, and that all replies were plainly read."""
 
     summary: pd.DataFrame
     pairs: pd.DataFrame
     sheets: Sequence[Sheet]
     said: Sequence[Answer]
     note: str
+    read: str = ""
 
     def show(self) -> None:
         """Prints the tables."""
-        table.show(self.summary, self.pairs, self.sheets, self.note)
+        table.show(self.summary, self.pairs, self.sheets, self.note, self.read)
 
 
 def write_views(
@@ -91,17 +93,17 @@ def write_views(
     if draw:
         gallery.save_png(drawn, folder / "figures")
     stopped = stops.sheets(folder, table.short_names(summary), results)
-    wrong, spent = costs.reply_sheets(summary), costs.cost_sheets(summary)
+    spent = costs.cost_sheets(summary)
     varied = [*_watched(folder, seen, summary), *_varied(folder, results, summary)]
     told = diagnostics.sheets(diagnosis, summary)
-    first = [*noise.sheets(floors, names, scales), *stopped]
+    first = [*parser.sheets(diagnosis.audit, names), *noise.sheets(floors, names, scales), *stopped]
     first += adjusted.sheets(folder, summary, results)
-    sheets = [*first, *varied, *_study(folder, study, summary), *told, *wrong, *spent]
+    sheets = [*first, *varied, *_study(folder, study, summary), *told, *spent]
     drawings = {name: figure.html(name) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
     if more := tuple(noise.sentences(floors, pairs, names, scales)):
         said.append(Answer("Is it more than noise?", more))
-    views = Views(summary, pairs, sheets, said, pairing.foot)
+    views = Views(summary, pairs, sheets, said, pairing.foot, diagnosis.audit.line)
     write_atomically(folder / "report.html", _page(folder, results, views, drawings, diagnosis))
     if paper:
         printed.write(folder / "paper", found, drawn)
@@ -182,11 +184,16 @@ def _page(
         drawings=drawings,
         sheets=[one.first(PAGE_ROWS) for one in views.sheets],
         cells=diagnostics.page_cells(diagnosis, summary, PAGE_CELLS),
+        misread=parser.parts(
+            diagnosis.audit, dict(zip(summary["cell"], names, strict=True)), PAGE_CELLS
+        ),
+        opening=parser.opening,
         drawing_style=ink.PAGE_STYLE,
         answers=views.said,
         foot=[
             table.left_out(PAGE_ROWS, len(summary), "summary.csv"),
             *table.foot(summary).splitlines(),
+            views.read,
         ],
         pairs_notes=[
             table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"),
