@@ -84,12 +84,16 @@ def _spacing(
     try:
         question = next(thinking)
         while True:
-            several = isinstance(question, tuple)
-            asked = tuple(map(_spaced, question)) if several else _spaced(question)
-            question = thinking.send((yield asked))
+            question = thinking.send((yield _asked(question)))
     except StopIteration as stop:
         result: Result = stop.value
         return result
+
+
+def _asked(question: Question) -> Question:
+    if isinstance(question, tuple):
+        return tuple(map(_spaced, question))
+    return _spaced(question)
 
 
 def _spaced(request: Request) -> Request:

@@ -8,14 +8,13 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
-import pandas as pd
 from nicegui import app, html, ui
 from nicegui import run as threads
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from common.errors import UserError
 from common.foreign import one_line, visible
-from pipeline.pages import charts, runs, sheets
+from pipeline.pages import charts, replies, runs, sheets
 from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.library import Library, Shelf
 from pipeline.pages.standing import Estimate, Standing, estimates, glance, standing
@@ -29,8 +28,6 @@ HEADINGS = (
 )
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 """What the report of a run may load: it needs nothing beside itself."""
-MISREAD = ("match", "cell", "kinds", "reply", "outcome")
-"""Columns of parser_examples.csv; the first one leads to the match."""
 ASIDE = 5
 """Matches that were set aside are told so many at the most."""
 
@@ -198,7 +195,7 @@ async def _views(name: str, folder: Path) -> None:
                 told = figure.removesuffix(".png").replace("_", " ")
                 html.img(src=_file(name, figure), alt=told, loading="lazy")
     if parser.EXAMPLES_FILE in files:
-        await _misread(name, files[parser.EXAMPLES_FILE])
+        await replies.looked_at(name, files[parser.EXAMPLES_FILE])
     if tables:
         part("Tables")
         first = "summary.csv" if "summary.csv" in tables else tables[0]
@@ -212,23 +209,6 @@ async def _views(name: str, folder: Path) -> None:
 
         chosen.on_value_change(show)
         await show()
-
-
-async def _misread(name: str, file: Path) -> None:
-    """The replies that were not plainly read, each with the way to its match."""
-    try:
-        found = await threads.io_bound(pd.read_csv, file, keep_default_na=False)
-        rows = [[str(row[column]) for column in MISREAD] for row in found.to_dict("records")]
-    except (OSError, ValueError, KeyError) as error:
-        note(f"{file.name} cannot be read: {error}", warning=True)
-        return
-    if not rows:
-        return
-    part("Replies, looked at")
-    note("Of each cell the first few that were not plainly read; all are counted in parser.csv.")
-    cells = [[(one_line(parser.opening(text)), text) for text in row] for row in rows]
-    links = [f"/match?{urlencode({'run': name, 'id': row[0]})}" for row in rows]
-    sheets.fill(sheets.sheet(MISREAD, []), MISREAD, cells, links)
 
 
 async def _table(file: Path) -> None:

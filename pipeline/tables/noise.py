@@ -203,12 +203,13 @@ def sentences(
     if "within_noise" not in pairs:
         return
     told = pairs.dropna(subset=["within_noise"])
-    for within, said in ((True, "lies within it"), (False, "lies beyond it")):
+    for within, where in ((True, "Within"), (False, "Beyond")):
         rows = told[told["within_noise"].astype(bool) == within]
         if len(rows):
             listed = "; ".join(_named(row, names) for _, row in rows.head(FEW).iterrows())
             more = f"; and {len(rows) - FEW:,} more" if len(rows) > FEW else ""
-            yield f"{len(rows):,} of {len(told):,} differences {said}: {listed}{more}."
+            count = f"{len(rows):,} of {len(told):,} differences between cells"
+            yield f"{where} that: {count}: {listed}{more}."
 
 
 FEW = 5

@@ -10,6 +10,7 @@ import pytest
 
 from pipeline import report
 from pipeline.log.folder import Folder
+from pipeline.sweep import controls
 from pipeline.tables import noise, table
 from pipeline.tables.summary import pairs_table
 from tests.pipeline.conftest import Sweep
@@ -64,13 +65,31 @@ def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
     sweep(*given)
     kept = Folder(folder).records_folder
     replayed = tmp_path / "replayed"
-    model = "+model={_target_: models.replay.Replay, records: " + str(kept) + "}"
-    words = [*given, f"output_dir={replayed}", "noise_floor=true", "~model", model]
+    model = ("model._target_=models.replay.Replay", "~model.seed", f"+model.records={kept}")
+    words = [*given, *model, f"output_dir={replayed}", "noise_floor=true"]
     assert sweep(*words) == 0
     (row,) = pd.read_csv(replayed / "noise.csv").to_dict("records")
     assert (row["deals"], row["set_aside"]) == (0, 2)
     assert math.isnan(row["floor"])
     assert "means nothing" not in _report(replayed)
+
+
+def test_an_interrupted_floor_goes_on(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Stopped(controls.Driver):
+        def run(self, tasks: object) -> None:
+            raise KeyboardInterrupt
+
+    given = ("game=tic_tac_toe", "prompt=cloze", "deals=2", "noise_floor=true")
+    with monkeypatch.context() as patch:
+        patch.setattr(controls, "Driver", Stopped)
+        assert sweep(*given) == 130
+    assert "interrupted: 2 matches are left" in capsys.readouterr().out
+    assert len(matches(folder)) == 2
+    assert not matches(folder / "controls")
+    assert sweep(*given) == 0
+    assert len(matches(folder / "controls")) == 2
 
 
 def test_who_asks_no_model_has_no_noise(sweep: Sweep, folder: Path) -> None:

@@ -104,7 +104,7 @@ def counted(*decisions: DecisionRecord) -> dict[str, int]:
     [
         (TWO, ()),
         ('{"action": "Draw Two"}', ()),
-        ('Well, {"thoughts": "draw or draw two?", "action": 1} it is', ()),
+        ('So {"thoughts": "draw two?", "action": 1} then', ()),
         ("draw two", ("malformed",)),
         ('{"action": "9"}', ("illegal",)),
         (" \n ", ("malformed", "empty")),
