@@ -101,7 +101,8 @@ def _verdicts(decision: DecisionRecord) -> list[Any]:
         if isinstance(one, TextExchange)
         for text in (one.text, *one.others)
     ]
-    noted, faults = decision.notes.get("answers"), decision.notes.get("faults", ())
+    noted, told_faults = decision.notes.get("answers"), decision.notes.get("faults")
+    faults = told_faults if isinstance(told_faults, list | tuple) else ()
     if noted is not None and len(noted) >= len(texts):
         return list(noted)
     told = list(noted or ())

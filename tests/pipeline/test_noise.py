@@ -13,6 +13,7 @@ from pipeline.log.folder import Folder
 from pipeline.sweep import controls
 from pipeline.tables import noise, table
 from pipeline.tables.summary import pairs_table
+from pipeline.tracking import values
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.made import about, won
@@ -37,6 +38,9 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     assert 0 < cloze.changed < 1
     assert cloze.floor == max(-cloze.ci_low, cloze.ci_high)
     assert (cloze.difference, cloze.deals) == (cloze["mean"] - cloze.noise_mean, 8)
+    logged = values.beside(folder, pd.read_csv(folder / "summary.csv"))[vanilla.cell]
+    assert (logged["noise/changed"], logged["noise/floor"]) == (0, vanilla.floor)
+    assert (logged["parser/empty"], logged["parser/reasked"]) == (0, 0)
     out = capsys.readouterr().out
     assert "The noise floor" in out
     assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 100
