@@ -146,8 +146,10 @@ def marked(pairs: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
         for _, row in pairs.iterrows()
     ]
     floor = np.max(np.array(both, float).reshape(-1, 2), axis=1)
-    within = np.where(np.isnan(floor), None, np.abs(pairs["difference"].to_numpy(float)) <= floor)
-    return pairs.assign(noise_floor=floor, within_noise=within)
+    sizes = np.abs(pairs["difference"].to_numpy(float))
+    known = zip(sizes, floor, strict=True)
+    within = [None if np.isnan(most) else bool(size <= most) for size, most in known]
+    return pairs.assign(noise_floor=floor, within_noise=pd.Series(within, pairs.index, object))
 
 
 def sheets(
@@ -192,7 +194,7 @@ def sentences(
     known = found.dropna(subset=["floor"])
     if known.empty:
         return
-    worst = known.loc[known["floor"].astype(float).idxmax()]
+    worst = known.iloc[int(np.argmax(known["floor"].to_numpy(float)))]
     scale, name = scales[worst["cell"]], names[worst["cell"]]
     unit = " points" * scale.share
     yield (

@@ -89,9 +89,9 @@ def beside(folder: Path, summary: pd.DataFrame) -> dict[str, dict[str, float]]:
         name = f"controls/diff_vs_always_{fit(str(row['control']))}"
         found[row["cell"]][name] = row["difference"]
     for row in _rows(folder / "parser.csv"):
-        for names, whole in ((PARSED, "replies"), (SETTLED_BY, "decisions")):
-            told = {f"parser/{name}": row[name] / row[whole] for name in names}
-            found[row["cell"]] |= told
+        for kinds, whole in ((PARSED, "replies"), (SETTLED_BY, "decisions")):
+            shares = {f"parser/{kind}": row[kind] / row[whole] for kind in kinds}
+            found[row["cell"]] |= shares
     for row in _rows(folder / "noise.csv"):
         found[row["cell"]] |= {f"noise/{name}": row[name] for name in NOISE}
     for row in _rows(folder / "diagnostics.csv"):
