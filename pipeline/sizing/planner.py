@@ -26,7 +26,7 @@ from pipeline.plan.deals import planned_deals
 from pipeline.sizing import offload
 from pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
 from pipeline.sizing.offload import Pace
-from pipeline.sizing.workload import SAMPLE, Work, cast, sampled
+from pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
 from pipeline.tables.numbers import short
 
 USABLE = 0.9
@@ -193,13 +193,19 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
     found = [
         Load(source.path.rpartition("/")[2], source, shape_of(source.path)) for source in known
     ]
-    for acted in {acted.cell.key: acted for acted in casts}.values():
+    for acted in _played(casts, sweep):
         matches = deals * len(acted.cell.rotations)
         for source, work in sampled(acted, sweep.seed).items():
             load = found[known.index(source)]
             load.work = load.work.plus(work, matches / SAMPLE)
             load.cells += 1
     return found, deals
+
+
+def _played(casts: Sequence[Cast], sweep: SweepConfig) -> list[Cast]:
+    """The cells, and those beside them that ask a checkpoint too; each once."""
+    every = [*casts, *(other for acted in casts for other in beside_it(acted, sweep))]
+    return list({acted.cell.key: acted for acted in reversed(every)}.values())[::-1]
 
 
 def show(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 
 from rich.console import Console
@@ -35,6 +32,7 @@ from pipeline.play.driver import AHEAD, Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls, simulate
 from pipeline.sweep.announce import announce
+from pipeline.sweep.stopped import stop_asked
 from pipeline.tables import aside, origin, pairing, table
 from pipeline.tables.views import write_views
 from pipeline.tracking.follow import live_tracking
@@ -78,7 +76,7 @@ def run(
     stopping.check(sweep, abouts)
     patience(sweep.launch)
     pairing.check(sweep.pairs, (cell.name for cell in cells))
-    halted: Halted | None = None
+    halted, left_beside = None, 0
     with (
         Log(sweep.output_dir, sweep.seed, abouts=abouts) as log,
         logged(log.folder),
@@ -108,7 +106,11 @@ def run(
         results = luck.attach(log.folder, results)
         failure = None if interrupted else aside.nothing_played(results, entries)
         if not interrupted and not failure:
-            controls.play(out, cells, results, sweep, changed_controls)
+            try:
+                left_beside = controls.play(out, cells, results, sweep, changed_controls)
+                interrupted = left_beside > 0
+            except Halted as error:
+                interrupted, halted = True, error
         show(out, sweep, results, hurry=interrupted and not halted)
         for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
             out.print(f"paid     {account}", soft_wrap=True)
@@ -116,8 +118,9 @@ def run(
         live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
         if interrupted:
             how = "" if halted else "; the same command again goes on"
+            left = missing(plan, log) + left_beside
             out.print(
-                f"\ninterrupted: {missing(plan, log):,} matches are left, all others are safe in "
+                f"\ninterrupted: {left:,} matches are left, all others are safe in "
                 f"{log.folder}{how}"
             )
     if halted is not None:
@@ -234,16 +237,3 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
         out.print(f"letters  {names}", soft_wrap=True)
     out.print(f"replies  {folder / 'samples.txt'}, {folder / 'choices.csv'}", soft_wrap=True)
     out.print(f"report   {folder / 'report.html'}", soft_wrap=True)
-
-
-@contextmanager
-def stop_asked() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set, so that play stops where nothing is half done."""
-    asked = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]
-    try:
-        yield asked
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 from common.errors import UserError
 from models.base import Prompt, Score
 from models.checkpoint import Checkpoint
+from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.plan import __main__ as plan
 from pipeline.sizing import planner
 from pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
@@ -205,6 +208,26 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
     assert memory[-2:] == ["4", "2"]
     assert float(work[-2]) > float(work[-1]) >= 0
     assert not (tmp_path / "outputs" / "quickstart").exists(), "planning plays nothing"
+
+
+def test_noise_cells_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As many decisions again, of prompts a token or so longer; controls ask nobody."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 3)
+    monkeypatch.setattr("pipeline.sizing.planner.SAMPLE", 3)
+    found: list[Load] = []
+
+    def look(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        found.extend(planner.loads(cells, sweep)[0])
+        return 0
+
+    words = ["model=llama1b", "prompt=vanilla", "game=tic_tac_toe", "deals=3", "baseline=null"]
+    for more in ("noise_floor=false", "noise_floor=true"):
+        assert compose([*words, more], look) == 0
+    plain, noisy = found
+    assert (plain.cells, noisy.cells) == (1, 2)
+    assert 1.5 < noisy.work.decisions / plain.work.decisions < 2.5
+    assert noisy.work.sent > 1.5 * plain.work.sent
 
 
 @pytest.mark.parametrize(
