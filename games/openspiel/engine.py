@@ -30,12 +30,14 @@ PLAIN = {"ansi_color_output": False}
 class State:
     """seed: settles the chance to come, and of a game that draws in secret all of it. actions: all
     so far as OpenSpiel numbers them, those of chance too. moves: the seat and the name of each that
-    a player made, in order. live: OpenSpiel's state; None where it has to be made anew."""
+    a player made, in order. live: OpenSpiel's state; None where it has to be made anew.
+    choices: what was looked up of each seat's options."""
 
     seed: int
     actions: tuple[int, ...]
     moves: tuple[tuple[int, str], ...]
     live: Any = field(default=None, compare=False, repr=False)
+    choices: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[type[State], tuple[Any, ...]]:
         return State, (self.seed, self.actions, self.moves)

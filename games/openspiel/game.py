@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from common.errors import IllegalAction
-from games.base import Action, Fact, Observation, Open, Said, move_fault
+from games.base import Action, Fact, Observation
 from games.capabilities import WIN, Measure
-from games.openspiel import engine, telling, typed
+from games.openspiel import engine, telling
+from games.openspiel.choice import Choice
 from games.openspiel.engine import State
 from games.openspiel.known import Known, known
 
@@ -67,7 +68,10 @@ class OpenSpiel:
         if sampler := self._sampler():
             object.__setattr__(self, "sample", sampler)
 
-    @property
+    def __reduce__(self) -> tuple[type[OpenSpiel], tuple[Any, ...]]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+    @cached_property
     def engine(self) -> Any:
         """OpenSpiel's game."""
         return engine.loaded(self.name, self._parameters, self.num_seats)
@@ -84,20 +88,29 @@ class OpenSpiel:
     def deal_key(self) -> str:
         return f"{self.name}{self._parameters}"
 
-    @property
+    @cached_property
+    def lucky(self) -> bool:
+        """Whether there is chance in the game."""
+        return engine.lucky(self.engine)
+
+    @cached_property
+    def secretive(self) -> bool:
+        """Whether the game draws its chance itself, and tells nobody what."""
+        return engine.secretive(self.engine)
+
+    @cached_property
     def open_to_all(self) -> bool:
         """Whether nothing is hidden but what seats choose at once and chance will bring."""
         kinds = engine.spiel().GameType.Information
         return bool(self.engine.get_type().information != kinds.IMPERFECT_INFORMATION)
 
-    @property
+    @cached_property
     def perfect_information(self) -> bool:
-        kind = engine.spiel().GameType.Dynamics.SEQUENTIAL
-        in_turn = self.engine.get_type().dynamics == kind
-        return bool(self.open_to_all and in_turn and not engine.lucky(self.engine))
+        in_turn = engine.spiel().GameType.Dynamics.SEQUENTIAL
+        return self.open_to_all and not self.lucky and self.engine.get_type().dynamics == in_turn
 
     def deal(self, rng: np.random.Generator) -> State:
-        seed = int(rng.integers(2**63)) if engine.lucky(self.engine) else 0
+        seed = int(rng.integers(2**63)) if self.lucky else 0
         live = engine.start(self.engine, seed)
         engine.settle(live, seed, 0)
         return State(seed, tuple(live.history()), (), live)
@@ -113,53 +126,42 @@ class OpenSpiel:
         return engine.movers(self.live(state))
 
     def legal(self, state: State, seat: int) -> tuple[Action, ...]:
-        if seat not in self.to_move(state):
-            return ()
-        actions = self.live(state).legal_actions(seat)
-        if len(actions) <= self.listed:
-            return tuple(actions)
-        return (Open(self.engine.num_distinct_actions(), typed.wanted(self._names(state, seat))),)
+        return self._choice(state, seat).legal if seat in self.to_move(state) else ()
 
-    def _names(self, state: State, seat: int) -> tuple[str, ...]:
-        """The names of all legal actions, no two alike."""
-        live = self.live(state)
-        actions = live.legal_actions(seat)
-        return typed.apart([engine.name(live, seat, each) for each in actions], actions)
+    def _choice(self, state: State, seat: int) -> Choice:
+        if seat not in state.choices:
+            state.choices[seat] = Choice(self.live(state), seat, self.listed)
+        found: Choice = state.choices[seat]
+        return found
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         seats = self.to_move(state)
         if not seats or len(moves) != len(seats):
             raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
         made = [self._made(state, *each) for each in zip(seats, moves, strict=True)]
+        named = [engine.name(self.live(state), *each) for each in zip(seats, made, strict=True)]
         live = self._apart(state)
-        engine.apply(live, [action for action, _ in made])
-        told = tuple((seat, name) for seat, (_, name) in zip(seats, made, strict=True))
+        engine.apply(live, made)
         engine.settle(live, state.seed, len(state.actions) - len(state.moves))
+        told = tuple(zip(seats, named, strict=True))
         return State(state.seed, tuple(live.history()), (*state.moves, *told), live)
 
-    def _made(self, state: State, seat: int, move: Action) -> tuple[int, str]:
-        """OpenSpiel's number of a move, and its name. Raises IllegalAction."""
-        if fault := move_fault(move, self.legal(state, seat)):
+    def _made(self, state: State, seat: int, move: Action) -> int:
+        """OpenSpiel's number of a move. Raises IllegalAction."""
+        choice = self._choice(state, seat)
+        if fault := choice.fault(move):
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
-        actions, names = self.live(state).legal_actions(seat), self._names(state, seat)
-        at = (
-            names.index(typed.meant(move.text, names))
-            if isinstance(move, Said)
-            else actions.index(int(move))
-        )
-        return actions[at], names[at]
+        return choice.action(move)
 
     def _apart(self, state: State) -> Any:
         """OpenSpiel's state to play on. One that draws its luck in secret goes on drawing where its
         copies left off, so it is made anew: a state comes out the same whatever else was tried."""
-        if engine.secretive(self.engine):
+        if self.secretive:
             return engine.replayed(self.engine, state.seed, state.actions)
         return self.live(state).clone()
 
     def observe(self, state: State, seat: int) -> Observation:
         live = self.live(state)
-        options = self.legal(state, seat)
-        names = self._names(state, seat)
         told = telling.situation(self.engine, self.known, live, seat)
         return Observation(
             game=self.engine.get_type().long_name,
@@ -167,7 +169,7 @@ class OpenSpiel:
             rules=self._rules,
             facts=tuple(self._facts(state, seat, told)),
             history=telling.history(state.moves, self.open_to_all, self.known),
-            options=(typed.NAME,) if any(isinstance(o, Open) for o in options) else names,
+            options=self._choice(state, seat).options,
             view=self._view(state, seat, told),
         )
 
@@ -195,11 +197,11 @@ class OpenSpiel:
         if self.perfect_information:
             return state
         known = told if not self.open_to_all else str(state.actions)
-        return View(seat, known, tuple(self.live(state).legal_actions(seat)), state)
+        return View(seat, known, self._choice(state, seat).actions, state)
 
     def _sampler(self) -> Callable[[Observation, np.random.Generator], State] | None:
         """How a state is drawn that fits what a seat knows; None where there is no way."""
-        if engine.secretive(self.engine):
+        if self.secretive:
             return None
         if self.open_to_all:
             return self._with_other_luck
@@ -207,9 +209,10 @@ class OpenSpiel:
 
     def _with_other_luck(self, observation: Observation, rng: np.random.Generator) -> State:
         if self.perfect_information:
-            return observation.view
+            own: State = observation.view
+            return own
         state: State = observation.view.state
-        seed = int(rng.integers(2**63)) if engine.lucky(self.engine) else 0
+        seed = int(rng.integers(2**63)) if self.lucky else 0
         return State(seed, state.actions, state.moves, state.live)
 
     def _with_other_cards(self, observation: Observation, rng: np.random.Generator) -> State:
