@@ -37,7 +37,7 @@ class State:
     actions: tuple[int, ...]
     moves: tuple[tuple[int, str], ...]
     live: Any = field(default=None, compare=False, repr=False)
-    choices: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
+    choices: dict[tuple[int, int], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[type[State], tuple[Any, ...]]:
         return State, (self.seed, self.actions, self.moves)

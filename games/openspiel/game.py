@@ -129,9 +129,10 @@ class OpenSpiel:
         return self._choice(state, seat).legal if seat in self.to_move(state) else ()
 
     def _choice(self, state: State, seat: int) -> Choice:
-        if seat not in state.choices:
-            state.choices[seat] = Choice(self.live(state), seat, self.listed)
-        found: Choice = state.choices[seat]
+        key = (seat, self.listed)
+        if key not in state.choices:
+            state.choices[key] = Choice(self.live(state), *key)
+        found: Choice = state.choices[key]
         return found
 
     def play(self, state: State, moves: Sequence[Action]) -> State:

@@ -37,11 +37,12 @@ class Known:
 
 def known(name: str) -> Known:
     """What is known of a game; nothing where it is not in the file."""
-    return _file().get(name, Known())
+    return entries().get(name, Known())
 
 
 @cache
-def _file() -> Mapping[str, Known]:
+def entries() -> Mapping[str, Known]:
+    """All that the file has, by name."""
     read: Mapping[str, Mapping[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return {name: Known(**_tuples(entry)) for name, entry in read.items()}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from games.openspiel import OpenSpiel
-from games.openspiel.catalogue import catalogue
+from games.openspiel import OpenSpiel, engine
+from games.openspiel.catalogue import usual_seats
 
 FEW: dict[str, dict[str, Any]] = {
     "kuhn_poker": {"num_seats": 3},
@@ -17,27 +17,50 @@ FEW: dict[str, dict[str, Any]] = {
     "tarok": {"num_seats": 3},
     "tiny_hanabi": {},
     "bargaining": {},
-    "hex": {"parameters": {"board_size": 4}, "listed": 8},
+    "hex": {"parameters": {"board_size": 3}, "listed": 6},
 }
 """One of each kind: hidden cards, hidden dice, moves at once, payoffs, dice, luck drawn in secret,
 seats that win together, utilities of no fixed sum, and typed moves."""
 
 SMALLER: dict[str, dict[str, Any]] = {
+    "battleship": {
+        "parameters": {
+            "board_width": 4,
+            "board_height": 4,
+            "num_shots": 8,
+            "ship_sizes": "[1;2]",
+            "ship_values": "[1.0;2.0]",
+        },
+        "listed": 12,
+    },
+    "capture_the_flag": {"parameters": {"horizon": 60}},
     "chinese_checkers": {"parameters": {"max_moves": 60}},
     "go": {"parameters": {"board_size": 5}, "listed": 12},
     "gomoku": {"parameters": {"size": 6}, "listed": 12},
     "havannah": {"parameters": {"board_size": 3}, "listed": 12},
     "laser_tag": {"parameters": {"horizon": 60}},
+    "markov_soccer": {"parameters": {"horizon": 60}},
+    "pig": {"parameters": {"winscore": 30}},
     "y": {"parameters": {"board_size": 5}, "listed": 9},
 }
 """Settings with which long games are as they are in less time."""
+
+SLOWEST = dict.fromkeys(
+    ("bridge", "bridge_uncontested_bidding", "chess"),
+    ("test_what_is_hidden_cannot_be_read_off", "test_seatings_keep_partners_together"),
+)
+"""Games, and what takes minutes to look at in them."""
 
 
 def few() -> dict[str, OpenSpiel]:
     return {name: OpenSpiel(name=name, **settings) for name, settings in FEW.items()}
 
 
-def every() -> dict[str, OpenSpiel]:
-    """All that can be played without parameters."""
-    found = {name: game for name, game in catalogue().items() if isinstance(game, OpenSpiel)}
-    return found | {name: OpenSpiel(name=name, **own) for name, own in SMALLER.items()}
+def all_names() -> list[str]:
+    """All that OpenSpiel registers, also what cannot be played here."""
+    return sorted(engine.kinds())
+
+
+def case(name: str) -> OpenSpiel:
+    """The game of this name, or a shorter one. Raises ValueError where it cannot be played."""
+    return OpenSpiel(**{"name": name, "num_seats": usual_seats(name), **SMALLER.get(name, {})})
