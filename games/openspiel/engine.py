@@ -74,7 +74,7 @@ def loaded(name: str, parameters: str, seats: int) -> Any:
         raise ValueError(f"OpenSpiel cannot load {name}: {_line(error)}") from error
     if game.num_players() != seats:
         raise ValueError(f"{name} seats {game.num_players()} players, got {seats}")
-    if reason := _unfit(game):
+    if reason := _unfit(game, kind):
         raise ValueError(f"{name} {reason}")
     return game
 
@@ -123,12 +123,13 @@ def _fitting(value: Any, default: Any, where: str) -> Any:
     return value
 
 
-def _unfit(game: Any) -> str:
-    """Why the game cannot be played here, as the end of a sentence; "" where it can."""
-    kind = game.get_type()
+def _unfit(game: Any, kind: Any) -> str:
+    """Why the game, loaded as one of this kind, cannot be played here, as the end of a sentence; ""
+    where it can. A game that wraps another is described as that one."""
     if secretive(game) and SETTLED not in kind.parameter_specification:
         return "draws its chance in secret, so that no deal of it can be dealt twice"
-    if not (kind.provides_observation_string or kind.provides_information_state_string):
+    told = game.get_type()
+    if not (told.provides_observation_string or told.provides_information_state_string):
         return "tells nothing of its states in text"
     return ""
 

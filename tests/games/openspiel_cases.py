@@ -45,10 +45,8 @@ SMALLER: dict[str, dict[str, Any]] = {
 }
 """Settings with which long games are as they are in less time."""
 
-SLOWEST = dict.fromkeys(
-    ("bridge", "bridge_uncontested_bidding", "chess"),
-    ("test_what_is_hidden_cannot_be_read_off", "test_seatings_keep_partners_together"),
-)
+LONG_TO_LOOK_AT = ("test_what_is_hidden_cannot_be_read_off", "test_seatings_keep_partners_together")
+SLOWEST = dict.fromkeys(("bridge", "bridge_uncontested_bidding", "chess"), LONG_TO_LOOK_AT)
 """Games, and what takes minutes to look at in them."""
 
 
