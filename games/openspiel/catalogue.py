@@ -23,4 +23,4 @@ def usual_seats(name: str) -> int:
     """How many seats a game has unless somebody says otherwise."""
     kind = engine.kinds()[name]
     told = [kind.parameter_specification.get(one, 0) for one in engine.SEATS]
-    return max(kind.min_num_players, *(one for one in told if isinstance(one, int)))
+    return int(max(kind.min_num_players, *(one for one in told if isinstance(one, int))))

@@ -87,7 +87,8 @@ def kinds() -> Mapping[str, Any]:
 
 def _kind(name: str) -> Any:
     if name not in kinds():
-        raise ValueError(f"OpenSpiel has no game {name!r}{nearest(name, kinds())}")
+        close = nearest(name, kinds()).partition(" (known: ")[0]
+        raise ValueError(f"OpenSpiel has no game {name!r}{close} (docs/games/openspiel.md has all)")
     return kinds()[name]
 
 
@@ -97,7 +98,7 @@ def _settings(kind: Any, given: Mapping[str, Any], seats: int) -> dict[str, Any]
     seating = [one for one in SEATS if one in known]
     if taken := [one for one in (*seating, SETTLED) if one in given]:
         raise ValueError(f"{name}'s {taken[0]} is not a parameter here: the match settles it")
-    found = {key: value for key, value in PLAIN.items() if key in known}
+    found: dict[str, Any] = {key: value for key, value in PLAIN.items() if key in known}
     for key, value in given.items():
         if key not in known:
             raise ValueError(f"{name} has no parameter {key!r}{nearest(key, known)}")

@@ -38,7 +38,8 @@ class OpenSpiel:
     """A game of OpenSpiel, found by its name.
 
     name: as OpenSpiel registers it ("leduc_poker").
-    parameters: OpenSpiel's settings of that game ({board_size: 9}); a wrapped game by its name.
+    parameters: OpenSpiel's settings of that game ({board_size: 9}), None for none; a wrapped game
+        by its name.
     listed: how many legal actions a decision may have to be a list of options; where there are
         more, the move is typed.
     version: of open_spiel, which is told in a cell's identity; None for the installed one.
@@ -54,7 +55,7 @@ class OpenSpiel:
 
     num_seats: int = 2
     name: str = "connect_four"
-    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    parameters: Mapping[str, Any] | None = field(default=None, hash=False)
     listed: int = 100
     version: str | None = None
 
@@ -65,6 +66,7 @@ class OpenSpiel:
         if self.listed < 0:
             raise ValueError(f"listed is {self.listed}; it must be 0 or more")
         object.__setattr__(self, "version", installed)
+        object.__setattr__(self, "parameters", dict(self.parameters or {}))
         if sampler := self._sampler():
             object.__setattr__(self, "sample", sampler)
 
@@ -78,7 +80,7 @@ class OpenSpiel:
 
     @property
     def _parameters(self) -> str:
-        return json.dumps(dict(self.parameters), sort_keys=True)
+        return json.dumps(self.parameters, sort_keys=True)
 
     @property
     def known(self) -> Known:
