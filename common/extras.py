@@ -9,16 +9,17 @@ from types import ModuleType
 from common.errors import UserError
 
 
-def extra(module: str, name: str) -> ModuleType:
+def extra(module: str, name: str, package: str = "") -> ModuleType:
     """The module `module`, which the extra `name` installs. Raises UserError with the command
-    that installs it where it is not there."""
+    that installs it where it is not there. package: what people know it by, where the module is
+    called otherwise."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         absent = (error.name or module).partition(".")[0]
         if absent != module.partition(".")[0]:
             raise
-        raise _absent(absent, name) from error
+        raise _absent(package or absent, name) from error
 
 
 def require(package: str, name: str) -> None:

@@ -55,6 +55,7 @@ SHORTER: dict[str, dict[str, Any]] = {
     "arctic_scavengers": {"rounds": 2},
     "are_you_the_traitor": {"points": 5, "exchanges": 3},
     "hive": {"max_turns": 30},
+    "openspiel": {"name": "liars_dice"},
     "pit": {"turns": 60, "deal_turns": 24, "goal": 200},
     "sea_battle": {"most_turns": 3},
     "watch_rps": {"of": RockPaperScissors(rounds=13)},
