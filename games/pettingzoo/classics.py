@@ -87,8 +87,8 @@ CLASSICS: Mapping[str, Classic] = {
     "tictactoe_v3": Classic(
         "Tic-Tac-Toe",
         "Two players mark empty cells of a grid of 3 columns and 3 rows by turns, player 0 first. "
-        "CxRy is the cell in column x and row y, counted from 1. Three marks in a line win; a full "
-        "grid without such a line is a draw.",
+        "CxRy is the cell in column x and row y, counted from 1. Three marks in a line win; a "
+        "full grid without such a line is a draw.",
         tic_tac_toe_facts,
         lambda env, action: f"C{action // 3 + 1}R{action % 3 + 1}",
         "marked",
@@ -96,8 +96,8 @@ CLASSICS: Mapping[str, Classic] = {
     "connect_four_v3": Classic(
         "Connect Four",
         "Two players drop discs by turns into the 7 columns of an upright board of 6 rows, player "
-        "0 first; a disc falls to the lowest free place. Four discs of one player in a line, along a "
-        "row, a column or a diagonal, win. A full board is a draw.",
+        "0 first; a disc falls to the lowest free place. Four discs of one player in a line, "
+        "along a row, a column or a diagonal, win. A full board is a draw.",
         connect_four_facts,
         lambda env, action: f"column {action + 1}",
         "dropped a disc into",
@@ -114,11 +114,11 @@ CLASSICS: Mapping[str, Classic] = {
     "go_v5": Classic(
         "Go",
         f"Go on a board of {LINES} by {LINES} lines: player 0 has Black and begins. By turns "
-        "players put a stone on a free point or pass. Stones of one colour that are joined along lines and "
-        "have no free point beside them are taken off. A move must not bring back the position "
-        "before (ko). After two passes in a row the game is over; a player has a point for each "
-        "own stone and for each free point that only its own stones enclose, and White 7.5 more. "
-        "More points win.",
+        "players put a stone on a free point or pass. Stones of one colour that are joined along "
+        "lines and have no free point beside them are taken off. A move must not bring back the "
+        "position before (ko). After two passes in a row the game is over; a player has a point "
+        "for each own stone and for each free point that only its own stones enclose, and White "
+        "7.5 more. More points win.",
         go_facts,
         go_point,
         arguments=lambda seats: {"board_size": LINES},
@@ -126,10 +126,10 @@ CLASSICS: Mapping[str, Classic] = {
     "leduc_holdem_v4": Classic(
         "Leduc Hold'em",
         "Poker with six cards: a king, a queen and a jack in two suits. Both players hold one "
-        "card. After a first round of bets one card is laid open for both, and a second round follows. A "
-        "raise is 2 chips in the first round and 4 in the second, and each round has two raises at "
-        "most. A pair with the open card beats any other hand, else the higher card wins the pot. "
-        "Who folds loses what it has put in.",
+        "card. After a first round of bets one card is laid open for both, and a second round "
+        "follows. A raise is 2 chips in the first round and 4 in the second, and each round has "
+        "two raises at most. A pair with the open card beats any other hand, else the higher card "
+        "wins the pot. Who folds loses what it has put in.",
         cards.leduc_facts,
         cards.limit_option,
         "chose to",
@@ -151,9 +151,9 @@ CLASSICS: Mapping[str, Classic] = {
     "texas_holdem_no_limit_v6": Classic(
         "No-limit Texas Hold'em",
         "One hand of Texas hold'em: two own cards, then three, one and one open cards, with a "
-        "round of bets before and after each. The best five of seven cards win the pot, by the usual "
-        "ranks. Blinds are 1 and 2 chips, stacks 100. A raise is half the pot, the pot, or all "
-        "chips. Who folds loses what it has put in.",
+        "round of bets before and after each. The best five of seven cards win the pot, by the "
+        "usual ranks. Blinds are 1 and 2 chips, stacks 100. A raise is half the pot, the pot, or "
+        "all chips. Who folds loses what it has put in.",
         cards.holdem_facts,
         cards.no_limit_option,
         "chose to",
