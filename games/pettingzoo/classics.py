@@ -21,12 +21,13 @@ LETTERS = "ABCDEFGHJKLMNOPQRST"
 class Classic:
     """One game in words.
 
-    title, rules: as a person would tell them. facts: of the environment, what a seat sees.
-    option: an action's name where it is taken. verb: what stands before it in the history.
-    seats: how many may play. arguments: those of the environment, by number of seats. hidden:
-    whether a seat does not see everything.
+    module: where PettingZoo has it. title, rules: as a person would tell them. facts: of the
+    environment, what a seat sees. option: an action's name where it is taken. verb: what stands
+    before it in the history. seats: how many may play. arguments: those of the environment, by
+    number of seats. hidden: whether a seat does not see everything.
     """
 
+    module: str
     title: str
     rules: str
     facts: Callable[[Any, int], tuple[Fact, ...]]
@@ -85,6 +86,7 @@ def go_point(env: Any, action: int) -> str:
 
 CLASSICS: Mapping[str, Classic] = {
     "tictactoe_v3": Classic(
+        "tictactoe.tictactoe",
         "Tic-Tac-Toe",
         "Two players mark empty cells of a grid of 3 columns and 3 rows by turns, player 0 first. "
         "CxRy is the cell in column x and row y, counted from 1. Three marks in a line win; a "
@@ -94,6 +96,7 @@ CLASSICS: Mapping[str, Classic] = {
         "marked",
     ),
     "connect_four_v3": Classic(
+        "connect_four.connect_four",
         "Connect Four",
         "Two players drop discs by turns into the 7 columns of an upright board of 6 rows, player "
         "0 first; a disc falls to the lowest free place. Four discs of one player in a line, "
@@ -103,6 +106,7 @@ CLASSICS: Mapping[str, Classic] = {
         "dropped a disc into",
     ),
     "chess_v6": Classic(
+        "chess.chess",
         "Chess",
         "Chess by the usual rules: player 0 has White, player 1 has Black. Moves are written in "
         "algebraic notation. The game is drawn by stalemate, by too few pieces, and as soon as a "
@@ -112,6 +116,7 @@ CLASSICS: Mapping[str, Classic] = {
         chessboard.option,
     ),
     "go_v5": Classic(
+        "go.go",
         "Go",
         f"Go on a board of {LINES} by {LINES} lines: player 0 has Black and begins. By turns "
         "players put a stone on a free point or pass. Stones of one colour that are joined along "
@@ -124,6 +129,7 @@ CLASSICS: Mapping[str, Classic] = {
         arguments=lambda seats: {"board_size": LINES},
     ),
     "leduc_holdem_v4": Classic(
+        "rlcard_envs.leduc_holdem",
         "Leduc Hold'em",
         "Poker with six cards: a king, a queen and a jack in two suits. Both players hold one "
         "card. After a first round of bets one card is laid open for both, and a second round "
@@ -136,6 +142,7 @@ CLASSICS: Mapping[str, Classic] = {
         hidden=True,
     ),
     "texas_holdem_v4": Classic(
+        "rlcard_envs.texas_holdem",
         "Limit Texas Hold'em",
         "One hand of Texas hold'em with fixed bets: two own cards, then three, one and one open "
         "cards, with a round of bets before and after each. The best five of seven cards win the "
@@ -149,6 +156,7 @@ CLASSICS: Mapping[str, Classic] = {
         hidden=True,
     ),
     "texas_holdem_no_limit_v6": Classic(
+        "rlcard_envs.texas_holdem_no_limit",
         "No-limit Texas Hold'em",
         "One hand of Texas hold'em: two own cards, then three, one and one open cards, with a "
         "round of bets before and after each. The best five of seven cards win the pot, by the "

@@ -15,11 +15,10 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction, UserError, nearest
-from common.extras import extra
 from games.base import Action, Observation, move_fault
 from games.capabilities import WIN, Measure
 from games.pettingzoo.classics import CLASSICS, REFUSED, Classic
-from games.pettingzoo.live import KEPT_HERE, Live
+from games.pettingzoo.live import KEPT_HERE, Live, module
 
 LIBRARIES = ("pettingzoo", "rlcard", "chess")
 """What settles how the classic games go; not every game needs each."""
@@ -53,7 +52,7 @@ class PettingZoo:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", whole_name(self.name))
-        extra(f"pettingzoo.classic.{self.name}", "pettingzoo")
+        module(self.name)
         installed = versions()
         if self.version not in (None, installed):
             raise UserError(f"{self.version} is asked for, and {installed} is installed")

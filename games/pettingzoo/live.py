@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -61,12 +62,16 @@ def copied(env: Any) -> Any:
     return made
 
 
+def module(name: str) -> ModuleType:
+    """Where PettingZoo has the game of that name. Raises UserError where it is not installed."""
+    return extra(f"pettingzoo.classic.{CLASSICS[name].module}", "pettingzoo")
+
+
 def started(name: str, seats: int, seed: int) -> Live:
     """The game of that name before the first move."""
-    module = extra(f"pettingzoo.classic.{name}", "pettingzoo")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # gymnasium minds how PettingZoo declares its spaces
-        env = module.raw_env(**CLASSICS[name].arguments(seats))
+        env = module(name).raw_env(**CLASSICS[name].arguments(seats))
     env.reset(seed=seed)
     return Live(name, env)
 

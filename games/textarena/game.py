@@ -61,8 +61,8 @@ class TextArena:
     name: as TextArena registers it ("TicTacToe-v0", "Nim-v0-large"); "-v0" may be left out.
     version: TextArena's, which the cell is of; None for the one that is installed.
 
-    Raises UserError where TextArena is not installed, in another version than asked for, or cannot
-    load the game; ValueError for a name that is none, a game that is not supported, and a number of
+    Raises UserError where TextArena is not installed or in another version than asked for, and
+    ValueError for a name that is none, a game that is not supported, and a number of
     seats that it does not take.
     """
 
@@ -173,27 +173,15 @@ def names() -> tuple[str, ...]:
 @cache
 def refused(name: str, seats: int) -> None:
     """Raises as `TextArena` does where a game cannot be played with so many seats."""
-    kind = name.partition("-v0")[0]
+    if why := moves.why_not(name.partition("-v0")[0]):
+        raise ValueError(f"{name} is not supported: {why}")
     if not 1 <= seats <= MOST_SEATS:
         raise ValueError(f"{name} seats 1 to {MOST_SEATS} players, got {seats}")
     try:
         live = started(name, seats, seed=0)
-    except AssertionError as error:
+    except (AssertionError, ValueError) as error:
         raise ValueError(f"{name} has another number of players, got {seats}") from error
-    except Exception as error:
-        raise UserError(f"TextArena cannot load {name} here: {reason(error)}") from error
     kin = [one.__name__ for one in type(live.env.state).__mro__]
     right = next((FIXED[one] for one in kin if one in FIXED), max(2, seats))
     if seats != right:
         raise ValueError(f"{name} seats {right} player{'s' * (right > 1)}, got {seats}")
-    if kind not in moves.WRITTEN:
-        raise ValueError(f"{name} is not supported: how its moves are written is not known here")
-
-
-def reason(error: Exception) -> str:
-    """Why the library cannot load a game, in one line."""
-    if isinstance(error, LookupError):
-        return "it needs NLTK's word lists (python -m nltk.downloader words)"
-    if "API key" in str(error):
-        return "it asks a jury of models over the network"
-    return f"{type(error).__name__}: {telling.one_line(str(error))[:100]}"

@@ -160,3 +160,23 @@ WRITTEN: dict[str, Callable[[], Iterable[str]]] = {
 }
 """How moves are written in each game that is supported, by its name without the version: texts that
 stand a chance; the library says which of them will do."""
+
+_LISTS = "it needs NLTK's word lists, which the library loads over the network"
+_JURY = "it asks models over the network"
+_UNTOLD = "how its moves are written is not told here yet"
+
+REFUSED: dict[str, str] = {
+    **dict.fromkeys(
+        ("Codenames", "DontSayIt", "Hangman", "LetterAuction", "SpellingBee", "WordChains"), _LISTS
+    ),
+    **dict.fromkeys(("WordLadder", "WordSearch", "Wordle"), _LISTS),
+    **dict.fromkeys(("Debate", "GuessWho", "ScenarioPlanning", "TwentyQuestions"), _JURY),
+    **dict.fromkeys(("ScorableGames", "UsedCar", "UsedCarNegotiation"), "its files are not packed"),
+    "CharacterConclave": "the library fails on its first move",
+}
+"""Games that are not supported, and why; `why_not` knows the others."""
+
+
+def why_not(name: str) -> str:
+    """Why a game is not supported; "" where it is. name: without the version."""
+    return "" if name in WRITTEN else REFUSED.get(name, _UNTOLD)

@@ -65,6 +65,9 @@ SHORTER: dict[str, dict[str, Any]] = {
 }
 """Settings with which games of long matches are as they are in less time."""
 
+ADAPTED = ("pettingzoo", "textarena")
+"""Other libraries' games: test_adapters_*.py play those of each where its package is installed."""
+
 LONGEST = 10_000
 """Plies after which a game that goes on is taken for one that never ends."""
 
@@ -77,6 +80,8 @@ def named_games() -> tuple[dict[str, Game[Any]], dict[str, str]]:
     built why, so that a game with a mistake in it breaks its own tests and no other's."""
     games, broken = {}, {}
     for name, node in nodes("game").items():
+        if name in ADAPTED:
+            continue
         try:
             games[name] = build(node, **SHORTER.get(name, {}))
         except Exception as error:
