@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from common.extras import extra
@@ -91,7 +90,6 @@ class Listening:
         return above.set_invalid_move(*given, **named)
 
 
-@cache
 def listening(kind: type[Any]) -> type[Any]:
     """A class of the library's states that listens."""
     return type(f"Listening{kind.__name__}", (Listening, kind), {})

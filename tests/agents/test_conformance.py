@@ -74,8 +74,8 @@ SHORT = {
     "pit": build(nodes("game")["pit"], turns=16, deal_turns=10, goal=50),
 }
 """Games whose matches are long between players that look at many options, or raise seldom."""
-MUCH_ALIKE = ("watch_uno", "watch_uno_arena", "watch_holdem", "obfuscated_uno")
-"""Games of watching, or in other words, that ask in the way of the one of tic-tac-toe."""
+MUCH_ALIKE = ("watch_uno", "watch_uno_arena", "watch_holdem")
+"""Games of watching that ask in the words of the one of tic-tac-toe."""
 GAMES = {
     **{name: game for name, game in NAMED.items() if name not in MUCH_ALIKE},
     **SHORT,
