@@ -147,7 +147,7 @@ def test_the_version_is_of_the_cell() -> None:
         ("TicTacToe", 3, "got 3"),
         ("Bandit", 2, "got 2"),
         ("QuantumTicTacToe", 5, "seats 2 players, got 5"),
-        ("Debate", 2, "a jury of models"),
+        ("Debate", 2, "asks models over the network"),
     ],
 )
 def test_what_cannot_be_played_is_refused_in_a_line(name: str, seats: int, why: str) -> None:
