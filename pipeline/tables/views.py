@@ -25,6 +25,7 @@ from pipeline.tables import (
     labels,
     metric_figures,
     noise,
+    obfuscation,
     origin,
     parser,
     printed,
@@ -119,12 +120,14 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
     players, shared = standings.standings_table(robins), standings.shared_table(robins)
     tables = {"seats": seats, "seeds": seeds, "components": parts, "pooled": pooled}
     tables |= {"outcomes": ends, "standings": players, "shared_opponents": shared}
+    tables["obfuscation"] = renamed = obfuscation.obfuscation_table(Folder(folder), results)
     for name, found in tables.items():
         if not found.empty:
             write_atomically(folder / f"{name}.csv", found.to_csv(index=False))
     names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
     scales = {result.about.measure.name: Scale.of(result.about.measure) for result in results}
-    told = [*ended.sheets(ends, summary, names), *standings.sheets(players, shared, scales)]
+    told = [*obfuscation.sheets(renamed), *ended.sheets(ends, summary, names)]
+    told += standings.sheets(players, shared, scales)
     told += apart.sheets(seats, seeds, scales, names)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
 
