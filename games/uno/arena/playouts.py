@@ -21,10 +21,10 @@ from games.uno.arena.rules import (
     over,
     step,
 )
+from games.uno.bits import nth_of, number_of
 from games.uno.chance import below, derive
 from games.uno.compiled import allocating, compiled, inlined
 from games.uno.playouts import DEAL, HIDDEN, MOVES, redeal
-from games.uno.policies import nth_action, number_of
 from games.uno.rules import (
     EVERY_COLOUR,
     PLAIN,
@@ -48,8 +48,8 @@ def choose(policy: int, state: np.ndarray, key: np.uint64) -> int:
     if policy == RULE:
         actions = preferred(state, actions)
     if actions & (actions - 1) == 0:
-        return nth_action(actions, 0)
-    return nth_action(actions, below(number_of(actions), key, state[PLY]))
+        return nth_of(actions, 0)
+    return nth_of(actions, below(number_of(actions), key, state[PLY]))
 
 
 @inlined
@@ -121,6 +121,6 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):
             trial[:] = start
-            step(trial, nth_action(actions, option))
+            step(trial, nth_of(actions, option))
             found[option, playing] = playout(trial, policies, key)
     return found

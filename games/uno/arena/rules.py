@@ -41,6 +41,7 @@ from games.uno.rules import (
     WILD_DRAW_FOURS,
     WILDS,
     hand_of,
+    held_by,
     kind_of,
     pass_turn,
     pop,
@@ -105,16 +106,6 @@ def legal(state: np.ndarray) -> int:
     if held & WILD_DRAW_FOURS:
         actions |= 1 << WILD_DRAW_FOUR
     return actions if actions else 1 << DRAW
-
-
-@inlined
-def held_by(state: np.ndarray, seat: int) -> int:
-    """The kinds of cards in a hand, as a mask."""
-    held = 0
-    hand = hand_of(seat)
-    for place in range(hand + 1, hand + 1 + state[hand]):
-        held |= 1 << kind_of(state[place])
-    return held
 
 
 @inlined
