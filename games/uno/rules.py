@@ -309,7 +309,7 @@ def reshuffle(state: np.ndarray) -> None:
                 second |= 1 << kind_of(state[place])
     whole_pile(state)
     state[PILE] = state[PLAYED] = 0
-    for place in range(PILE + 1, PILE + STACK):
+    for place in range(PILE + 1, PILE + 1 + CARDS):
         held = first if state[place] < 64 else second
         if not held >> kind_of(state[place]) & 1:
             push(state, PILE, state[place])
