@@ -17,7 +17,7 @@ from games.uno.rules import (
     TO_MOVE,
     WINNER,
     blank,
-    deal,
+    deal_lazily,
     hand_of,
     legal,
     over,
@@ -42,7 +42,7 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
     wins = np.zeros(len(policies) + 1, np.int64)
     state, room = blank(len(policies)), make_room()
     for game in range(games):
-        deal(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
+        deal_lazily(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
         wins[playout(state, policies, derive(seed, MOVES, game), room)] += 1
     return wins
 

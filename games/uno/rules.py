@@ -24,16 +24,18 @@ PLY_CAP = 5000
 
 SEATS, SEED, TO_MOVE, DIRECTION, PLY, WINNER = range(6)
 TOP, COLOUR, TOP_BY, AUTO, SHUFFLES, COLOURS = range(6, 12)
+LOOSE, ORDER = 12, 13
 """Fields. WINNER: -1 while there is none. TOP: the card to match. COLOUR: the colour to match.
 TOP_BY: who played it, -1 if it was turned up. AUTO: 1 if the last move was a draw that played
-itself. SHUFFLES, COLOURS: how often the pile was shuffled and chance named a colour."""
+itself. SHUFFLES, COLOURS: how often the pile was shuffled and chance named a colour.
+LOOSE: how many cards at the bottom of the pile are still to be shuffled, by the key ORDER."""
 
 LANES = 8
 """How many cards of a hand are looked at side by side, without asking where the hand ends."""
 
 CARDS = 108
 STACK = 1 + CARDS + LANES
-PILE = 12
+PILE = 14
 PLAYED = PILE + STACK
 HANDS = PLAYED + STACK
 
@@ -104,18 +106,27 @@ def deal(state: np.ndarray, seats: int, seed: int) -> None:
     draw four goes back into the pile, a wild takes a random colour, a skip passes over seat 0, a
     reverse lets the last seat begin, and a draw two is drawn by seat 0, who still begins.
     """
+    deal_lazily(state, seats, seed)
+    settle(state)
+
+
+@compiled
+def deal_lazily(state: np.ndarray, seats: int, seed: int) -> None:
+    """As `deal`, but the pile is shuffled from its end on while cards are drawn from it: the same
+    cards, and less to do where a game leaves most of them there."""
     for field in range(PILE):
         state[field] = 0
     for stack in range(PILE, len(state), STACK):
         state[stack] = 0
     state[SEATS], state[SEED], state[DIRECTION] = seats, seed, 1
     state[WINNER] = state[TOP_BY] = -1
-    whole_pile(state)
+    loose_pile(state)
     for seat in range(seats):
         draw_cards(state, seat, 7)
-    while trait_of(state[PILE + state[PILE]]) == WILD_DRAW_FOUR:
+    card = next_card(state)
+    while trait_of(card) == WILD_DRAW_FOUR:
         reshuffle(state)
-    card = pop(state, PILE)
+        card = next_card(state)
     trait = trait_of(card)
     lay(state, card, chance_colour(state) if trait == WILD else kind_of(card) // 15, -1)
     if trait == SKIP:
@@ -191,7 +202,7 @@ def draw(state: np.ndarray) -> int:
     if state[PILE] == 0:
         return 0
     seat = state[TO_MOVE]
-    card = pop(state, PILE)
+    card = next_card(state)
     wild = trait_of(card) >= WILD
     if not wild and kind_of(card) // 15 != state[COLOUR]:
         push(state, hand_of(seat), card)
@@ -230,7 +241,7 @@ def draw_cards(state: np.ndarray, seat: int, count: int) -> None:
     if state[PILE] < count:
         reshuffle(state)
     for _ in range(min(count, state[PILE])):
-        push(state, hand_of(seat), pop(state, PILE))
+        push(state, hand_of(seat), next_card(state))
 
 
 @inlined
@@ -316,10 +327,35 @@ def reshuffle(state: np.ndarray) -> None:
 
 
 @inlined
+def next_card(state: np.ndarray) -> int:
+    """Takes the next card from the pile."""
+    size = size_of(state, PILE)
+    if state[LOOSE] == size:
+        other = PILE + 1 + below(size, np.uint64(state[ORDER]), size - 1)
+        state[other], state[PILE + size] = state[PILE + size], state[other]
+        state[LOOSE] = size - 1
+    return pop(state, PILE)
+
+
+@inlined
 def whole_pile(state: np.ndarray) -> None:
     """Makes the whole deck the pile, shuffled by the next shuffle of this deal."""
-    for place in range(len(DECK)):
+    loose_pile(state)
+    settle(state)
+
+
+@inlined
+def loose_pile(state: np.ndarray) -> None:
+    """As `whole_pile`, still to be shuffled."""
+    for place in range(CARDS):
         state[PILE + 1 + place] = DECK[place]
-    state[PILE] = len(DECK)
-    shuffle(state, PILE + 1, len(DECK), derive(state[SEED], SHUFFLE_EVENT, state[SHUFFLES]))
+    state[PILE] = state[LOOSE] = CARDS
+    state[ORDER] = np.int64(derive(state[SEED], SHUFFLE_EVENT, state[SHUFFLES]))
     state[SHUFFLES] += 1
+
+
+@compiled
+def settle(state: np.ndarray) -> None:
+    """Shuffles what is loose in the pile."""
+    shuffle(state, PILE + 1, state[LOOSE], np.uint64(state[ORDER]))
+    state[LOOSE] = 0

@@ -16,7 +16,7 @@ from games.uno.arena.rules import (
     IN_FORCE,
     PHASE,
     WINNERS,
-    deal,
+    deal_lazily,
     legal,
     over,
     step,
@@ -101,7 +101,7 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
     wins = np.zeros(len(policies) + 1, np.int64)
     state = blank(len(policies))
     for game in range(games):
-        deal(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
+        deal_lazily(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
         winners = playout(state, policies, derive(seed, MOVES, game))
         for seat in range(len(policies)):
             wins[seat] += winners >> seat & 1

@@ -43,12 +43,13 @@ from games.uno.rules import (
     hand_of,
     held_by,
     kind_of,
+    loose_pile,
+    next_card,
     pass_turn,
-    pop,
     push,
+    settle,
     take,
     trait_of,
-    whole_pile,
 )
 
 IN_FORCE = rules.COLOUR
@@ -71,16 +72,23 @@ def deal(state: np.ndarray, seats: int, seed: int) -> None:
     One card at a time, seat 0 first, until all hold seven; then cards are turned up until one
     bears a number. Those turned up before it stay under it.
     """
+    deal_lazily(state, seats, seed)
+    settle(state)
+
+
+@compiled
+def deal_lazily(state: np.ndarray, seats: int, seed: int) -> None:
+    """As `deal`, with a pile as in `games.uno.rules.deal_lazily`."""
     state[:] = 0
     state[SEATS], state[SEED], state[DIRECTION] = seats, seed, 1
     state[WINNERS] = state[TOP_BY] = -1
-    whole_pile(state)
+    loose_pile(state)
     for _ in range(HAND):
         for seat in range(seats):
-            push(state, hand_of(seat), pop(state, PILE))
-    put(state, pop(state, PILE))
+            push(state, hand_of(seat), next_card(state))
+    put(state, next_card(state))
     while trait_of(state[TOP]) >= SKIP:
-        put(state, pop(state, PILE))
+        put(state, next_card(state))
     state[BEFORE] = state[IN_FORCE]
 
 
@@ -175,7 +183,7 @@ def give(state: np.ndarray, seat: int, count: int) -> bool:
         state[WINNERS] = fewest(state)
         return False
     for _ in range(count):
-        push(state, hand_of(seat), pop(state, PILE))
+        push(state, hand_of(seat), next_card(state))
     return True
 
 
