@@ -71,7 +71,7 @@ class GameServer(Served):  # type: ignore[misc]
         seed: int | None = None,
         episode_id: str | None = None,
         seat: int | None = None,
-        **_: Any,
+        **further: Any,
     ) -> GameObservation:
         deal = next(self.deals) if seed is None else seed
         text = self.own.reset(deal, seat)
@@ -80,7 +80,9 @@ class GameServer(Served):  # type: ignore[misc]
         self._state = GameState(episode_id=name, step_count=0, deal=deal, seat=sits)
         return self._seen(text, 0.0, {"deal": deal, "seat": sits, "match": task.match})
 
-    def step(self, action: GameAction, timeout_s: float | None = None, **_: Any) -> GameObservation:
+    def step(
+        self, action: GameAction, timeout_s: float | None = None, **further: Any
+    ) -> GameObservation:
         text, reward, _, info = self.own.step(action.text)
         self._state.step_count += 1
         self._state.result = info.get("result")

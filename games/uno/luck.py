@@ -214,7 +214,7 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
             step(desk.trial, option)
             if playout(desk.trial, policies, moves, desk.room) == measure.measured:
                 sum_of_differences += 1 if option == action else -1
-    return sum_of_differences * others / (measure.n * total)
+    return float(sum_of_differences * others / (measure.n * total))
 
 
 @inlined
