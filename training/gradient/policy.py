@@ -22,7 +22,7 @@ class Policy:
     letter the likelier of its spellings."""
 
     def __init__(self, folder: Path) -> None:
-        disable_progress_bar()
+        disable_progress_bar()  # type: ignore[no-untyped-call]
         load: Any = AutoModelForCausalLM.from_pretrained
         self.network: Any = load(folder, dtype=torch.float32)
         self.tokens = load_tokens(folder, str(folder), chat=False)
