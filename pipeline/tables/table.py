@@ -302,5 +302,5 @@ def _bars(rows: pd.DataFrame, names: Sequence[str], scale: Scale, width: int) ->
         lines.append(f"{name} {''.join(line)}")
     first, last = (percent(x, 0) if scale.share else scale.mean(x) for x in (low, high))
     title = f"{scale.title} (┊ baseline)"
-    left = max(map(len, names), default=0)
+    left = len(names[0])
     return [*lines, f"{title:<{left}} {first}{last:>{width - len(first)}}"]
