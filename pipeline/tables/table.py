@@ -184,7 +184,7 @@ def foot(summary: pd.DataFrame) -> str:
         f"{len(rows)} cell{'s' if len(rows) > 1 else ''} of {name}"
         for name, rows in summary.groupby("experiment")
     )
-    baselines = sorted({f"{n:,}" for n in summary["baseline_n"] if n})
+    baselines = list(dict.fromkeys(f"{n:,}" for n in summary["baseline_n"] if n))
     tests = " or ".join(TESTS[name] for name in sorted(set(summary["test"])))
     best = summary["adjusted"].notna().any()
     lines = [
