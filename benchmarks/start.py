@@ -132,7 +132,14 @@ def once(tree: Path, clock: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="gauntlet-start-") as folder:
         told = Path(folder) / "seconds.json"
         words = (*COMMAND, f"output_dir={folder}/out", f"tracking.store={folder}/mlflow")
-        command = [sys.executable, "-P", str(Path(__file__).resolve()), "--inside", clock, str(told)]
+        command = [
+            sys.executable,
+            "-P",
+            str(Path(__file__).resolve()),
+            "--inside",
+            clock,
+            str(told),
+        ]
         env = {**os.environ, "PYTHONPATH": str(tree)}
         used, since = _cpu(), time.perf_counter()
         done = subprocess.run(
