@@ -38,7 +38,7 @@ test-all: $(DEV) ## run the tests, slow ones too
 test-cluster: $(DEV) ## run the tests on real clusters: Ray of two nodes, SLURM where root
 	$(PY) -m pytest -m cluster
 
-test-training: $(APART)/openenv/ready $(APART)/verifiers/ready ## run the tests of what serves games to trainers
+test-training: $(APART)/openenv/ready $(APART)/verifiers/ready ## run the tests of games served
 	$(APART)/openenv/bin/python -m pytest tests/training/test_openenv.py
 	$(APART)/verifiers/bin/python -m pytest tests/training/test_verifiers.py
 

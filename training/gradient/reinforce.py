@@ -174,7 +174,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--reward",
         choices=("result", "advantage", "expected"),
         default="result",
-        help="of the match, of each choice, or exactly of every option a choice was among",
+        help="of the match; of each choice; or, exactly, of all options of each choice, where "
+        "--discount and --playouts do nothing",
     )
     add(
         "--discount",
