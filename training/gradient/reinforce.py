@@ -33,7 +33,7 @@ from common.errors import UserError
 from models.engine.files import check_folder, local_folder
 from pipeline.log.progress import Bar
 from pipeline.tables.ink import ACCENT, save_png
-from training.environment.environment import PLAYOUTS, Environment
+from training.environment.environment import PLAYOUTS, Environment, Reward
 from training.gradient.matches import Choice, play
 from training.gradient.policy import Policy
 from training.gradient.values import Values
@@ -85,7 +85,7 @@ class Learner:
             assert choice.worth is not None
             row[: choice.options] = torch.from_numpy(choice.worth)
         some = worth[worth != 0]
-        scale = some.std() + 1e-6 if len(some) > 1 else 1.0
+        scale = some.std() + 1e-6 if len(some) > 1 else torch.ones(())
         return (found.exp() * worth).sum(1).mean() / scale
 
     def gains(self, choices: Sequence[Choice]) -> np.ndarray:
@@ -111,7 +111,7 @@ def teach(options: argparse.Namespace) -> list[tuple[float, float]]:
     result of its matches and the entropy. Raises UserError."""
     torch.manual_seed(options.seed)
     policy = Policy(_folder(options.start))
-    reward = "advantage" if options.reward == "advantage" else "result"
+    reward: Reward = "advantage" if options.reward == "advantage" else "result"
     first = Environment(
         *(options.game, options.opponent, "letter", reward, SEEDS + options.seed),
         words=options.words,
