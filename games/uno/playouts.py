@@ -20,6 +20,7 @@ from games.uno.rules import (
     deal_lazily,
     hand_of,
     legal,
+    mover,
     over,
     step,
 )
@@ -31,7 +32,7 @@ DEAL, MOVES, HIDDEN = range(3)
 def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room) -> int:
     """Plays `state` to its end, in place, one policy a seat; the winner, or -1 for none."""
     while not over(state):
-        policy = policies[state[TO_MOVE]]
+        policy = policies[mover(state)]
         step(state, choose(policy, state, legal(state), key, state[PLY], room))
     return int(state[WINNER])
 
