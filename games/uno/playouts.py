@@ -17,6 +17,7 @@ from games.uno.rules import (
     TO_MOVE,
     WINNER,
     blank,
+    copy,
     deal_lazily,
     hand_of,
     legal,
@@ -103,7 +104,7 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
         start[SEED] = np.int64(derive(seed, DEAL, playing))
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):
-            trial[:] = start
+            copy(start, trial)
             step(trial, nth_of(actions, option))
             winner = playout(trial, policies, key, room)
             if winner >= 0:

@@ -34,6 +34,7 @@ from games.uno.rules import (
     TRAIT,
     WILD,
     blank,
+    copy,
     hand_of,
     kind_of,
     mover,
@@ -122,7 +123,7 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
             redeal(start, state[TO_MOVE], cards, derive(seed, HIDDEN, playing))
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):
-            trial[:] = start
+            copy(start, trial)
             step(trial, nth_of(actions, option))
             found[option, playing] = playout(trial, policies, key)
     return found
