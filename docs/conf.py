@@ -1,0 +1,58 @@
+"""How Sphinx builds the documents: `make docs`, into docs/_build/html, without the network."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]  # the project, which autodoc reads; and `generated`
+
+import generated  # noqa: E402
+
+_project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+project, author = "Gauntlet", "The Gauntlet authors"
+copyright = author  # noqa: A001
+release = version = _project["version"]
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+exclude_patterns = ["_build"]
+suppress_warnings = [
+    "misc.highlighting_failure",  # a log's line with "..." in it is no JSON, and is meant to be read
+    "toc.empty_glob",
+]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+default_role = "code"  # docstrings are Markdown: what stands in single backticks is code
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": False}
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 90
+add_module_names = False
+nitpicky = True
+# Names of other libraries would need their inventories from the network.
+nitpick_ignore_regex = [("py:.*", ".*")]
+
+html_theme = "furo"
+html_title = "Gauntlet"
+html_static_path = ["_static"]
+html_css_files = ["gauntlet.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
+
+# Links are checked among the documents alone: the network is nobody's business here.
+linkcheck_ignore = [r"https?://.*"]
+
+copybutton_prompt_text = r"\$ "
+copybutton_prompt_is_regexp = True
+
+
+def setup(app: object) -> None:
+    """The pages that are made of the code and the configs are written before Sphinx looks."""
+    generated.write(HERE / "reference")
