@@ -2,7 +2,10 @@
 PYTHON ?= python3.11
 VENV := .venv
 PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile --editable
+# What is installed: the core, which plays; on top of it extras of pyproject.toml, where needed.
 READY := $(VENV)/ready
+DEV := $(VENV)/with-dev
 MODELS ?=
 PAPER ?= llm_uno
 DEALS ?=
@@ -24,36 +27,39 @@ reproduce: $(READY) ## set a paper's numbers beside our own: PAPER=llm_uno|uno_a
 	$(PY) -m papers.reproduce $(PAPER) --playouts $(PLAYOUTS) $(if $(MODELS),--models $(MODELS)) \
 		$(if $(DEALS),--deals $(DEALS)) $(if $(MATCHES),--matches $(MATCHES))
 
-test: $(READY) ## run the tests
+test: $(DEV) ## run the tests
 	$(TESTS) -m "not slow and not cluster"
 
-test-all: $(READY) ## run the tests, slow ones too
+test-all: $(DEV) ## run the tests, slow ones too
 	$(TESTS) -m "not cluster"
 
-test-cluster: $(READY) ## run the tests on real clusters: Ray of two nodes, SLURM where root
+test-cluster: $(DEV) ## run the tests on real clusters: Ray of two nodes, SLURM where root
 	$(PY) -m pytest -m cluster
 
-check: $(READY) ## lint and type-check
+check: $(DEV) ## lint and type-check
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-figures: $(READY) ## write the figures in the docs anew: SLOW=1 for those of minutes, ONLY=llm_uno
+figures: $(DEV) ## write the figures in the docs anew: SLOW=1 for those of minutes, ONLY=llm_uno
 	$(PY) docs/figures.py $(if $(SLOW),--slow) --only "$(ONLY)"
 
-pages: $(READY) ## open runs, matches and games in a browser (http://127.0.0.1:8050)
+pages: $(VENV)/with-pages ## open runs, matches and games in a browser (http://127.0.0.1:8050)
 	$(PY) -m pipeline.pages
 
-ui: $(READY) ## open the MLflow UI on this project's runs (http://127.0.0.1:5000)
+ui: $(VENV)/with-ui ## open the MLflow UI on this project's runs (http://127.0.0.1:5000)
 	$(PY) -m pipeline.ui
 
 clean: ## remove the environment and all caches; outputs stay
 	rm -rf $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# torch comes first and alone: its pin decides whether pip takes a local CPU build.
+# Modules are compiled when they are first imported: most never are.
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	touch $(READY)
+	$(PIP) .
+	touch $@
+
+$(VENV)/with-%: $(READY)
+	$(PIP) ".[$*]"
+	touch $@

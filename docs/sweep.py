@@ -139,6 +139,25 @@ def standings(table: pd.DataFrame) -> Rows:
         )
 
 
+def noise(table: pd.DataFrame) -> Rows:
+    """Each cell beside the same player in prompts that differ in nothing that matters."""
+    heads = ("cell", "deals", "result", "again", "difference", "95% interval", "floor")
+    yield (*heads, "decisions", "matches")
+    wins = Scale("", share=True)
+    for _, row in table.iterrows():
+        yield (
+            row["cell"],
+            f"{row['deals']:,}",
+            wins.mean(row["mean"]),
+            wins.mean(row["noise_mean"]),
+            wins.change(row["difference"]),
+            wins.reach(row["ci_low"], row["ci_high"]),
+            wins.change(row["floor"]).lstrip("+"),
+            percent(row["changed"]),
+            percent(row["changed_matches"]),
+        )
+
+
 TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
     "summary": summary,
     "debiasing": debiasing,
@@ -146,6 +165,7 @@ TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
     "components": components,
     "standings": standings,
     "replies": replies,
+    "noise": noise,
 }
 SOURCES = {"replies": "summary"}
 """What a table is made from, where that has another name."""

@@ -74,6 +74,14 @@ class Keyed(Protocol):
         ...
 
 
+@runtime_checkable
+class Retelling(Protocol):
+    """A game that is another one told in other words: it meets that one's deals."""
+
+    @property
+    def retold(self) -> Game[Any]: ...
+
+
 def nothing_hidden(game: Game[Any]) -> bool:
     """Whether the game says that nothing is hidden and seats never move at once."""
     return bool(getattr(game, "perfect_information", False))

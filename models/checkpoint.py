@@ -22,6 +22,7 @@ Dtype = Literal["float32", "bfloat16", "float16"]
 Engine = Literal["packed", "reference"]
 Device = Literal["auto", "cpu", "cuda"]
 Quantization = Literal["none", "fp8"]
+Offload = Literal["none", "layers"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Checkpoint:
     quantization: "fp8" halves the memory of a bfloat16 model on a GPU that multiplies 8-bit
         floats; the log then tells how scores changed.
     shards: the number of devices that run a replica together, each holding its part.
+    offload: "layers" leaves the layers in their files and reads them anew for every pass, for
+        checkpoints that are larger than memory; it changes no score.
 
     Raises ValueError where a field has a value that is not allowed.
     """
@@ -53,6 +56,7 @@ class Checkpoint:
     batch_invariant: bool = False
     quantization: Quantization = "none"
     shards: int = 1
+    offload: Offload = "none"
 
     def __post_init__(self) -> None:
         for field, kind in (
@@ -60,6 +64,7 @@ class Checkpoint:
             ("engine", Engine),
             ("device", Device),
             ("quantization", Quantization),
+            ("offload", Offload),
         ):
             value = getattr(self, field)
             if value not in get_args(kind):
@@ -77,6 +82,12 @@ class Checkpoint:
             raise ValueError(
                 f"model {self.path!r}: quantization 'fp8' is for one device, not for "
                 f"{self.shards} shards; set one of the two back"
+            )
+        if self.offload == "layers" and (self.quantization == "fp8" or self.shards > 1):
+            other = "quantization 'fp8'" if self.quantization == "fp8" else f"{self.shards} shards"
+            raise ValueError(
+                f"model {self.path!r}: offload 'layers' is for one device and weights as they are "
+                f"stored, not for {other}; set one of the two back"
             )
 
     def identity(self) -> Mapping[str, Any]:
@@ -109,7 +120,9 @@ class Checkpoint:
 
         folder = self._folder()
         tokens = self._tokens(folder)
-        network = load_network(folder, self.path, self.dtype, self.device, self.quantization)
+        network = load_network(
+            folder, self.path, self.dtype, self.device, self.quantization, self.offload
+        )
         return Local(network, tokens, self.engine, self._invariant)
 
     def load_part(self, rank: Rank) -> Local:

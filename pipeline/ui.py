@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from common.errors import UserError
+from common.extras import require
 from pipeline.tracking.store import STORE, tracking_uri
 
 
@@ -22,6 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if not (Path(given.store) / "mlflow.db").exists():
         print(f"gauntlet: {given.store} has no mlflow.db: no sweep was tracked", file=sys.stderr)
+        return 2
+    try:
+        require("flask", "ui")  # mlflow-skinny logs runs, and does not show them
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     place = f"http://127.0.0.1:{given.port}"
     print(f'{place}: choose "Model training", top left, for runs; "GenAI" for traces', flush=True)

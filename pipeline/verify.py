@@ -26,6 +26,7 @@ from pipeline.log.results import About
 from pipeline.log.schema import MatchRecord
 from pipeline.log.small import LOGS, Described, Stops, Told, line_reader, parsed
 from pipeline.plan.cells import digest
+from pipeline.tables import noise
 from pipeline.tables.controls import place_of
 
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
@@ -151,6 +152,7 @@ def _small(found: Findings) -> None:
     controls: Any = dict[str, dict[str, str]]
     kinds = [(place.stop_file, Stops), (place.status_file, Told)]
     kinds += [(place.path / "controls.json", controls), *((path, Luck) for path in luck)]
+    kinds += [(noise.file_of(place.path), dict[str, str])]
     for path, kind in kinds:
         try:
             convert(parsed(path.read_bytes()), kind)

@@ -1,1 +1,2 @@
-"""What makes the weights that ship with the project; nothing of it is needed to play."""
+"""What makes the weights that ship with the project, and the games as environments to learn from;
+nothing of it is needed to play."""

@@ -14,17 +14,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from games.uno.bits import nth_of, number_of
 from games.uno.chance import below, derive
 from games.uno.compiled import compiled
 from games.uno.playouts import DEAL, MOVES
-from games.uno.policies import KINDS, count_cards, nth_action, number_of
+from games.uno.policies import KINDS, count_cards
 from games.uno.rules import (
     ACTIONS,
+    CARDS,
     COLOUR,
     PILE,
     PLY,
     SEATS,
-    STACK,
     TO_MOVE,
     TOP,
     WILD,
@@ -40,7 +41,6 @@ from games.uno.rules import (
 from games.uno.state import View
 
 PLANES = 4 * KINDS
-CARDS = STACK - 1
 
 Room = tuple[np.ndarray, np.ndarray]
 Told = tuple[np.ndarray, np.ndarray]
@@ -101,8 +101,7 @@ def play_on(state: np.ndarray, seat: int, key: np.uint64) -> int:
         forced = actions & (actions - 1) == 0
         if state[TO_MOVE] == seat and not forced:
             return int(actions)
-        nth = 0 if forced else below(number_of(actions), key, state[PLY])
-        step(state, nth_action(actions, nth))
+        step(state, nth_of(actions, below(number_of(actions), key, state[PLY])))
     return 0
 
 

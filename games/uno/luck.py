@@ -8,9 +8,12 @@ then on, and A(s, a) = Q(s, a) - sum over b of r(b|s) Q(s, b),
 
     win rate with p  =  win rate with r  +  mean over games of the sum of A over p's decisions.
 
-Q is estimated by playouts from worlds of `games.uno.posterior`, all options in the same worlds
-and with the same luck. Every one of these worlds is a draw from the posterior, so the estimate is
-unbiased for any number of worlds and steps.
+Q is estimated by playouts from worlds of `games.uno.posterior`. Every one of these worlds is a
+draw from the posterior, so the estimate is unbiased for any number of worlds and steps. In each
+world two options are played out with the same luck: the one taken, and one of the others, which
+take turns in r's proportions from a random one on. With c the chance that r takes another option,
+A(s, a) is c times the mean difference between the two, so no further option need be played out,
+however many there are.
 """
 
 from __future__ import annotations
@@ -47,8 +50,8 @@ WALK, UNIFORM = range(2)
 """Where worlds come from: the posterior, or the cards dealt afresh as if nothing had been seen.
 The latter is biased; it is here to be compared with."""
 
-WORLD = 3
-"""What the random numbers of a decision's worlds are for, beside those of `playouts`."""
+WORLD, OTHER = 3, 4
+"""What further random numbers of a decision are for, beside those of `playouts`."""
 
 SETTLING = 24
 STEPS = 6
@@ -61,7 +64,7 @@ random one as well, the deal's own."""
 
 class Measure(NamedTuple):
     """What decisions are judged by: whose wins are counted, what every other seat played and the
-    reference for the judged one, playouts an option, and where worlds come from."""
+    reference for the judged one, worlds a decision, and where worlds come from."""
 
     measured: int
     policies: np.ndarray
@@ -71,15 +74,13 @@ class Measure(NamedTuple):
 
 class Desk(NamedTuple):
     """Room to judge one decision after another: what is known of the game, a world, counts and
-    weights, the game's state, a playout's, the options to play out, the reference's weights, and
-    the cards to deal afresh."""
+    weights, the game's state, a playout's, the reference's weights, the cards to deal afresh."""
 
     memory: Memory
     world: World
     room: Room
     state: np.ndarray
     trial: np.ndarray
-    options: np.ndarray
     shares: np.ndarray
     cards: np.ndarray
 
@@ -92,7 +93,6 @@ def make_desk(seats: int) -> Desk:
         make_room(),
         blank(seats),
         blank(seats),
-        np.empty(ACTIONS, np.int64),
         np.empty(ACTIONS, np.int64),
         np.empty(STACK, np.int64),
     )
@@ -113,7 +113,7 @@ def advantage(
 
     start: the first state, as `deal` makes it. actions: those of the whole game, in order.
     measured: the seat whose wins are counted. policies: what every other seat played, and the
-    reference for `seat`. n: playouts an option. seed: settles the playouts.
+    reference for `seat`. n: worlds a decision. seed: settles the playouts.
     Returns nan where an action is not legal.
     """
     measure = Measure(measured, policies, n, worlds)
@@ -194,11 +194,12 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
     )
     if desk.shares[action] == total:
         return 0.0
-    listed = list_options(options, action, desk)
     true_world(memory, state, seat, world)
     luck = derive(key, WORLD, 0)
     drawn = walk(memory, world, policies, SETTLING, luck, 0) if measure.worlds == WALK else 0
-    sum_of_differences = 0.0
+    others = total - desk.shares[action]
+    turn = below(others, derive(key, OTHER, 0), 0)
+    sum_of_differences = 0
     for playing in range(measure.n):
         if measure.worlds == WALK:
             drawn = walk(memory, world, policies, STEPS, luck, drawn)
@@ -206,25 +207,24 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
         else:
             redeal(world.state, seat, desk.cards, derive(key, HIDDEN, playing))
         world.state[SEED] = np.int64(derive(key, DEAL, playing))
-        for number in range(listed):
-            option = desk.options[number]
+        moves = derive(key, MOVES, playing)
+        other = other_option(desk.shares, action, (turn + playing) % others)
+        for option in (action, other):
             copy(world.state, desk.trial)
             step(desk.trial, option)
-            moves = derive(key, MOVES, playing)
             if playout(desk.trial, policies, moves, desk.room) == measure.measured:
-                sum_of_differences += (option == action) - desk.shares[option] / total
-    return sum_of_differences / measure.n
+                sum_of_differences += 1 if option == action else -1
+    return float(sum_of_differences * others / (measure.n * total))
 
 
 @inlined
-def list_options(options: int, action: int, desk: Desk) -> int:
-    """Lists the options that A(s, a) depends on: `action`, and what the reference may do."""
-    listed = 0
-    for option in range(ACTIONS):
-        if options >> option & 1 and (option == action or desk.shares[option] > 0):
-            desk.options[listed] = option
-            listed += 1
-    return listed
+def other_option(shares: np.ndarray, taken: int, turn: int) -> int:
+    """The option whose turn it is: each but the one taken has as many turns as its share."""
+    option = -1
+    while turn >= 0:
+        option += 1
+        turn -= 0 if option == taken else shares[option]
+    return option
 
 
 @inlined

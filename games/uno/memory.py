@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from games.uno.bits import number_of
 from games.uno.compiled import allocating, compiled, inlined
-from games.uno.policies import LISTED, RANDOM, RULE, number_of, weigh_aimed
+from games.uno.policies import LISTED, RANDOM, RULE, weigh_aimed
 from games.uno.rules import (
     COLOUR,
     DIRECTION,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.uno.bits import nth_of, number_of
 from games.uno.chance import derive, shuffle
 from games.uno.compiled import allocating, compiled
-from games.uno.policies import Room, choose, make_room, nth_action, number_of
+from games.uno.policies import Room, choose, make_room
 from games.uno.rules import (
     PILE,
     PLAYED,
@@ -16,7 +17,7 @@ from games.uno.rules import (
     TO_MOVE,
     WINNER,
     blank,
-    deal,
+    deal_lazily,
     hand_of,
     legal,
     over,
@@ -41,7 +42,7 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
     wins = np.zeros(len(policies) + 1, np.int64)
     state, room = blank(len(policies)), make_room()
     for game in range(games):
-        deal(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
+        deal_lazily(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
         wins[playout(state, policies, derive(seed, MOVES, game), room)] += 1
     return wins
 
@@ -102,7 +103,7 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):
             trial[:] = start
-            step(trial, nth_action(actions, option))
+            step(trial, nth_of(actions, option))
             winner = playout(trial, policies, key, room)
             if winner >= 0:
                 found[option, playing] = 1 << winner

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.uno.bits import lowest, nth_of, number_of
 from games.uno.chance import below
 from games.uno.compiled import allocating, inlined
 from games.uno.rules import (
@@ -43,11 +44,6 @@ FURTHER = 8
 KINDS = 60
 
 Room = tuple[np.ndarray, np.ndarray]
-
-BIT = np.zeros(67, np.int64)
-"""Which bit a power of two is, looked up by its remainder: 2**0 to 2**65 differ modulo 67."""
-for bit in range(ACTIONS):
-    BIT[2**bit % 67] = bit
 
 
 @inlined
@@ -183,10 +179,10 @@ def choose(
 
     room: what `make_room` gives.
     """
-    if legal & (legal - 1) == 0:
-        return nth_action(legal, 0)
     if policy == RANDOM:
-        return nth_action(legal, below(number_of(legal), key, count))
+        return nth_of(legal, below(number_of(legal), key, count))
+    if legal & (legal - 1) == 0:
+        return lowest(legal)
     counts, weights = room
     seat = state[TO_MOVE]
     count_cards(state, hand_of(seat), counts)
@@ -197,23 +193,3 @@ def choose(
         left -= weights[action]
         action += 1
     return action
-
-
-@inlined
-def number_of(legal: int) -> int:
-    """How many actions a mask holds. Adds neighbouring bits, pairs, quartets and then bytes, which
-    the compiler knows as one instruction."""
-    bits = np.uint64(legal)
-    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    pairs = np.uint64(0x3333333333333333)
-    bits = (bits & pairs) + ((bits >> np.uint64(2)) & pairs)
-    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int(np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56)))
-
-
-@inlined
-def nth_action(legal: int, nth: int) -> int:
-    """The `nth` action of a mask, from 0, in order of number."""
-    for _ in range(nth):
-        legal &= legal - 1
-    return int(BIT[(legal & -legal) % 67])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.uno.bits import lowest
 from games.uno.chance import below, derive, shuffle
 from games.uno.compiled import allocating, compiled, inlined
 
@@ -23,12 +24,18 @@ PLY_CAP = 5000
 
 SEATS, SEED, TO_MOVE, DIRECTION, PLY, WINNER = range(6)
 TOP, COLOUR, TOP_BY, AUTO, SHUFFLES, COLOURS = range(6, 12)
+LOOSE, ORDER = 12, 13
 """Fields. WINNER: -1 while there is none. TOP: the card to match. COLOUR: the colour to match.
 TOP_BY: who played it, -1 if it was turned up. AUTO: 1 if the last move was a draw that played
-itself. SHUFFLES, COLOURS: how often the pile was shuffled and chance named a colour."""
+itself. SHUFFLES, COLOURS: how often the pile was shuffled and chance named a colour.
+LOOSE: how many cards at the bottom of the pile are still to be shuffled, by the key ORDER."""
 
-STACK = 109
-PILE = 12
+LANES = 8
+"""How many cards of a hand are looked at side by side, without asking where the hand ends."""
+
+CARDS = 108
+STACK = 1 + CARDS + LANES
+PILE = 14
 PLAYED = PILE + STACK
 HANDS = PLAYED + STACK
 
@@ -47,7 +54,7 @@ DECK = np.array(
         for copy in range(1 if trait == 0 or trait >= WILD else 2)
     ]
 )
-assert len(DECK) == STACK - 1
+assert len(DECK) == CARDS
 
 
 @inlined
@@ -63,19 +70,26 @@ def trait_of(card: int) -> int:
 @inlined
 def hand_of(seat: int) -> int:
     """Where the hand of `seat` lies in a state."""
-    return HANDS + STACK * seat
+    return HANDS + STACK * (seat & 15)
+
+
+@inlined
+def size_of(state: np.ndarray, stack: int) -> int:
+    return int(state[stack] & 127)
 
 
 @inlined
 def push(state: np.ndarray, stack: int, card: int) -> None:
-    state[stack] += 1
-    state[stack + state[stack]] = card
+    size = size_of(state, stack) + 1
+    state[stack] = size
+    state[stack + size] = card
 
 
 @inlined
 def pop(state: np.ndarray, stack: int) -> int:
-    state[stack] -= 1
-    return int(state[stack + state[stack] + 1])
+    size = size_of(state, stack)
+    state[stack] = size - 1
+    return int(state[stack + size])
 
 
 @allocating
@@ -92,18 +106,27 @@ def deal(state: np.ndarray, seats: int, seed: int) -> None:
     draw four goes back into the pile, a wild takes a random colour, a skip passes over seat 0, a
     reverse lets the last seat begin, and a draw two is drawn by seat 0, who still begins.
     """
+    deal_lazily(state, seats, seed)
+    settle(state)
+
+
+@compiled
+def deal_lazily(state: np.ndarray, seats: int, seed: int) -> None:
+    """As `deal`, but the pile is shuffled from its end on while cards are drawn from it: the same
+    cards, and less to do where a game leaves most of them there."""
     for field in range(PILE):
         state[field] = 0
     for stack in range(PILE, len(state), STACK):
         state[stack] = 0
     state[SEATS], state[SEED], state[DIRECTION] = seats, seed, 1
     state[WINNER] = state[TOP_BY] = -1
-    whole_pile(state)
+    loose_pile(state)
     for seat in range(seats):
         draw_cards(state, seat, 7)
-    while trait_of(state[PILE + state[PILE]]) == WILD_DRAW_FOUR:
+    card = next_card(state)
+    while trait_of(card) == WILD_DRAW_FOUR:
         reshuffle(state)
-    card = pop(state, PILE)
+        card = next_card(state)
     trait = trait_of(card)
     lay(state, card, chance_colour(state) if trait == WILD else kind_of(card) // 15, -1)
     if trait == SKIP:
@@ -123,11 +146,20 @@ def over(state: np.ndarray) -> bool:
 @inlined
 def legal(state: np.ndarray) -> int:
     """The legal actions of the seat to move, as a mask with bit `action` set."""
+    return allowed(held_by(state, state[TO_MOVE]), state[COLOUR], trait_of(state[TOP]))
+
+
+@inlined
+def held_by(state: np.ndarray, seat: int) -> int:
+    """The kinds of cards in a hand, as a mask."""
     held = 0
-    hand = hand_of(state[TO_MOVE])
-    for place in range(hand + 1, hand + 1 + state[hand]):
-        held |= 1 << kind_of(state[place])
-    return allowed(held, state[COLOUR], trait_of(state[TOP]))
+    hand = hand_of(seat)
+    size = size_of(state, hand)
+    for start in range(0, size, LANES):
+        for number in range(LANES):
+            kind = kind_of(state[hand + 1 + start + number])
+            held |= int(start + number < size) << kind
+    return held
 
 
 @inlined
@@ -136,9 +168,7 @@ def allowed(held: int, colour: int, trait: int) -> int:
     fitting = PLAIN << (15 * colour)
     if trait < WILD:
         fitting |= EVERY_COLOUR << trait
-    actions = held & fitting
-    if held & WILDS:
-        actions |= WILDS
+    actions = held & fitting | (WILDS if held & WILDS else 0)
     if actions == 0 and held & WILD_DRAW_FOURS:
         actions = WILD_DRAW_FOURS
     return actions if actions else 1 << DRAW
@@ -149,42 +179,43 @@ def step(state: np.ndarray, action: int) -> None:
     """Makes a legal action, in place."""
     state[PLY] += 1
     state[AUTO] = 0
-    if action == DRAW:
-        draw(state)
-        return
-    seat = state[TO_MOVE]
-    lay(state, take(state, hand_of(seat), action), action // 15, seat)
-    if state[hand_of(seat)] == 0:
-        state[WINNER] = seat
-    take_effect(state, action % 15)
+    take_effect(state, draw(state) if action == DRAW else play(state, action))
 
 
 @inlined
-def draw(state: np.ndarray) -> None:
-    """Draws one card. A wild plays itself in a random colour and without effect on the next
-    player; a card of the top card's colour plays itself; any other is kept."""
+def play(state: np.ndarray, action: int) -> int:
+    """Plays a card from the hand; the trait that is to take effect."""
+    seat = state[TO_MOVE]
+    lay(state, take(state, hand_of(seat), action), kind_of(action) // 15, seat)
+    if state[hand_of(seat)] == 0:
+        state[WINNER] = seat
+    return trait_of(action)
+
+
+@inlined
+def draw(state: np.ndarray) -> int:
+    """Draws one card; the trait that is to take effect, 0 if none. A wild plays itself in a random
+    colour and without effect on the next player; a card of the top card's colour plays itself; any
+    other is kept."""
     if state[PILE] == 0:
         reshuffle(state)
     if state[PILE] == 0:
-        pass_turn(state)
-        return
+        return 0
     seat = state[TO_MOVE]
-    card = pop(state, PILE)
+    card = next_card(state)
     wild = trait_of(card) >= WILD
     if not wild and kind_of(card) // 15 != state[COLOUR]:
         push(state, hand_of(seat), card)
-        pass_turn(state)
-        return
+        return 0
     state[AUTO] = 1
     lay(state, card, chance_colour(state) if wild else state[COLOUR], seat)
-    take_effect(state, WILD if wild else trait_of(card))
+    return WILD if wild else trait_of(card)
 
 
 @inlined
 def take_effect(state: np.ndarray, trait: int) -> None:
     """What a card just played does to the order of play and to the next seat."""
-    if trait == REVERSE:
-        state[DIRECTION] = -state[DIRECTION]
+    state[DIRECTION] = -state[DIRECTION] if trait == REVERSE else state[DIRECTION]
     pass_turn(state)
     if trait == DRAW_TWO:
         draw_cards(state, state[TO_MOVE], 2)
@@ -196,21 +227,21 @@ def take_effect(state: np.ndarray, trait: int) -> None:
 
 @inlined
 def pass_turn(state: np.ndarray) -> None:
-    seat = state[TO_MOVE] + state[DIRECTION]
+    seat, seats = state[TO_MOVE] + state[DIRECTION], state[SEATS]
     if seat < 0:
-        seat = state[SEATS] - 1
-    elif seat == state[SEATS]:
+        seat = seats - 1
+    elif seat == seats:
         seat = 0
     state[TO_MOVE] = seat
 
 
-@inlined
+@compiled
 def draw_cards(state: np.ndarray, seat: int, count: int) -> None:
     """Gives `seat` cards from the pile, or what there is where even a reshuffle leaves fewer."""
     if state[PILE] < count:
         reshuffle(state)
     for _ in range(min(count, state[PILE])):
-        push(state, hand_of(seat), pop(state, PILE))
+        push(state, hand_of(seat), next_card(state))
 
 
 @inlined
@@ -223,14 +254,39 @@ def lay(state: np.ndarray, card: int, colour: int, seat: int) -> None:
 @inlined
 def take(state: np.ndarray, hand: int, action: int) -> int:
     """Removes the first card in `hand` that `action` plays and closes the gap."""
-    place = hand + 1
-    while not plays(action, state[place]):
-        place += 1
+    place = place_of(state, hand, action)
     card = state[place]
-    for later in range(place, hand + state[hand]):
-        state[later] = state[later + 1]
-    state[hand] -= 1
+    size = size_of(state, hand)
+    for start in range(place - hand, size, LANES):
+        gap = hand + (start & 127)
+        for number in range(LANES):
+            state[gap + number] = state[gap + number + 1]
+    state[hand] = size - 1
     return int(card)
+
+
+@inlined
+def place_of(state: np.ndarray, hand: int, action: int) -> int:
+    """Where the first card lies in a hand that `action` plays."""
+    kinds = kinds_of(action)
+    for start in range(1, CARDS, LANES):
+        fitting = 0
+        for number in range(LANES):
+            fitting |= (kinds >> kind_of(state[hand + start + number]) & 1) << number
+        if fitting:
+            return int(hand + (start + lowest(fitting) & 127))
+    return hand
+
+
+@inlined
+def kinds_of(action: int) -> int:
+    """The kinds that an action can play, as a mask."""
+    kinds = 1 << kind_of(action)
+    if kinds & WILDS:
+        kinds = WILDS
+    if kinds & WILD_DRAW_FOURS:
+        kinds = WILD_DRAW_FOURS
+    return kinds
 
 
 @inlined
@@ -264,17 +320,42 @@ def reshuffle(state: np.ndarray) -> None:
                 second |= 1 << kind_of(state[place])
     whole_pile(state)
     state[PILE] = state[PLAYED] = 0
-    for place in range(PILE + 1, PILE + STACK):
+    for place in range(PILE + 1, PILE + 1 + CARDS):
         held = first if state[place] < 64 else second
         if not held >> kind_of(state[place]) & 1:
             push(state, PILE, state[place])
 
 
 @inlined
+def next_card(state: np.ndarray) -> int:
+    """Takes the next card from the pile."""
+    size = size_of(state, PILE)
+    if state[LOOSE] == size:
+        other = PILE + 1 + below(size, np.uint64(state[ORDER]), size - 1)
+        state[other], state[PILE + size] = state[PILE + size], state[other]
+        state[LOOSE] = size - 1
+    return pop(state, PILE)
+
+
+@inlined
 def whole_pile(state: np.ndarray) -> None:
     """Makes the whole deck the pile, shuffled by the next shuffle of this deal."""
-    for place in range(len(DECK)):
+    loose_pile(state)
+    settle(state)
+
+
+@inlined
+def loose_pile(state: np.ndarray) -> None:
+    """As `whole_pile`, still to be shuffled."""
+    for place in range(CARDS):
         state[PILE + 1 + place] = DECK[place]
-    state[PILE] = len(DECK)
-    shuffle(state, PILE + 1, len(DECK), derive(state[SEED], SHUFFLE_EVENT, state[SHUFFLES]))
+    state[PILE] = state[LOOSE] = CARDS
+    state[ORDER] = np.int64(derive(state[SEED], SHUFFLE_EVENT, state[SHUFFLES]))
     state[SHUFFLES] += 1
+
+
+@compiled
+def settle(state: np.ndarray) -> None:
+    """Shuffles what is loose in the pile."""
+    shuffle(state, PILE + 1, state[LOOSE], np.uint64(state[ORDER]))
+    state[LOOSE] = 0

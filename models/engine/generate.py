@@ -24,7 +24,7 @@ from models.base import Generate, Generation
 from models.engine.flat import ANSWERS, Flat
 from models.engine.kv_cache import KVCache
 from models.engine.layout import Piece
-from models.engine.memory import Least, Memory, alone, state_bytes
+from models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
 from models.engine.packed import Packed
 from models.engine.proof import Proof, step_difference
 from models.engine.reference import Reference
@@ -34,9 +34,6 @@ from models.engine.tokens import Tokens
 from models.engine.trie import grow, shared_length
 
 LOG = logging.getLogger("gauntlet")
-
-MOST = 256
-"""Texts that are written at once, at most."""
 
 
 @dataclass(slots=True)
@@ -124,7 +121,7 @@ class Generator:
         """As many of the texts as may be written at once, and the rest."""
         assert self._scorer is not None
         count, memory = 0, self._scorer.resident.limit
-        while count < min(len(texts), MOST):
+        while count < min(len(texts), TEXTS_MOST):
             if count and (count + 1) * texts[count].room * self.bytes > memory:
                 break
             count += 1

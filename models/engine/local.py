@@ -23,10 +23,12 @@ from models.engine.generate import Generator
 from models.engine.memory import Least, alone
 from models.engine.packed import Packed
 from models.engine.reference import Reference
+from models.engine.streamed import turn_of
 from models.engine.tokens import Tokens
 
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
-"""The networks in this process, by files, dtype, kind of device and quantization."""
+"""The networks in this process, by files, dtype, kind of device, quantization and
+offload."""
 _LOADING = Lock()
 
 
@@ -42,17 +44,20 @@ class Local:
         least: Least = alone,
     ) -> None:
         self.tokens = tokens
+        self._network = network
         self._scorer: Packed | Reference
-        if engine == "packed":
-            self._scorer = Packed(network, tokens, invariant, least)
-            self._writer = Generator(network, tokens, self._scorer, least)
-        else:
-            self._scorer = Reference(network, tokens)
-            self._writer = Generator(network, tokens, least=least)
+        with turn_of(network):
+            if engine == "packed":
+                self._scorer = Packed(network, tokens, invariant, least)
+                self._writer = Generator(network, tokens, self._scorer, least)
+            else:
+                self._scorer = Reference(network, tokens)
+                self._writer = Generator(network, tokens, least=least)
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
-        written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
+        with turn_of(self._network, len(requests)):
+            scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
+            written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
         return [next(scored) if isinstance(r, Score) else next(written) for r in requests]
 
     def while_wanted(self, wanted: Callable[[Generate], bool]) -> None:
@@ -61,13 +66,18 @@ class Local:
 
     def close(self) -> None:
         """Frees the network; the model answers nothing after that."""
-        del self._scorer, self._writer
+        del self._scorer, self._writer, self._network
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
 
 def load_network(
-    folder: Path, name: str, dtype: str, device: str, quantization: str = "none"
+    folder: Path,
+    name: str,
+    dtype: str,
+    device: str,
+    quantization: str = "none",
+    offload: str = "none",
 ) -> Any:
     """The checkpoint's causal language model, ready to run. Raises ModelError.
 
@@ -77,9 +87,13 @@ def load_network(
     if quantization == "fp8":
         check_device(place, name)
     with _LOADING:
-        key = (_stamp(folder, name), dtype, place.type, quantization)
+        key = (_stamp(folder, name), dtype, place.type, quantization, offload)
         network = _LOADED.get(key)
-        if network is None:
+        if network is None and offload == "layers":
+            from models.engine.offload import open_network  # accelerate, which else is not needed
+
+            network = _LOADED[key] = open_network(folder, name, dtype, place)
+        elif network is None:
             network = owned(read_network(folder, name, dtype, place))
             if quantization == "fp8":
                 quantize(network, name)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from models.engine.attention import KeysValues
+from models.engine.streamed import stream_of
 
 GIB = 1 << 30
 RESIDENT_SHARE, PACK_SHARE = 1 / 4, 1 / 4
@@ -19,6 +20,12 @@ RESIDENT_MOST = {"cpu": GIB, "cuda": 16 * GIB}
 PACK_MOST = {"cpu": 1024, "cuda": 16384}
 """More tokens than that do not make a pass faster; on a CPU they leave its caches."""
 PACK_LEAST = 256
+TEXTS_MOST = 256
+"""Texts that are written at once, at most."""
+OFFLOADED_SHARE, SPARE = 0.7, 2
+"""Where layers are read for every pass: of the free memory, which the layers leave, for the
+activations of one pass; and how many times as long a pack's products may take as the reading, which
+both vary."""
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 UNKNOWN = 8 * GIB
@@ -58,7 +65,9 @@ class Memory:
 
     def budget(self) -> Budget:
         """What the free memory allows."""
-        return budget(self._network, self._least(free_bytes(self._network.device)))
+        stream = stream_of(self._network)
+        hiding = stream.hiding if stream else 0
+        return budget(self._network, self._least(free_bytes(self._network.device)), hiding)
 
     def size(self, states: KeysValues) -> int:
         """Bytes of kept keys and values, in the process where they take most."""
@@ -94,15 +103,16 @@ class Memory:
         return True
 
 
-def budget(network: Any, free: int) -> Budget:
-    """What so many free bytes of the network's device allow."""
+def budget(network: Any, free: int, hiding: int = 0) -> Budget:
+    """What so many free bytes of the network's device allow. hiding: tokens whose products take as
+    long as reading a layer, where layers are read for every pass."""
     device = network.device
     config = network.config.get_text_config(decoder=True)
     per_token = bytes_per_token(config, network.dtype.itemsize)
-    tokens = int(free * PACK_SHARE / per_token)
+    tokens = int(free * (OFFLOADED_SHARE if hiding else PACK_SHARE) / per_token)
     return Budget(
         resident=min(int(free * RESIDENT_SHARE), RESIDENT_MOST[device.type]),
-        pack_tokens=min(max(tokens, PACK_LEAST), PACK_MOST[device.type]),
+        pack_tokens=min(max(tokens, PACK_LEAST), max(PACK_MOST[device.type], SPARE * hiding)),
     )
 
 

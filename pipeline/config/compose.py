@@ -36,7 +36,7 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     Returns the exit status: what `then` does, 2 (user's mistake) or 130 (interrupted).
     """
     try:
-        sweeps = _compose(words(sys.argv[1:] if arguments is None else arguments))
+        sweeps = composed(words(sys.argv[1:] if arguments is None else arguments))
         return max((then(cells, sweep) for cells, sweep in sweeps), default=0)
     except UserError as error:
         message = str(error)
@@ -52,7 +52,7 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     return 2
 
 
-def _compose(given: Sequence[str]) -> list[Composed]:
+def composed(given: Sequence[str]) -> list[Composed]:
     """What Hydra makes of the words: one sweep, or none where it was asked to show something.
     Raises UserError."""
     import hydra

@@ -16,7 +16,7 @@ GROUPS = ("game", "agent", "model", "prompt", "seats")
 KEYS = (
     *(*GROUPS, "launch", "tracking", "name", "deals", "simulate", "seed", "samples", "output_dir"),
     *("width", "rotate", "quirks", "baseline", "stop", "expect", "pairing", "players", "controls"),
-    *("test", "margin", "measure", "packages", "pairs", "accept_code"),
+    *("test", "margin", "measure", "packages", "pairs", "accept_code", "noise_floor"),
 )
 
 LAUNCH = {

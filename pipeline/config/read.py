@@ -104,6 +104,7 @@ class SweepConfig:
     deals: of each seed.
     controls: the places of `agents.fixed.Fixed` whose players are played in the subjects' places;
     "auto" is the first and the last, where that asks no model.
+    noise_floor: whether subjects are asked again in prompts that differ in nothing that matters.
     accept_code: go on with a folder although the code has changed since its matches were played.
     pairs: the rule of `pipeline.tables.pairing` by which the tables pair cells.
     config: all that was composed, as `pipeline.config.resolved` has it.
@@ -119,6 +120,7 @@ class SweepConfig:
     launch: Node
     tracking: Node
     controls: Literal["auto"] | tuple[int, ...] = "auto"
+    noise_floor: bool = False
     accept_code: bool = False
     pairs: str = "auto"
     config: Node = field(default_factory=dict)
@@ -239,6 +241,7 @@ def _sweep(plain: Node) -> SweepConfig:
         launch=keys.launch(plain),
         tracking=keys.tracking(plain),
         controls=_controls(plain["controls"]),
+        noise_floor=one_of("noise_floor", plain["noise_floor"], (True, False)),
         accept_code=one_of("accept_code", plain["accept_code"], (True, False)),
         pairs=str(plain["pairs"]),
     )

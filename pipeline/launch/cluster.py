@@ -19,7 +19,7 @@ from models.base import Model, ModelSource, Paid
 from pipeline.config.read import Node
 from pipeline.launch.devices import allot, name_of
 from pipeline.launch.loading import Planned
-from pipeline.launch.place import check_nodes, paid
+from pipeline.launch.place import check_installed, check_nodes, paid
 from pipeline.launch.session import nodes_alive, session
 from pipeline.plan.cells import Plan, Task
 from pipeline.play.cost import shards_of
@@ -40,7 +40,9 @@ Load = Callable[[ModelSource], Model]
 
 @contextmanager
 def started(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
-    """The workers that the launch config asks for, ready to play; closed on leaving."""
+    """The workers that the launch config asks for, ready to play; closed on leaving. Raises
+    UserError, also where a package is not installed that a model needs."""
+    check_installed(plan.sources)
     if launch["kind"] == "inline":
         inline = _Inline(plan, width, _load_whole, Planned.of(plan))
         try:

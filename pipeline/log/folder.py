@@ -9,8 +9,9 @@
     stop.json               where a stopping rule stopped each cell
     status.json             how the latest run goes, or went
     run.log                 notable events
-    controls/               one of the players of a fixed option, see `sweep/controls.py`
-    controls.json           which of them belongs to which cell
+    controls/               one of the cells beside these, see `plan/beside.py`
+    controls.json           which players of a fixed option belong to which cell
+    noise.json              which noise cell does
     tables.json             which cells the tables pair
     config.yaml             the latest run's config, resolved and without secrets
 

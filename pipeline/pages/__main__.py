@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from common.errors import UserError
+from common.extras import require
 
 PORT = 8050
 CLOSING_SECONDS = 1
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serves until it is interrupted. Returns the exit status: 0, or 2 for a user's mistake."""
     given = _options(arguments)
     try:
+        require("nicegui", "pages")
         listening = _listen(given.host, given.port)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)

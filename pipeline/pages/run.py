@@ -14,11 +14,12 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from common.errors import UserError
 from common.foreign import one_line, visible
-from pipeline.pages import charts, runs, sheets
+from pipeline.pages import charts, replies, runs, sheets
 from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.library import Library, Shelf
 from pipeline.pages.standing import Estimate, Standing, estimates, glance, standing
 from pipeline.status import Row
+from pipeline.tables import parser
 from pipeline.tables.numbers import percent, short
 
 HEADINGS = (
@@ -193,6 +194,8 @@ async def _views(name: str, folder: Path) -> None:
             with html.figure().classes("figure"):
                 told = figure.removesuffix(".png").replace("_", " ")
                 html.img(src=_file(name, figure), alt=told, loading="lazy")
+    if parser.EXAMPLES_FILE in files:
+        await replies.looked_at(name, files[parser.EXAMPLES_FILE])
     if tables:
         part("Tables")
         first = "summary.csv" if "summary.csv" in tables else tables[0]

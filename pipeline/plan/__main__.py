@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.sizing.planner import EFFICIENCY, show
+from pipeline.sizing.offload import DISK, EFFICIENCY, Pace
+from pipeline.sizing.planner import show
 from pipeline.tables.table import console
 
 
@@ -26,10 +27,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--efficiency", type=float, default=EFFICIENCY, help="share of the data sheet's rate"
     )
+    parser.add_argument(
+        "--disk",
+        type=float,
+        default=DISK,
+        help="GB/s, for model.offload=layers (default %(default)g)",
+    )
     given, overrides = parser.parse_known_args(arguments)
 
     def plan(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-        show(console(), cells, sweep, given.hardware, given.efficiency)
+        show(console(), cells, sweep, given.hardware, Pace(given.efficiency, given.disk))
         return 0
 
     return compose(overrides, plan)

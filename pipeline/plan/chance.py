@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from games.base import Game
-from games.capabilities import Keyed
+from games.capabilities import Keyed, Retelling
 from pipeline.config.read import Seed
 from pipeline.plan.cells import digest, seeded
 
@@ -33,7 +33,9 @@ def stream(seed: Seed, game: Game[Any], deal: int, *purpose: int) -> np.random.G
 
 def deal_key(game: Game[Any]) -> tuple[str | int, ...]:
     """What a deal hangs on besides the seed and its number: the game's class and seats, and which
-    of its games it is where one class is several."""
+    of its games it is where one class is several; of a game in other words what that game has."""
+    if isinstance(game, Retelling):
+        return deal_key(game.retold)
     kind = type(game)
     own = (game.deal_key,) if isinstance(game, Keyed) else ()
     return (kind.__module__, kind.__qualname__, game.num_seats, *own)

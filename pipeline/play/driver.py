@@ -78,6 +78,7 @@ class WorkerState:
     was last heard of."""
 
     worker: Worker
+    ahead: int = AHEAD
     held: int = 0
     alone: bool = False
     lost: int = 0
@@ -88,7 +89,7 @@ class WorkerState:
         """Whether it may hold one more; after a loss it proves itself with one at a time."""
         if self.alone or self.lost >= LOSSES:
             return False
-        return self.held < (1 if self.lost else AHEAD)
+        return self.held < (1 if self.lost else self.ahead)
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class Driver:
     finished, set_aside: told of every task's end, once; tick: called every TICK_SECONDS, and when
         all has ended.
     patience: seconds that a worker with leases may be silent; None: for ever.
+    ahead: how many leases a worker holds at most.
     """
 
     workers: Sequence[Worker]
@@ -124,9 +126,10 @@ class Driver:
     arrivals: Arrivals = field(default_factory=Arrivals)
     clock: Callable[[], float] = time.monotonic
     patience: float | None = None
+    ahead: int = AHEAD
 
     def __post_init__(self) -> None:
-        self._states = [WorkerState(worker) for worker in self.workers]
+        self._states = [WorkerState(worker, self.ahead) for worker in self.workers]
         self._idle = dict.fromkeys(self._states)
         self._open: dict[str, _Open] = {}
         self._held: dict[Future[list[Finished]], _Lease] = {}

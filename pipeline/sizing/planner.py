@@ -9,6 +9,7 @@ are, comes from playing a few matches with answers made up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -18,33 +19,37 @@ from rich.text import Text
 
 from common.errors import UserError
 from models.checkpoint import Checkpoint
-from models.engine.memory import PACK_MOST, bytes_per_token, state_bytes
+from models.engine.memory import PACK_MOST, TEXTS_MOST, bytes_per_token, state_bytes
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.plan.baseline import measure
 from pipeline.plan.deals import planned_deals
+from pipeline.sizing import offload
 from pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
-from pipeline.sizing.workload import SAMPLE, Work, cast, sampled
+from pipeline.sizing.offload import Pace
+from pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
 from pipeline.tables.numbers import short
 
 USABLE = 0.9
 """The share of a device's memory that is planned with."""
-EFFICIENCY = 0.4
-"""The share of a data sheet's rate that the engine is planned to reach: of a large product some
-80% is reached in practice, and of that the engine a half or more (docs/performance.md)."""
 HOST_SECONDS = 0.001
 """What a worker's own program takes a decision, beside the device: rules, prompts, tokens, log."""
+USUAL = Pace()
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A replica's memory, in GiB a device, and how many devices and replicas there are."""
+    """A replica's memory, in GiB a device, and how many devices and replicas there are.
+
+    pack: tokens of a pass over many decisions.
+    """
 
     weights: float
     cache: float
     activations: float
     shards: int
     replicas: int
+    pack: int
 
     @property
     def memory(self) -> float:
@@ -61,8 +66,17 @@ class Load:
     work: Work = field(default_factory=Work)
     cells: int = 0
 
+    @property
+    def offloaded(self) -> bool:
+        return self.source.offload == "layers"
 
-def fit(load: Load, count: int, device: Device) -> Fit:
+    @property
+    def size(self) -> int:
+        """Bytes of a weight, and of a number in between."""
+        return BYTES[self.source.dtype]
+
+
+def fit(load: Load, count: int, device: Device, pace: Pace = USUAL) -> Fit:
     """The fewest shards that hold a replica, or those that the config asks for.
 
     Weights and kept keys and values are cut into shards; the activations of a pass are not, as
@@ -71,32 +85,67 @@ def fit(load: Load, count: int, device: Device) -> Fit:
     heads = load.shape.num_attention_heads
     asked = load.source.shards
     ways = [asked] if asked > 1 else [n for n in range(1, count + 1) if heads % n == 0]
-    tried = [_replica(load, shards, count, device) for shards in ways]
+    tried = (
+        [_streamed(load, count, device, pace)]
+        if load.offloaded
+        else [_replica(load, shards, count, device) for shards in ways]
+    )
     for found in tried:
-        if found.memory <= USABLE * device.memory and found.shards <= count:
+        if _holds(found, count, device):
             return found
     last = tried[-1]
     raise UserError(
         f"model={load.name} does not fit {count} x {device.name} in {last.shards} shard(s): "
         f"{last.weights:.1f} weights + {last.cache:.1f} cache + {last.activations:.1f} activations "
         f"= {last.memory:.1f} GiB a device, and {USABLE:.0%} of {device.memory:.1f} GiB are usable"
+        + _way_out(load, count, device, pace)
     )
+
+
+def _holds(found: Fit, count: int, device: Device) -> bool:
+    return found.memory <= USABLE * device.memory and found.shards <= count
+
+
+def _way_out(load: Load, count: int, device: Device, pace: Pace) -> str:
+    """That the layers may stay in their files, if that helps."""
+    if load.offloaded or load.source.quantization == "fp8":
+        return ""
+    found = _streamed(load, count, device, pace)
+    if not _holds(found, count, device):
+        return ""
+    return f"; with model.offload=layers model.shards=1 it takes {found.memory:.1f}"
 
 
 def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
-    size, shape = BYTES[load.source.dtype], load.shape
+    size, shape = load.size, load.shape
     weights = shape.parameters * (1 if load.source.quantization == "fp8" else size)
-    kept = sum(load.work.statics.values()) * state_bytes(shape, size)
+    pack = _usual_pack(device)
     return Fit(
         weights=weights / shards / GIB,
-        cache=kept / shards / GIB,
-        activations=_pack(device) * bytes_per_token(shape, size) / GIB,
+        cache=_cache(load) / shards,
+        activations=pack * bytes_per_token(shape, size) / GIB,
         shards=shards,
         replicas=count // shards,
+        pack=pack,
     )
 
 
-def _pack(device: Device) -> int:
+def _streamed(load: Load, count: int, device: Device, pace: Pace) -> Fit:
+    """A replica whose layers are read for every pass, on a device each."""
+    size, shape = load.size, load.shape
+    weights, cache = offload.held(shape, size), _cache(load)
+    room = max(0.0, USABLE * device.memory - weights - cache)
+    pack = offload.pack(shape, size, device, pace, room, _usual_pack(device))
+    activations = pack * bytes_per_token(shape, size) / GIB
+    return Fit(weights, cache, activations, shards=1, replicas=count, pack=pack)
+
+
+def _cache(load: Load) -> float:
+    """GiB of the kept keys and values."""
+    return sum(load.work.statics.values()) * state_bytes(load.shape, load.size) / GIB
+
+
+def _usual_pack(device: Device) -> int:
     return PACK_MOST["cpu" if device.name == "cpu" else "cuda"]
 
 
@@ -108,24 +157,27 @@ class Hours:
     packed: float
 
 
-def hours(load: Load, found: Fit, device: Device, efficiency: float) -> Hours:
+def hours(load: Load, found: Fit, device: Device, pace: Pace = USUAL) -> Hours:
     """Operations over the rate that is planned with, or the time to read the weights once a pass
     if that is longer; a pass is one prompt, or a pack of many decisions' trees.
 
     Operations: T (2 N + 4 L d c) for T tokens after c others, 2 d V for an answer. Packed, the
-    worker's own program works beside the device, and counts where it is slower.
+    worker's own program works beside the device, and counts where it is slower. Weights are read
+    from the device's memory, or from the disk, and then texts are written many at once.
     """
     work, shape = load.work, load.shape
-    rate = found.shards * device.rate * 1e12 * efficiency
-    read = found.weights * GIB / (device.bandwidth * 1e12)
+    rate = found.shards * device.rate * 1e12 * pace.efficiency
+    read, texts = found.weights * GIB / (device.bandwidth * 1e12), 1
+    if load.offloaded:
+        read, texts = offload.pass_seconds(shape, load.size, pace), TEXTS_MOST
     context = work.sent / max(work.prompts, 1)
     token, head = shape.operations(context / 2), work.prompts * shape.head_operations()
     logical = max((work.sent * token + head) / rate, work.prompts * read)
-    packs = work.packed / _pack(device)
+    packs = work.packed / found.pack
     packed = max((work.packed * token + head) / rate, packs * read, work.decisions * HOST_SECONDS)
-    writing = work.written * max(token / rate, read)
-    both = writing / found.replicas / 3600
-    return Hours(logical / found.replicas / 3600 + both, packed / found.replicas / 3600 + both)
+    alone, together = (work.written * max(token / rate, read / n) for n in (1, texts))
+    share = found.replicas * 3600
+    return Hours((logical + alone) / share, (packed + together) / share)
 
 
 def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], int]:
@@ -141,7 +193,7 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
     found = [
         Load(source.path.rpartition("/")[2], source, shape_of(source.path)) for source in known
     ]
-    for acted in {acted.cell.key: acted for acted in casts}.values():
+    for acted in _played(casts, sweep):
         matches = deals * len(acted.cell.rotations)
         for source, work in sampled(acted, sweep.seed).items():
             load = found[known.index(source)]
@@ -150,32 +202,53 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
     return found, deals
 
 
+def _played(casts: Sequence[Cast], sweep: SweepConfig) -> list[Cast]:
+    """The cells, and those beside them that ask a checkpoint too; each once."""
+    every = [*casts, *(other for acted in casts for other in beside_it(acted, sweep))]
+    return list({acted.cell.key: acted for acted in reversed(every)}.values())[::-1]
+
+
 def show(
     out: Console,
     cells: Sequence[CellConfig],
     sweep: SweepConfig,
     hardware: str,
-    efficiency: float,
+    pace: Pace,
 ) -> None:
     """Prints what fits and how long it takes. Raises UserError."""
     count, device = devices(hardware)
     found, deals = loads(cells, sweep)
-    fits = [fit(load, count, device) for load in found]
+    fits = [fit(load, count, device, pace) for load in found]
     out.print(
         f"{cells[0].experiment}: {deals:,} deals a cell on {count} x {device.name} "
         f"({device.memory:g} GiB, {device.rate:g} TFLOP/s, {device.bandwidth:g} TB/s each)\n"
     )
     out.print(_memory(found, fits))
     out.print()
-    took = [hours(load, f, device, efficiency) for load, f in zip(found, fits, strict=True)]
+    took = [hours(load, f, device, pace) for load, f in zip(found, fits, strict=True)]
     out.print(_time(found, took))
     foot = (
         f"Counted in {SAMPLE} matches a cell with made-up answers; tokens estimated from the text. "
-        f"Hours: at {efficiency:.0%} of the data sheet's rate, once models are "
+        f"Hours: at {pace.efficiency:.0%} of the data sheet's rate, once models are "
         "loaded; prompt by prompt, and packed as the engine does. Traffic between shards is left "
         "out. Models of one sweep share the devices: give large ones an output_dir each."
     )
+    for load, own in zip(found, fits, strict=True):
+        if load.offloaded:
+            out.print(_packs(load, own, device, pace))
     out.print(Text(foot, style="dim"))
+
+
+def _packs(load: Load, found: Fit, device: Device, pace: Pace) -> str:
+    """What it takes to hide the reading of layers."""
+    full = load.shape.operations(0) * found.pack / (device.rate * 1e12 * pace.efficiency)
+    read = offload.pass_seconds(load.shape, load.size, pace)
+    width = 2 * math.ceil(found.pack * load.work.decisions / max(load.work.packed, 1))
+    hidden = "hides" if full >= read else "does not hide"
+    return (
+        f"{load.name}: layers take {read:,.1f} s a pass at {pace.disk:g} GB/s, a pack of "
+        f"{found.pack:,} tokens\n{full:,.1f} s, which {hidden} that; width={width} fills it.\n"
+    )
 
 
 def _table(*headings: str) -> Table:

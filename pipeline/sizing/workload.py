@@ -14,8 +14,9 @@ from models.checkpoint import Checkpoint
 from models.fake import Fake, FakeModel
 from pipeline.config.nodes import build
 from pipeline.config.players import SeatConfig
-from pipeline.config.read import CellConfig, Seed
+from pipeline.config.read import CellConfig, Seed, SweepConfig
 from pipeline.log.exchanges import common_start
+from pipeline.plan.beside import beside
 from pipeline.plan.build import build_agent, build_cells, methods_of
 from pipeline.plan.cells import Cell, Task
 from pipeline.play.chains import Ask, run
@@ -94,6 +95,16 @@ def cast(config: CellConfig, known: list[Checkpoint]) -> Cast:
         seats.append(seat)
     (cell,) = build_cells([replace(config, seats=tuple(seats))])
     return Cast(cell, sources)
+
+
+def beside_it(acted: Cast, sweep: SweepConfig) -> list[Cast]:
+    """What the sweep plays beside the cell, where that asks a checkpoint as well."""
+    found = []
+    for cell in beside(acted.cell, sweep):
+        asked = {_number(player.model) for player in cell.players if player.model is not None}
+        sources = {number: acted.sources[number] for number in asked & acted.sources.keys()}
+        found += [Cast(cell, sources)] if sources else []
+    return found
 
 
 def checkpoint(seat: SeatConfig, packages: Sequence[str]) -> Checkpoint | None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 
 from rich.console import Console
@@ -18,7 +15,7 @@ from pipeline.config import resolved
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience, started
-from pipeline.launch.place import asks_a_person, paid, resolve_launch
+from pipeline.launch.place import asks_a_person, paid, resolve_launch, stages
 from pipeline.log import code
 from pipeline.log.events import cleaned, event, logged, redact
 from pipeline.log.folder import Folder
@@ -31,10 +28,11 @@ from pipeline.plan.baseline import GAMES, Watch, enough, measure
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan, Task
 from pipeline.plan.deals import planned_deals
-from pipeline.play.driver import Driver, lease_size
+from pipeline.play.driver import AHEAD, Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls, simulate
 from pipeline.sweep.announce import announce
+from pipeline.sweep.stopped import stop_asked
 from pipeline.tables import aside, origin, pairing, table
 from pipeline.tables.views import write_views
 from pipeline.tracking.follow import live_tracking
@@ -78,7 +76,7 @@ def run(
     stopping.check(sweep, abouts)
     patience(sweep.launch)
     pairing.check(sweep.pairs, (cell.name for cell in cells))
-    halted: Halted | None = None
+    halted, left_beside = None, 0
     with (
         Log(sweep.output_dir, sweep.seed, abouts=abouts) as log,
         logged(log.folder),
@@ -108,7 +106,11 @@ def run(
         results = luck.attach(log.folder, results)
         failure = None if interrupted else aside.nothing_played(results, entries)
         if not interrupted and not failure:
-            controls.play(out, cells, results, sweep, changed_controls)
+            try:
+                left_beside = controls.play(out, cells, results, sweep, changed_controls)
+                interrupted = left_beside > 0
+            except Halted as error:
+                interrupted, halted = True, error
         show(out, sweep, results, hurry=interrupted and not halted)
         for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
             out.print(f"paid     {account}", soft_wrap=True)
@@ -116,8 +118,9 @@ def run(
         live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
         if interrupted:
             how = "" if halted else "; the same command again goes on"
+            left = missing(plan, log) + left_beside
             out.print(
-                f"\ninterrupted: {missing(plan, log):,} matches are left, all others are safe in "
+                f"\ninterrupted: {left:,} matches are left, all others are safe in "
                 f"{log.folder}{how}"
             )
     if halted is not None:
@@ -184,20 +187,24 @@ def play_missing(
 
     log.append_line("runs", about_this_run(plan, left, command))
     event("start", matches=left, launch=sweep.launch, **live.about())
+    wanted = (task for task in plan.tasks() if task.cell not in rule.stopped and not log.has(task))
     try:
-        with (
-            started(sweep.launch, plan, sweep.width) as workers,
-            stop_asked() as stop,
-            live_tracking(sweep.tracking, log.folder, plan.cells) as follower,
-            Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
-        ):
-            live.play(len(workers))
-            lease = lease_size(sweep.width, left, len(workers))
-            wanted = (
-                task for task in plan.tasks() if task.cell not in rule.stopped and not log.has(task)
-            )
-            limit = patience(sweep.launch)
-            Driver(workers, lease, finished, set_aside, tick, patience=limit).run(wanted)
+        with live_tracking(sweep.tracking, log.folder, plan.cells) as follower:
+            for stage in stages(sweep.launch, plan.sources, wanted):
+                left = missing(plan, log, rule.stopped)
+                with (
+                    started(stage.launch, plan, sweep.width) as workers,
+                    stop_asked() as stop,
+                    Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
+                ):
+                    live.play(len(workers))
+                    lease, ahead = lease_size(sweep.width, left, len(workers)), AHEAD
+                    if stage.one_by_one:
+                        lease = ahead = 1
+                    limit = patience(stage.launch)
+                    Driver(
+                        workers, lease, finished, set_aside, tick, patience=limit, ahead=ahead
+                    ).run(stage.tasks)
     except KeyboardInterrupt:
         return True
     return False
@@ -230,16 +237,3 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
         out.print(f"letters  {names}", soft_wrap=True)
     out.print(f"replies  {folder / 'samples.txt'}, {folder / 'choices.csv'}", soft_wrap=True)
     out.print(f"report   {folder / 'report.html'}", soft_wrap=True)
-
-
-@contextmanager
-def stop_asked() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set, so that play stops where nothing is half done."""
-    asked = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]
-    try:
-        yield asked
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)

@@ -27,9 +27,6 @@ from pipeline.tables.table import Sheet
 
 WARNINGS = logging.getLogger("gauntlet")
 
-ENDS = {1: "first", -1: "last"}
-"""The places that have a name of their own."""
-
 Links = Mapping[str, Mapping[str, str]]
 """By a cell's key, and the control's name, the control's key."""
 
@@ -67,37 +64,43 @@ def read_links(folder: Path) -> Links:
 def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:
     """controls.csv; without rows where no control was played."""
     links = read_links(folder)
-    found = _results(place_of(folder)) if links else {}
-    played = [
-        (name, result, found[key])
+    found = beside(folder) if links else {}
+    rows = [
+        _row(name, result, found[key])
         for result in results
         for name, key in links.get(result.about.key, {}).items()
         if key in found and result.outcomes and found[key].outcomes
     ]
-    pairs = paired((cell, control) for _, cell, control in played).to_dict("records")
-    rows = [_row(*one, pair) for one, pair in zip(played, pairs, strict=True)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _results(place: Path) -> dict[str, CellResults]:
-    log = Folder(place)
+def beside(folder: Path) -> dict[str, CellResults]:
+    """The cells that were played beside those of the folder, by their keys."""
+    log = Folder(place_of(folder))
     abouts = log.abouts()
     found = collect(abouts, log.outcomes(measures(abouts)), log.set_aside, deals=None)
     return {result.about.key: result for result in found}
 
 
-def _row(
-    name: str, cell: CellResults, control: CellResults, pair: Mapping[Any, Any]
-) -> dict[str, object]:
+def of_pair(cell: CellResults, other: CellResults) -> dict[str, Any]:
+    """A row of `paired` for the two, with the means of both over the deals that they share."""
+    (pair,) = paired([(cell, other)]).to_dict("records")
+    (deals, own), (others, theirs) = cell.by_deal(), other.by_deal()
+    means = own[np.isin(deals, others)].mean(), theirs[np.isin(others, deals)].mean()
+    told = {str(name): value for name, value in pair.items()}
+    return {**told, "mean": means[0], "other_mean": means[1]}
+
+
+def _row(name: str, cell: CellResults, control: CellResults) -> dict[str, object]:
+    pair = of_pair(cell, control)
     mcnemar, flips = pair["p_mcnemar"], pair["p_permutation"]
-    (deals, own), (others, theirs) = cell.by_deal(), control.by_deal()
     return {
         "cell": cell.about.name,
         "control": name,
         "deals": pair["deals"],
         "measure": cell.about.measure.name,
-        "mean": own[np.isin(deals, others)].mean(),
-        "control_mean": theirs[np.isin(others, deals)].mean(),
+        "mean": pair["mean"],
+        "control_mean": pair["other_mean"],
         **{column: pair[column] for column in ("difference", "ci_low", "ci_high")},
         "p_value": flips if np.isnan(mcnemar) else mcnemar,
     }

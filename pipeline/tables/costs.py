@@ -1,37 +1,10 @@
-"""What models' replies cost, and what was wrong with them."""
+"""What models' replies cost."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
-from pipeline.tables.numbers import percent
 from pipeline.tables.table import Sheet, short_names
-
-
-def reply_sheets(summary: pd.DataFrame) -> list[Sheet]:
-    """What was wrong with the replies of models; no sheet where nothing was."""
-    wrong = summary[["malformed_rate", "illegal_rate", "unreported"]].fillna(0)
-    if not wrong.to_numpy(float).any():
-        return []
-    rows = [
-        (
-            name,
-            f"{row['replies']:,}",
-            percent(row["malformed_rate"]),
-            percent(row["illegal_rate"]),
-            f"{row['decisions']:,}",
-            percent(row["fallbacks"] / row["decisions"] if row["decisions"] else np.nan),
-            f"{row['unreported']:,}",
-        )
-        for name, (_, row) in zip(short_names(summary), summary.iterrows(), strict=True)
-    ]
-    foot = (
-        "Of the subject's. A conversation has several replies a decision; where all are unusable "
-        "the\nfallback decides. Unreported: choices to which the model gave no probability."
-    )
-    headings = ("cell", "replies", "malformed", "illegal", "decisions", "fallback", "unreported")
-    return [Sheet("What was wrong with replies", headings, rows, foot, "summary.csv")]
 
 
 def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:

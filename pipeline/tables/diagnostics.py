@@ -5,6 +5,7 @@ One pass over each cell's records on its gap-free deals. Written are
     choices.csv       how choices were distributed, see CHOICE_COLUMNS
     diagnostics.csv   a row a cell: what that adds up to, and what there is to be warned of
     controls.csv      what players of a fixed place won on the same deals, see `controls.py`
+    parser.csv        how replies were read, with examples, see `parser.py`
     samples.txt       a few questions of each cell as they were sent, with the replies
 """
 
@@ -25,7 +26,7 @@ from common.foreign import visible
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables import aside, controls, sensitivity
+from pipeline.tables import aside, controls, parser, sensitivity
 from pipeline.tables.annotated import Annotated, annotated, telling
 from pipeline.tables.choices import LEAST, Choices
 from pipeline.tables.numbers import number, percent
@@ -37,7 +38,10 @@ SAME, HABIT, UNUSABLE, ROUNDED = 0.9, 0.95, 0.1, 0.1
 """Shares above which a cell is warned of: one reply to different questions; one place of the list;
 replies or decisions that were unusable; decisions that rounding may have settled."""
 
-WRITTEN = ("choices.csv", "diagnostics.csv", "controls.csv", "samples.txt")
+WRITTEN = (
+    *("choices.csv", "diagnostics.csv", "controls.csv", parser.FILE, parser.EXAMPLES_FILE),
+    "samples.txt",
+)
 
 SHOWN = 12
 """The most values of a kind that the page lists; choices.csv has all."""
@@ -73,6 +77,7 @@ class Seen:
 
     choices: Choices = field(default_factory=Choices)
     replies: Replies = field(default_factory=Replies)
+    audit: parser.Audit = field(default_factory=parser.Audit)
     samples: list[Sample] = field(default_factory=list)
     looked: Annotated | None = None
     close: list[bytes] = field(default_factory=list)
@@ -87,13 +92,14 @@ class Diagnosis:
     choices: pd.DataFrame
     cells: pd.DataFrame
     controls: pd.DataFrame
+    audit: parser.Audited
     samples: Mapping[str, Sequence[Sample]]
     looked: Mapping[str, Annotated]
 
     def write(self, folder: Path) -> None:
         """Writes WRITTEN."""
         told = (f"== {cell}\n\n{one.text}" for cell, some in self.samples.items() for one in some)
-        tables = (self.choices, self.cells, self.controls)
+        tables = (self.choices, self.cells, self.controls, self.audit.table, self.audit.listed)
         texts = [*(table.to_csv(index=False) for table in tables), "\n".join(told)]
         for name, text in zip(WRITTEN, texts, strict=True):
             write_atomically(folder / name, text)
@@ -106,7 +112,7 @@ def diagnose(
     place, rivals = Folder(folder), controls.table(folder, results)
     entries = place.set_aside
     beside = dict(iter(rivals.groupby("cell")))
-    choices, cells, samples, looked = [], [], {}, {}
+    choices, cells, samples, looked, audits = [], [], {}, {}, {}
     for result, (_, row) in zip(results, summary.iterrows(), strict=True):
         name, seen = result.about.name, _seen(place, result)
         own = beside.get(name, rivals[:0])
@@ -118,7 +124,7 @@ def diagnose(
         warned = (*aside.warnings(result, entries), *_warnings(told, seen, row, own))
         told["warning"] = "; ".join(warned)
         cells.append(told)
-        samples[name] = seen.samples
+        samples[name], audits[name] = seen.samples, seen.audit
         if seen.looked:
             looked[name] = seen.looked
     tables = (
@@ -126,7 +132,8 @@ def diagnose(
         pd.DataFrame(cells, columns=DIAGNOSTIC_COLUMNS),
     )
     lines = [told["warning"] for told in cells]
-    return summary.assign(warning=lines), Diagnosis(*tables, rivals, samples, looked)
+    audit = parser.Audited.of(audits)
+    return summary.assign(warning=lines), Diagnosis(*tables, rivals, audit, samples, looked)
 
 
 def _seen(place: Folder, result: CellResults) -> Seen:
@@ -139,6 +146,7 @@ def _seen(place: Folder, result: CellResults) -> Seen:
         if match not in kept:
             continue
         kept.remove(match)
+        seen.audit.add(record)
         own = list(_with_choice(record))
         for decision in own:
             seen.choices.add(decision)
@@ -196,7 +204,7 @@ def _warnings(
     place, taken, there = seen.choices.habit
     if there >= LEAST and taken > HABIT:
         yield f"took the {place} option in {percent(taken)} of {there:,} decisions"
-    yield from _unusable(row)
+    yield from _unusable(row, seen.audit.counts)
     if told["close_decisions"] > ROUNDED * decisions:
         settled = percent(told["close_decisions"] / decisions)
         yield f"ties or rounding may have settled {settled} of its decisions"
@@ -206,14 +214,21 @@ def _warnings(
             yield f"not shown to do better than always the {rival['control']} ({reach})"
 
 
-def _unusable(row: pd.Series[Any]) -> Iterator[str]:
-    """Decisions that no reply settled, or else replies that another one had to make good."""
+def _unusable(row: pd.Series[Any], counts: Mapping[str, int]) -> Iterator[str]:
+    """Decisions that no reply settled, or else replies that another one had to make good; and
+    replies that were cut off, or read although they name several options."""
     taken = row["fallbacks"] / row["decisions"] if row["decisions"] else 0.0
     wrong = np.nan_to_num([row["malformed_rate"], row["illegal_rate"]]).sum()
     if taken > UNUSABLE:
         yield f"a fallback took {percent(taken)} of its decisions"
     elif wrong > UNUSABLE:
         yield f"{percent(wrong)} of its replies were malformed or illegal"
+    for kind, why in (
+        ("truncated", "were cut off at max_tokens"),
+        ("ambiguous", "name several options as their answer"),
+    ):
+        if counts[kind] > UNUSABLE * counts["replies"]:
+            yield f"{percent(counts[kind] / counts['replies'])} of its replies {why}"
 
 
 def sheets(found: Diagnosis, summary: pd.DataFrame) -> list[Sheet]:

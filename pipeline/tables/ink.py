@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -188,7 +189,7 @@ def svg(figure: Figure, name: str = "") -> str:
     """
     text = io.StringIO()
     style: Any = {"svg.fonttype": "none", "svg.hashsalt": name}
-    with matplotlib.rc_context(style), _any_script():
+    with matplotlib.rc_context(style), _any_script(), _as_laid_out(figure):
         figure.savefig(text, format="svg", dpi=150, facecolor="none", metadata={"Date": None})
     told = text.getvalue()
     told = told[told.index("<svg") :]
@@ -209,6 +210,7 @@ def save_png(figures: dict[str, Figure], folder: Path) -> None:
     for name, figure in figures.items():
         with _any_script():
             figure.savefig(folder / f"{name}.png", dpi=200, bbox_inches="tight")
+        _LAID_OUT.add(figure)
 
 
 def save_pdf(figure: Figure, file: Path) -> None:
@@ -217,6 +219,22 @@ def save_pdf(figure: Figure, file: Path) -> None:
     style: Any = {"pdf.fonttype": 42}
     with matplotlib.rc_context(style), _any_script():
         figure.savefig(file, format="pdf", dpi=300, metadata={"CreationDate": None})
+
+
+_LAID_OUT: WeakSet[Figure] = WeakSet()
+"""Figures that were saved as they are: all has its place, which takes longest."""
+
+
+@contextmanager
+def _as_laid_out(figure: Figure) -> Iterator[None]:
+    """Nothing is moved meanwhile in a figure that was laid out before."""
+    engine = figure.get_layout_engine()
+    if figure in _LAID_OUT:
+        figure.set_layout_engine("none")
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
 
 
 @contextmanager

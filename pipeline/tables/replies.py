@@ -151,7 +151,7 @@ def sample(record: MatchRecord, decision: DecisionRecord) -> Sample:
         match=record.match,
         deal=record.deal,
         question="\n".join(prompt.splitlines()[-LINES:]),
-        reply=_told(exchange),
+        reply=told(exchange),
         chosen=decision.move,
         status=status if decision.status == "ok" else f"{decision.status}: {status}",
         prompt=prompt,
@@ -163,13 +163,13 @@ def known_statics(decision: DecisionRecord, statics: Mapping[str, str]) -> Mappi
     return {name: statics.get(name, "") for one in decision.asked for name in one.named}
 
 
-def _told(exchange: Exchange) -> str:
+def told(exchange: Exchange) -> str:
     """What was written, or the likeliest answers to the first prompt with their chances."""
     if not isinstance(exchange, ScoreExchange):
         return repr(exchange.text[:CHARACTERS])
     row = zip(exchange.choices, exchange.logprobs[0], strict=True)
     chances = {choice: 0.0 if value is None else math.exp(value) for choice, value in row}
     best = sorted(chances, key=lambda choice: -chances[choice])[:LIKELIEST]
-    told = ", ".join(f"{choice} {chances[choice]:.3f}" for choice in best)
+    listed = ", ".join(f"{choice} {chances[choice]:.3f}" for choice in best)
     prompts = len(exchange.branches)
-    return f"{told} (to the first of {prompts} prompts)" if prompts > 1 else told
+    return f"{listed} (to the first of {prompts} prompts)" if prompts > 1 else listed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -24,6 +24,8 @@ ROWS = 40
 """Rows of a table that a terminal shows; its CSV has all."""
 TESTS = {"two_sided": "other than", "above": "above", "non_inferior": "not below by a margin"}
 """The declared tests, in a few words."""
+WITHIN = " ~"
+"""Marks a difference that lies within the noise floor."""
 LABELS = ("experiment", *GROUPS)
 
 
@@ -84,11 +86,18 @@ def short_names(summary: pd.DataFrame) -> list[str]:
 
 
 def show(
-    summary: pd.DataFrame, pairs: pd.DataFrame, sheets: Sequence[Sheet] = (), note: str = ""
+    summary: pd.DataFrame,
+    pairs: pd.DataFrame,
+    sheets: Sequence[Sheet] = (),
+    note: str = "",
+    read: str = "",
 ) -> None:
-    """Prints the tables and the figure, and further sheets. note: what stands under the pairs."""
+    """Prints the tables and the figure, and further sheets. note: what stands under the pairs.
+    read: what there is to say of replies where no sheet does."""
     out = console()
     out.print(summary_view(summary))
+    if read:
+        out.print(Text(read, style="dim"))
     out.print()
     out.print(bars_view(summary))
     if not pairs.empty:
@@ -215,16 +224,28 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str], note: str = "") -> Re
             f"{row['deals']:,}",
             f"{row['a_only']:,}",
             f"{row['b_only']:,}",
-            scale.change(row["difference"]),
+            scale.change(row["difference"]) + WITHIN * within_noise(row),
             scale.reach(row["ci_low"], row["ci_high"]),
             *_shown(best, scale.change(row["adj_difference"])),
             *_shown(best, scale.reach(row["adj_low"], row["adj_high"])),
             *_shown(raw, number(row["correlation"], ".2f"), p_value(tested)),
             p_value(row["p_test_holm"]),
         )
-    notes = [left_out(ROWS, len(pairs), "pairs.csv", "clearest"), note]
+    notes = [left_out(ROWS, len(pairs), "pairs.csv", "clearest"), note, within_note(pairs)]
     told = "\n".join(filter(None, notes))
     return Group(table, Text(told, style="dim")) if told else table
+
+
+def within_noise(row: pd.Series[Any] | Mapping[str, Any]) -> bool:
+    """Whether a pair's difference is known to lie within the noise floor."""
+    return row.get("within_noise") in (True, "True")
+
+
+def within_note(pairs: pd.DataFrame) -> str:
+    """What the mark means, where a difference has it."""
+    if "within_noise" not in pairs or not any(within_noise(row) for _, row in pairs.iterrows()):
+        return ""
+    return f"{WITHIN.strip()} within the noise floor: a change that means nothing may do as much."
 
 
 def clearest(table: pd.DataFrame, rows: int) -> pd.DataFrame:

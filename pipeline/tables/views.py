@@ -24,7 +24,10 @@ from pipeline.tables import (
     ink,
     labels,
     metric_figures,
+    noise,
+    obfuscation,
     origin,
+    parser,
     printed,
     robustness,
     setting,
@@ -49,18 +52,19 @@ PAGE_ROWS, PAGE_CELLS = 100, 20
 
 @dataclass(frozen=True)
 class Views:
-    """What was written: summary.csv and pairs.csv, further sheets, the report's sentences, and what
-    there is to say of which cells are paired."""
+    """What was written: summary.csv and pairs.csv, further sheets, the report's sentences, what
+    there is to say of which cells are paired, and that all replies were plainly read."""
 
     summary: pd.DataFrame
     pairs: pd.DataFrame
     sheets: Sequence[Sheet]
     said: Sequence[Answer]
     note: str
+    read: str = ""
 
     def show(self) -> None:
         """Prints the tables."""
-        table.show(self.summary, self.pairs, self.sheets, self.note)
+        table.show(self.summary, self.pairs, self.sheets, self.note, self.read)
 
 
 def write_views(
@@ -76,6 +80,12 @@ def write_views(
     seen = watched.watched_table(Folder(folder), results)
     summary = watched.warned(summary, seen)
     diagnosis.write(folder)
+    names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
+    scales = dict(zip(summary["cell"], scales_of(summary), strict=True))
+    floors = noise.table(folder, results)
+    pairs = noise.marked(pairs, floors)
+    if not floors.empty:
+        write_atomically(folder / noise.FILE, floors.to_csv(index=False))
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
     study, judged = labels.study(folder, results), metric_figures.read(folder)
@@ -84,14 +94,17 @@ def write_views(
     if draw:
         gallery.save_png(drawn, folder / "figures")
     stopped = stops.sheets(folder, table.short_names(summary), results)
-    wrong, spent = costs.reply_sheets(summary), costs.cost_sheets(summary)
+    spent = costs.cost_sheets(summary)
     varied = [*_watched(folder, seen, summary), *_varied(folder, results, summary)]
     told = diagnostics.sheets(diagnosis, summary)
-    first = [*stopped, *adjusted.sheets(folder, summary, results)]
-    sheets = [*first, *varied, *_study(folder, study, summary), *told, *wrong, *spent]
+    first = [*parser.sheets(diagnosis.audit, names), *noise.sheets(floors, names, scales), *stopped]
+    first += adjusted.sheets(folder, summary, results)
+    sheets = [*first, *varied, *_study(folder, study, summary), *told, *spent]
     drawings = {name: figure.html(name) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
-    views = Views(summary, pairs, sheets, said, pairing.foot)
+    if more := tuple(noise.sentences(floors, pairs, names, scales)):
+        said.append(Answer("Is it more than noise?", more))
+    views = Views(summary, pairs, sheets, said, pairing.foot, diagnosis.audit.line)
     write_atomically(folder / "report.html", _page(folder, results, views, drawings, diagnosis))
     if paper:
         printed.write(folder / "paper", found, drawn)
@@ -107,12 +120,14 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
     players, shared = standings.standings_table(robins), standings.shared_table(robins)
     tables = {"seats": seats, "seeds": seeds, "components": parts, "pooled": pooled}
     tables |= {"outcomes": ends, "standings": players, "shared_opponents": shared}
+    tables["obfuscation"] = renamed = obfuscation.obfuscation_table(Folder(folder), results)
     for name, found in tables.items():
         if not found.empty:
             write_atomically(folder / f"{name}.csv", found.to_csv(index=False))
     names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
     scales = {result.about.measure.name: Scale.of(result.about.measure) for result in results}
-    told = [*ended.sheets(ends, summary, names), *standings.sheets(players, shared, scales)]
+    told = [*obfuscation.sheets(renamed), *ended.sheets(ends, summary, names)]
+    told += standings.sheets(players, shared, scales)
     told += apart.sheets(seats, seeds, scales, names)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
 
@@ -172,13 +187,24 @@ def _page(
         drawings=drawings,
         sheets=[one.first(PAGE_ROWS) for one in views.sheets],
         cells=diagnostics.page_cells(diagnosis, summary, PAGE_CELLS),
+        misread=parser.parts(
+            diagnosis.audit, dict(zip(summary["cell"], names, strict=True)), PAGE_CELLS
+        ),
+        opening=parser.opening,
         drawing_style=ink.PAGE_STYLE,
         answers=views.said,
         foot=[
             table.left_out(PAGE_ROWS, len(summary), "summary.csv"),
             *table.foot(summary).splitlines(),
+            views.read,
         ],
-        pairs_notes=[table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"), views.note],
+        pairs_notes=[
+            table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"),
+            views.note,
+            table.within_note(few),
+        ],
+        within=table.within_noise,
+        mark=table.WITHIN,
         warnings=[*origin.notes(folder), *table.some_warnings(summary, PAGE_ROWS)],
         replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),

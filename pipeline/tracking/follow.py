@@ -12,8 +12,6 @@ from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from pipeline.config.read import Node
 from pipeline.log.events import event
 from pipeline.log.folder import Folder
@@ -37,7 +35,8 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 OFFER_SECONDS, CLOSE_SECONDS, HASTY_SECONDS = 5.0, 10.0, 0.2
-"""Between two offers; for the last figures to be taken; for that where the run is broken off."""
+"""Before the first offer, as who is done sooner needs none, and between two; for the last figures
+to be taken; for that where the run is broken off."""
 WHOLE = ""
 """Stands for the whole sweep among the keys of cells."""
 Figures = Mapping[str, tuple[int, Mapping[str, float]]]
@@ -65,7 +64,7 @@ class Follower:
     store: str | None
     folder: Path
     cells: tuple[Cell, ...]
-    _offered: float = -np.inf
+    _offered: float = field(default_factory=time.monotonic)
     _told: Queue[Figures | Ended] = field(default_factory=Queue)
     _thread: Thread | None = None
     _client: MlflowClient | None = None

@@ -41,6 +41,10 @@ CHOSEN = (
     *("reply_share", "without_fallbacks", "close_decisions"),
 )
 """Of diagnostics.csv."""
+PARSED, SETTLED_BY = ("ambiguous", "truncated", "empty"), ("reasked", "recovered")
+"""Of parser.csv, as shares of replies and of decisions; `malformed_rate` and others stand above."""
+NOISE = ("difference", "floor", "changed")
+"""Of noise.csv."""
 RAW, ADJUSTED = ("difference", "ci_low", "ci_high"), ("adj_difference", "adj_low", "adj_high")
 RIVALS = 10
 """The most cells that a run is set beside; pairs.csv has all."""
@@ -69,7 +73,8 @@ def of_row(row: pd.Series[Any]) -> dict[str, float]:
 def beside(folder: Path, summary: pd.DataFrame) -> dict[str, dict[str, float]]:
     """By a cell's name: its difference from each cell that pairs.csv pairs it with, such as
     `pairs/diff_vs_pocket_cloze`, raw and `adj_`, and Holm's p; of few cells limits too. Then that
-    from the controls, and how it chose. Of more than RIVALS the first ones of the sweep."""
+    from the controls, what noise does, how its replies were read, and how it chose. Of more than
+    RIVALS the first ones of the sweep."""
     found: defaultdict[str, dict[str, float]] = defaultdict(dict)
     names = dict(zip(summary["cell"], map(fit, short_names(summary)), strict=True))
     rivals: defaultdict[str, int] = defaultdict(int)
@@ -83,6 +88,12 @@ def beside(folder: Path, summary: pd.DataFrame) -> dict[str, dict[str, float]]:
     for row in _rows(folder / "controls.csv"):
         name = f"controls/diff_vs_always_{fit(str(row['control']))}"
         found[row["cell"]][name] = row["difference"]
+    for row in _rows(folder / "parser.csv"):
+        for kinds, whole in ((PARSED, "replies"), (SETTLED_BY, "decisions")):
+            shares = {f"parser/{kind}": row[kind] / row[whole] for kind in kinds}
+            found[row["cell"]] |= shares
+    for row in _rows(folder / "noise.csv"):
+        found[row["cell"]] |= {f"noise/{name}": row[name] for name in NOISE}
     for row in _rows(folder / "diagnostics.csv"):
         found[row["cell"]] |= {f"choices/{name}": row[name] for name in CHOSEN}
     return found

@@ -97,7 +97,10 @@ LONG = {
     *(f"search-{game}" for game in ("air_land_sea", "codenames", "pit")),
 }
 """Trees of long games: some sixty questions a move; and playouts of games that are not compiled."""
-LIKE_OTHERS = ("air_land_sea", "arctic_scavengers", "hive", "pit", "sea_battle", "two_rooms")
+LIKE_OTHERS = (
+    *("air_land_sea", "arctic_scavengers", "hive", "openspiel"),
+    *("pit", "sea_battle", "two_rooms"),
+)
 """Games whose kind of moves, seats and words another one has; all agents play them among the slow
 tests."""
 ANYWHERE = ("llm-base", "llm-cloze", "llm-cot", "greedy", "one_ply", "human")

@@ -77,6 +77,13 @@ def test_a_run_shows_its_cells_tables_and_damage(outputs: Path) -> None:
         first, second = rows(user)
         assert {first["cell"], second["cell"]} == {"fake cloze", "fake direct"}
         assert first["done"] == second["done"] == str(DEALS)
+        await user.should_see("Replies, looked at")
+        assert user.client
+        with user.client:
+            links = [one.props["href"] for one in ElementFilter(kind=ui.link)]
+        ids = [one.partition("run=whole&id=")[2] for one in links if "&id=" in one]
+        assert ids
+        assert set(ids) <= matches(outputs / "whole").keys()
         await user.open("/run?name=counted")
         await user.should_see("counted by compiled games", retries=20)
         await user.should_see("fake direct")

@@ -14,7 +14,7 @@ from models.api.openai import OpenAI
 from models.fake import Fake
 from models.human import Terminal
 from pipeline.launch.cluster import _wait_until_ready
-from pipeline.launch.place import HERE, check_nodes, resolve_launch
+from pipeline.launch.place import FIRST_SECONDS, HERE, check_nodes, resolve_launch, stages
 from tests.pipeline.conftest import Sweep
 
 PAID, OTHER = OpenAI("m", "http://a/v1"), OpenAI("n", "http://a/v1")
@@ -40,6 +40,42 @@ def test_a_person_plays_match_by_match() -> None:
 @pytest.mark.parametrize("sources", [[], [Fake()], [PAID, Fake()]])
 def test_all_else_is_played_as_asked(sources: list[object]) -> None:
     assert resolve_launch(Settings(), sources) == Settings()
+
+
+ALONE = {"kind": "ray", "workers": None, "patience": None}
+
+
+def test_what_loads_nothing_is_played_here_first_and_its_rest_by_workers() -> None:
+    """A match takes a second: the clock is looked at before each."""
+    clock = iter(range(100))
+    first, second = (
+        (stage.launch, stage.one_by_one, list(stage.tasks))
+        for stage in stages(ALONE, [Fake()], iter(range(10)), lambda: float(next(clock)))
+    )
+    played = int(FIRST_SECONDS) - 1
+    assert first == (HERE, True, list(range(played)))
+    assert second == (ALONE, False, list(range(played, 10)))
+
+
+def test_a_short_sweep_never_asks_for_workers() -> None:
+    found = stages(ALONE, [], iter(range(3)))
+    assert [(stage.launch, list(stage.tasks)) for stage in found] == [(HERE, [0, 1, 2])]
+
+
+@pytest.mark.parametrize(
+    ("launch", "sources"),
+    [
+        ({**ALONE, "workers": 2}, [Fake()]),
+        ({**ALONE, "address": "head:6379"}, [Fake()]),
+        (ALONE, [Fake(), PAID]),
+        (HERE, [Fake()]),
+    ],
+)
+def test_elsewhere_all_is_played_where_it_was_asked_for(
+    launch: dict[str, object], sources: list[object]
+) -> None:
+    found = stages(launch, sources, iter(range(3)))
+    assert [(stage.launch, list(stage.tasks)) for stage in found] == [(launch, [0, 1, 2])]
 
 
 def test_paid_and_other_models_share_one_node_only() -> None:

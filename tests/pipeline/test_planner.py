@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,12 @@ import pytest
 from common.errors import UserError
 from models.base import Prompt, Score
 from models.checkpoint import Checkpoint
+from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.plan import __main__ as plan
 from pipeline.sizing import planner
 from pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
+from pipeline.sizing.offload import Pace
 from pipeline.sizing.planner import Fit, Load, fit, hours
 from pipeline.sizing.workload import Work, tokens
 from tests.nodes import ROOT
@@ -123,6 +127,30 @@ def test_what_does_not_fit_is_refused_with_the_sum() -> None:
         fit(load(shards=8), *devices("4xH200"))
 
 
+def test_seventy_billion_parameters_run_on_one_device_with_their_layers_on_the_disk() -> None:
+    """Embedding, head and two of 80 layers are held; layers are read once a pack, whose products
+    take as long; and who lacks the memory is told so."""
+    with pytest.raises(UserError, match=r"with model\.offload=layers model\.shards=1 it takes"):
+        fit(load(), *devices("1xH100"))
+    count, device = devices("1xH100")
+    shape, pace = SHAPES["meta-llama/Llama-3.3-70B-Instruct"], Pace(efficiency=0.5, disk=12.0)
+    own = load(offload="layers")
+    found = fit(own, count, device, pace)
+    ends = (2 * 128256 + 1) * 8192
+    assert found.weights * GIB == pytest.approx(2 * (ends + 2 / 80 * shape.layer_parameters))
+    assert found.memory <= planner.USABLE * device.memory
+    token = 2 * shape.layer_parameters / (0.5 * 989e12)
+    read = 2 * shape.layer_parameters / 12e9
+    assert found.pack * token == pytest.approx(2 * read, rel=1e-3)
+    took = hours(replace(own, work=Work(10, 10, 1000, 1000)), found, device, pace)
+    assert took.logical == pytest.approx(10 * read / 3600)
+    products = 1000 * shape.operations(50) + 10 * shape.head_operations()
+    assert took.packed == pytest.approx(products / (0.5 * 989e12) / 3600)
+    with pytest.raises(UserError, match="does not fit") as refused:
+        fit(own, *devices("1xcpu"))
+    assert "offload" not in str(refused.value)
+
+
 def test_hours_by_hand() -> None:
     """T (2 N + 4 L d c) + 2 d V an answer, over half of 989 TFLOP/s; c half a prompt on average."""
     shape = Shape(4096, 32, 32, 8, 128, 14336, 128256)
@@ -130,16 +158,16 @@ def test_hours_by_hand() -> None:
     own = replace(load("meta-llama/Llama-3.1-8B"), work=Work(1e6, 3e6, 9e8, 2.5e8))
     token = 2 * 6_979_584_000 + 4 * 32 * 4096 * 150
     head = 3e6 * 2 * 4096 * 128256
-    found = Fit(weights=14.96, cache=0.0, activations=1.0, shards=1, replicas=8)
-    took = hours(own, found, DEVICES["H100"], efficiency=0.5)
+    found = Fit(weights=14.96, cache=0.0, activations=1.0, shards=1, replicas=8, pack=16384)
+    took = hours(own, found, DEVICES["H100"], Pace(efficiency=0.5))
     assert took.logical == pytest.approx((9e8 * token + head) / 494.5e12 / 8 / 3600)
     assert took.packed == pytest.approx((2.5e8 * token + head) / 494.5e12 / 8 / 3600)
 
 
 def test_reading_the_weights_or_the_host_can_take_longer_than_multiplying() -> None:
     short_prompts = replace(load(), work=Work(decisions=10, prompts=10, sent=10, packed=10))
-    found = Fit(weights=32.9, cache=0.0, activations=0.0, shards=4, replicas=1)
-    took = hours(short_prompts, found, DEVICES["H100"], efficiency=1.0)
+    found = Fit(weights=32.9, cache=0.0, activations=0.0, shards=4, replicas=1, pack=16384)
+    took = hours(short_prompts, found, DEVICES["H100"], Pace(efficiency=1.0))
     assert took.logical == pytest.approx(10 * 32.9 * GIB / 3.35e12 / 3600)
     assert took.packed == pytest.approx(10 * planner.HOST_SECONDS / 3600)
 
@@ -180,6 +208,26 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
     assert memory[-2:] == ["4", "2"]
     assert float(work[-2]) > float(work[-1]) >= 0
     assert not (tmp_path / "outputs" / "quickstart").exists(), "planning plays nothing"
+
+
+def test_noise_cells_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As many decisions again, of prompts a token or so longer; controls ask nobody."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 3)
+    monkeypatch.setattr("pipeline.sizing.planner.SAMPLE", 3)
+    found: list[Load] = []
+
+    def look(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        found.extend(planner.loads(cells, sweep)[0])
+        return 0
+
+    words = ["model=llama1b", "prompt=vanilla", "game=tic_tac_toe", "deals=3", "baseline=null"]
+    for more in ("noise_floor=false", "noise_floor=true"):
+        assert compose([*words, more], look) == 0
+    plain, noisy = found
+    assert (plain.cells, noisy.cells) == (1, 2)
+    assert 1.5 < noisy.work.decisions / plain.work.decisions < 2.5
+    assert noisy.work.sent > 1.5 * plain.work.sent
 
 
 @pytest.mark.parametrize(

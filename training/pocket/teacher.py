@@ -20,9 +20,9 @@ from torch.nn import functional
 
 from games.uno import playouts as engine
 from games.uno import rules
+from games.uno.bits import nth_of, number_of
 from games.uno.chance import below, derive
 from games.uno.compiled import allocating, cached
-from games.uno.policies import nth_action, number_of
 
 SIZES = (6, 11, 7, 7, 7, 7, 4, 3, 12, 12, 12, 4, 4, 4, 4, 4, 5, 6)
 """How many values each count of `describe` can take; a larger one counts as the largest."""
@@ -138,7 +138,7 @@ def best(network: Network, state: np.ndarray, actions: int, row: np.ndarray) -> 
     """The legal action that the network rates highest."""
     chosen, highest = -1, -np.inf
     for option in range(number_of(actions)):
-        action = nth_action(actions, option)
+        action = nth_of(actions, option)
         describe(state, action, row)
         rating = rate(network, row)
         if rating > highest:
@@ -153,10 +153,10 @@ def move(
     """The network's action, or a random one."""
     actions = rules.legal(state)
     if actions & (actions - 1) == 0:
-        return nth_action(actions, 0)
+        return nth_of(actions, 0)
     if follows:
         return best(network, state, actions, row)
-    return nth_action(actions, below(number_of(actions), key, state[rules.PLY]))
+    return nth_of(actions, below(number_of(actions), key, state[rules.PLY]))
 
 
 @allocating
@@ -200,12 +200,12 @@ def sample(network: Network, follow: bool, seats: int, decisions: int, n: int, s
                 start[rules.SEED] = np.int64(trick)
                 for option in range(count):
                     trial[:] = start
-                    rules.step(trial, nth_action(actions, option))
+                    rules.step(trial, nth_of(actions, option))
                     seat = state[rules.TO_MOVE]
                     won = playout(network, trial, seat if follow else -1, trick, row) == seat
                     worth[done, option] += won / n
             for option in range(count):
-                describe(state, nth_action(actions, option), features[done, option])
+                describe(state, nth_of(actions, option), features[done, option])
             done += 1
         follows = mine and below(3, key, ply + 10000) > 0
         rules.step(state, move(network, state, follows, key, row))

@@ -24,10 +24,10 @@ from games.uno.arena.rules import (
     step,
 )
 from games.uno.arena.state import View
+from games.uno.bits import nth_of, number_of
 from games.uno.chance import below, derive
 from games.uno.compiled import compiled, inlined
 from games.uno.playouts import DEAL, MOVES
-from games.uno.policies import nth_action, number_of
 from games.uno.rules import (
     ACTIONS,
     DRAW,
@@ -121,9 +121,7 @@ def play_on(state: np.ndarray, seat: int, key: np.uint64) -> int:
             if codes & (codes - 1) != 0:
                 return int(codes)
         actions = legal(state)
-        forced = actions & (actions - 1) == 0
-        nth = 0 if forced else below(number_of(actions), key, state[PLY])
-        step(state, nth_action(actions, nth))
+        step(state, nth_of(actions, below(number_of(actions), key, state[PLY])))
     return 0
 
 

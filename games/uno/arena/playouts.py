@@ -16,15 +16,15 @@ from games.uno.arena.rules import (
     IN_FORCE,
     PHASE,
     WINNERS,
-    deal,
+    deal_lazily,
     legal,
     over,
     step,
 )
+from games.uno.bits import nth_of, number_of
 from games.uno.chance import below, derive
 from games.uno.compiled import allocating, compiled, inlined
 from games.uno.playouts import DEAL, HIDDEN, MOVES, redeal
-from games.uno.policies import nth_action, number_of
 from games.uno.rules import (
     EVERY_COLOUR,
     PLAIN,
@@ -48,8 +48,8 @@ def choose(policy: int, state: np.ndarray, key: np.uint64) -> int:
     if policy == RULE:
         actions = preferred(state, actions)
     if actions & (actions - 1) == 0:
-        return nth_action(actions, 0)
-    return nth_action(actions, below(number_of(actions), key, state[PLY]))
+        return nth_of(actions, 0)
+    return nth_of(actions, below(number_of(actions), key, state[PLY]))
 
 
 @inlined
@@ -101,7 +101,7 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
     wins = np.zeros(len(policies) + 1, np.int64)
     state = blank(len(policies))
     for game in range(games):
-        deal(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
+        deal_lazily(state, len(policies), int(np.int64(derive(seed, DEAL, game))))
         winners = playout(state, policies, derive(seed, MOVES, game))
         for seat in range(len(policies)):
             wins[seat] += winners >> seat & 1
@@ -121,6 +121,6 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):
             trial[:] = start
-            step(trial, nth_action(actions, option))
+            step(trial, nth_of(actions, option))
             found[option, playing] = playout(trial, policies, key)
     return found

@@ -41,13 +41,15 @@ from games.uno.rules import (
     WILD_DRAW_FOURS,
     WILDS,
     hand_of,
+    held_by,
     kind_of,
+    loose_pile,
+    next_card,
     pass_turn,
-    pop,
     push,
+    settle,
     take,
     trait_of,
-    whole_pile,
 )
 
 IN_FORCE = rules.COLOUR
@@ -70,16 +72,23 @@ def deal(state: np.ndarray, seats: int, seed: int) -> None:
     One card at a time, seat 0 first, until all hold seven; then cards are turned up until one
     bears a number. Those turned up before it stay under it.
     """
+    deal_lazily(state, seats, seed)
+    settle(state)
+
+
+@compiled
+def deal_lazily(state: np.ndarray, seats: int, seed: int) -> None:
+    """As `deal`, with a pile as in `games.uno.rules.deal_lazily`."""
     state[:] = 0
     state[SEATS], state[SEED], state[DIRECTION] = seats, seed, 1
     state[WINNERS] = state[TOP_BY] = -1
-    whole_pile(state)
+    loose_pile(state)
     for _ in range(HAND):
         for seat in range(seats):
-            push(state, hand_of(seat), pop(state, PILE))
-    put(state, pop(state, PILE))
+            push(state, hand_of(seat), next_card(state))
+    put(state, next_card(state))
     while trait_of(state[TOP]) >= SKIP:
-        put(state, pop(state, PILE))
+        put(state, next_card(state))
     state[BEFORE] = state[IN_FORCE]
 
 
@@ -105,16 +114,6 @@ def legal(state: np.ndarray) -> int:
     if held & WILD_DRAW_FOURS:
         actions |= 1 << WILD_DRAW_FOUR
     return actions if actions else 1 << DRAW
-
-
-@inlined
-def held_by(state: np.ndarray, seat: int) -> int:
-    """The kinds of cards in a hand, as a mask."""
-    held = 0
-    hand = hand_of(seat)
-    for place in range(hand + 1, hand + 1 + state[hand]):
-        held |= 1 << kind_of(state[place])
-    return held
 
 
 @inlined
@@ -184,7 +183,7 @@ def give(state: np.ndarray, seat: int, count: int) -> bool:
         state[WINNERS] = fewest(state)
         return False
     for _ in range(count):
-        push(state, hand_of(seat), pop(state, PILE))
+        push(state, hand_of(seat), next_card(state))
     return True
 
 

@@ -1,0 +1,56 @@
+"""One letter, written: the options stand under letters, in an order turned by the decision's luck.
+
+What a model writes to one rotation of cloze (`agents.prompting.cloze`): a decision costs one prompt
+and a token or two, and its taste for some letters becomes noise, not a preference for some options.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.base import Decision, Turn
+from agents.prompting.base import Asking, Unusable, check_moves
+from agents.prompting.cloze import LETTERS, prompts
+from agents.prompting.wording import Worded
+from models.base import Generate, Generation
+
+ANSWER = re.compile(r"\W*([A-Z])\b")
+"""The first word of a reply, where that is one capital letter."""
+
+
+@dataclass(frozen=True)
+class Letter(Worded):
+    """Asks once for a letter; temperature 0.
+
+    moves: how many recent moves the prompt tells.
+    max_tokens: how long a reply may be.
+    """
+
+    moves: int = 5
+    max_tokens: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_moves(self.moves)
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens is {self.max_tokens}; a reply needs 1 or more")
+
+    def labels(self) -> tuple[str, ...]:
+        return ()
+
+    def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
+        seen = turn.observation
+        first = int(rng.integers(len(seen.options)))
+        (prompt,) = prompts(seen, turn.goal, self.moves, [first], self.words)
+        reply = yield Generate(prompt, self.max_tokens)
+        assert isinstance(reply, Generation), reply
+        said = ANSWER.match(reply.text)
+        if said is None:
+            return Unusable("malformed", attempts=1)
+        place = LETTERS.index(said[1])
+        if place >= len(seen.options):
+            return Unusable("illegal", attempts=1)
+        return Decision((first + place) % len(seen.options), attempts=1)

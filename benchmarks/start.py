@@ -1,0 +1,179 @@
+"""How long a small run takes, stage by stage: `python -m benchmarks.start --json F`.
+
+    python -m benchmarks.start --tree ../before --rounds 5
+
+The command is `python -m pipeline.run model=fake deals=5`, typed anew in a fresh folder and with a
+fresh MLflow store each time, so nothing is kept but what Python and numba have compiled. With
+`--tree` the same command of another checkout takes turns with it, for figures of one sitting.
+
+Stages are functions of the pipeline, by name; each has the time that passes in it and in no other
+stage. `imports` is all loading of modules, wherever it happens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent.parent
+COMMAND = ("model=fake", "deals=5")
+IMPORTS, REST = "imports", "rest"
+STAGES: Mapping[str, Sequence[str]] = {
+    "compose": ("pipeline.config.compose:_compose",),
+    "plan": ("pipeline.plan.build:build_cells", "pipeline.log.code:compare"),
+    "baseline": ("pipeline.plan.baseline:measure",),
+    "Ray": ("pipeline.launch.session:_start", "ray:shutdown"),
+    "play": ("pipeline.play.driver:Driver.run",),
+    "judge": ("pipeline.judging.luck:adjust",),
+    "controls": ("pipeline.sweep.controls:play",),
+    "tables": ("pipeline.tables.views:write_views",),
+    "figures": (
+        "pipeline.tables.gallery:drawings",
+        "pipeline.tables.gallery:save_png",
+        "pipeline.tables.gallery:Drawing.html",
+    ),
+    "MLflow": (
+        "pipeline.tracking.track:track",
+        "pipeline.tracking.follow:Follower.close",
+    ),
+}
+
+
+class Stopwatch:
+    """Seconds by stage; a stage within another stops the other's."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = dict.fromkeys((*STAGES, IMPORTS), 0.0)
+        self._open: list[str] = []
+        self._since = time.perf_counter()
+
+    @contextmanager
+    def of(self, stage: str) -> Iterator[None]:
+        self._take()
+        self._open.append(stage)
+        try:
+            yield
+        finally:
+            self._take()
+            self._open.pop()
+
+    def _take(self) -> None:
+        now = time.perf_counter()
+        if self._open:
+            self.seconds[self._open[-1]] += now - self._since
+        self._since = now
+
+    def timed(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def timing(*arguments: Any, **named: Any) -> Any:
+            with self.of(stage):
+                return function(*arguments, **named)
+
+        return timing
+
+
+def watch(stopwatch: Stopwatch) -> None:
+    """Times imports from now on, and the functions of STAGES once their module is there: before
+    another module takes them from it by name."""
+    import importlib._bootstrap as bootstrap
+    import threading
+
+    wanted: dict[str, list[tuple[str, str]]] = {}
+    for stage, places in STAGES.items():
+        for place in places:
+            module, _, path = place.partition(":")
+            wanted.setdefault(module, []).append((stage, path))
+    load, main = bootstrap._find_and_load, threading.main_thread()  # type: ignore[attr-defined]
+
+    def loading(name: str, find: Any) -> Any:
+        if threading.current_thread() is not main:
+            return load(name, find)
+        with stopwatch.of(IMPORTS):
+            module = load(name, find)
+        for stage, path in wanted.pop(name, ()):
+            *inner, last = path.split(".")
+            holder = getattr(module, inner[0]) if inner else module
+            setattr(holder, last, stopwatch.timed(stage, getattr(holder, last)))
+        return module
+
+    bootstrap._find_and_load = loading  # type: ignore[attr-defined]
+
+
+def inside(file: Path, words: Sequence[str]) -> int:
+    """Runs the command in this process and writes its seconds by stage."""
+    stopwatch = Stopwatch()
+    watch(stopwatch)
+    from pipeline.run import main
+
+    status = main(list(words))
+    file.write_text(json.dumps(stopwatch.seconds))
+    return status
+
+
+def once(tree: Path) -> dict[str, float]:
+    """Seconds by stage of one run of the checkout at `tree`, with `wall` and `cpu`, of all
+    processes that it waited for."""
+    with tempfile.TemporaryDirectory(prefix="gauntlet-start-") as folder:
+        told = Path(folder) / "seconds.json"
+        words = (*COMMAND, f"output_dir={folder}/out", f"tracking.store={folder}/mlflow")
+        command = [sys.executable, "-P", str(Path(__file__).resolve()), "--inside", str(told)]
+        env = {**os.environ, "PYTHONPATH": str(tree)}
+        before, since = _cpu(), time.perf_counter()
+        done = subprocess.run(
+            [*command, *words], cwd=folder, env=env, capture_output=True, text=True
+        )
+        wall = time.perf_counter() - since
+        if done.returncode:
+            raise SystemExit(f"{tree}: {done.stderr or done.stdout}")
+        seconds: dict[str, float] = json.loads(told.read_text())
+    rest = wall - sum(seconds.values())
+    return {**seconds, REST: rest, "wall": wall, "cpu": _cpu() - before}
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["--inside"]:
+        return inside(Path(given[1]), given[2:])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.start", description="A small run's seconds, stage by stage."
+    )
+    parser.add_argument("--tree", type=Path, help="another checkout, which takes turns with this")
+    parser.add_argument("--rounds", type=int, default=3, help="of each; default: %(default)s")
+    parser.add_argument("--json", type=Path, help="write all rounds to this file")
+    options = parser.parse_args(given)
+    trees = [HERE, *([options.tree.resolve()] if options.tree else [])]
+    for tree in trees:
+        once(tree)  # what Python and numba compile is kept from here on
+    rounds: dict[str, list[dict[str, float]]] = {str(tree): [] for tree in trees}
+    for _ in range(options.rounds):
+        for tree in trees:
+            rounds[str(tree)].append(once(tree))
+    if options.json:
+        told = {"command": COMMAND, "load": os.getloadavg()[0], "rounds": rounds}
+        options.json.write_text(json.dumps(told, indent=1))
+    print(f"{'seconds, median of ' + str(options.rounds):24}", *[f"{t.name:>12}" for t in trees])
+    for stage in next(iter(rounds.values()))[0]:
+        medians = [statistics.median(one[stage] for one in own) for own in rounds.values()]
+        print(f"{stage:24}", *[f"{seconds:12.2f}" for seconds in medians])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,5 @@
+"""Any game under other names: who plays from memory finds nothing there to remember."""
+
+from games.obfuscated.game import Obfuscated
+
+__all__ = ["Obfuscated"]

@@ -1,0 +1,232 @@
+"""A game told in other words: is it memory or reasoning?
+
+The rules, the deals, the actions and their numbers are those of the game within. What is told of
+them is renamed (`renaming.py`), and options stand in another order, settled by the seed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from games.base import Action, Fact, Game, Observation, Open, Said, TextSpec
+from games.capabilities import Measure, Sampled, measures_of, nothing_hidden, seatings_of
+from games.obfuscated.renaming import Renaming, renaming
+from games.obfuscated.vocabulary import Group, Vocabulary, vocabulary_of
+from games.playouts import policies_of, probabilities, sample, simulate
+from games.tellable import Advised, Cautious, Headed, Intended
+
+NAMES = "Names"
+"""Under which heading the rules tell what the new names stand for."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a scripted player of the game within sees, and where each option of the other order
+    stands in its own."""
+
+    seen: Observation
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retold(TextSpec):
+    """A text that is checked once it stands in the old words again."""
+
+    inner: TextSpec = field(kw_only=True)
+    words: Renaming = field(kw_only=True)
+
+    def fault(self, text: str) -> str:
+        return self.words.there(self.inner.fault(self.words.back(text)))
+
+
+@dataclass(frozen=True)
+class Obfuscated:
+    """`of` under other names.
+
+    of: the game. seed: settles the names and the order of options.
+
+    A game that tells its vocabulary is renamed as a whole, else its title alone. Raises ValueError
+    for another number of seats than `of` has.
+    """
+
+    num_seats: int = 2
+    of: Game[Any] = field(kw_only=True)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.num_seats != self.of.num_seats:
+            raise ValueError(f"the game seats {self.of.num_seats}, got {self.num_seats}")
+        for name, value in self._able():
+            object.__setattr__(self, name, value)
+
+    def _able(self) -> Iterator[tuple[str, Any]]:
+        """Members that are there because `of` has them: a capability is a member that is there."""
+        of, there = self.of, self._words.there
+        if nothing_hidden(of) or isinstance(of, Sampled):
+            yield "sample", self._sample
+        if isinstance(of, Advised):
+            yield from (("review", self._review), ("advice", self._advice))
+        if isinstance(of, Headed):
+            yield "rules_summary", self._words.there(of.rules_summary)
+            yield "rules_headings", self._headings(of.rules_headings)
+        if isinstance(of, Intended):
+            yield "intents", tuple(map(there, of.intents))
+        if isinstance(of, Cautious):
+            yield "fallback", self._fallback
+
+    @property
+    def retold(self) -> Game[Any]:
+        return self.of
+
+    @property
+    def perfect_information(self) -> bool:
+        return nothing_hidden(self.of)
+
+    @property
+    def policies(self) -> Sequence[str]:
+        return policies_of(self.of)
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        return measures_of(self.of)
+
+    @property
+    def seatings(self) -> tuple[tuple[int, ...], ...]:
+        return seatings_of(self.of)
+
+    def deal(self, rng: np.random.Generator) -> Any:
+        return self.of.deal(rng)
+
+    def to_move(self, state: Any) -> tuple[int, ...]:
+        return self.of.to_move(state)
+
+    def legal(self, state: Any, seat: int) -> tuple[Action, ...]:
+        legal = self.of.legal(state, seat)
+        return tuple(self._opened(legal[at]) for at in self._order(legal))
+
+    def play(self, state: Any, moves: Sequence[Action]) -> Any:
+        return self.of.play(state, [self.move_within(move) for move in moves])
+
+    def move_within(self, move: Action) -> Action:
+        """The move of the game within that is meant."""
+        return Said(move, self._words.back(move.text)) if isinstance(move, Said) else move
+
+    def observe(self, state: Any, seat: int) -> Observation:
+        seen, there = self.of.observe(state, seat), self._words.there
+        order = self._order(self.of.legal(state, seat))
+        return replace(
+            seen,
+            game=there(seen.game),
+            rules=self._rules(seen.rules),
+            facts=tuple(map(self._fact, seen.facts)),
+            history=tuple(map(there, seen.history)),
+            options=tuple(there(seen.options[at]) for at in order),
+            role=there(seen.role),
+            view=seen.view if self.perfect_information else View(seen, order),
+        )
+
+    def returns(self, state: Any) -> tuple[float, ...]:
+        return self.of.returns(state)
+
+    def measure(self, state: Any) -> Mapping[str, Sequence[float]]:
+        own = getattr(self.of, "measure", None)
+        return own(state) if own else {}
+
+    def show(self, state: Any) -> str:
+        return self._words.there(self.of.show(state))
+
+    def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
+        seen, order = self._within(observation)
+        chances = probabilities(self.of, policy, seen)
+        return tuple(chances[at] for at in order)
+
+    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        return simulate(self.of, policies, games, seed)
+
+    def _within(self, observation: Observation) -> tuple[Observation, tuple[int, ...]]:
+        """The observation of the game within, and the order of the options."""
+        view = observation.view
+        if isinstance(view, View):
+            return view.seen, view.order
+        legal = self.of.legal(view, observation.seat)
+        return self.of.observe(view, observation.seat), self._order(legal)
+
+    def _order(self, legal: Sequence[Action]) -> tuple[int, ...]:
+        """Where each option stands among those of the game within."""
+        return tuple(sorted(range(len(legal)), key=lambda at: _rank(self.seed, int(legal[at]))))
+
+    def _opened(self, option: Action) -> Action:
+        """The option, in new words where it wants some."""
+        if not isinstance(option, Open):
+            return option
+        inner, there = option.text, self._words.there
+        made = Retold(
+            ask=there(inner.ask),
+            examples=tuple(map(there, inner.examples)),
+            max_chars=inner.max_chars + 6 * len(self._words.new),
+            forbidden=tuple(map(there, inner.forbidden)),
+            instead=there(inner.instead),
+            inner=inner,
+            words=self._words,
+        )
+        return Open(option, made)
+
+    def _rules(self, rules: str) -> str:
+        for part in self._vocabulary.without:
+            rules = rules.replace(part, "")
+        names = self._vocabulary.glossary
+        return self._words.there(f"{rules} {NAMES}: {names}" if names else rules)
+
+    def _headings(self, headings: Mapping[str, str]) -> dict[str, str]:
+        names = self._vocabulary.glossary
+        told = {**headings, **({NAMES: names} if names else {})}
+        there = self._words.there
+        return {there(name): there(text) for name, text in told.items()}
+
+    def _sample(self, observation: Observation, rng: np.random.Generator) -> Any:
+        return sample(self.of, self._within(observation)[0], rng)
+
+    def _review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        of: Any = self.of
+        found: tuple[Fact, ...] = of.review(self._within(observation)[0], moves)
+        return tuple(map(self._fact, found))
+
+    def _advice(self, observation: Observation) -> tuple[str, ...]:
+        of: Any = self.of
+        return tuple(map(self._words.there, of.advice(self._within(observation)[0])))
+
+    def _fallback(self, observation: Observation) -> int:
+        seen, order = self._within(observation)
+        of: Any = self.of
+        return order.index(of.fallback(seen))
+
+    def _fact(self, fact: Fact) -> Fact:
+        return replace(fact, name=self._words.there(fact.name), text=self._words.there(fact.text))
+
+    @cached_property
+    def _first(self) -> Observation:
+        """What is told at the start of some match, in the old words."""
+        state = self.of.deal(np.random.default_rng(0))
+        return self.of.observe(state, self.of.to_move(state)[0])
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return vocabulary_of(self.of) or Vocabulary((Group((self._first.game,)),))
+
+    @cached_property
+    def _words(self) -> Renaming:
+        seen = self._first
+        told = " ".join([seen.rules, *(fact.text for fact in seen.facts), *seen.options])
+        return renaming(self._vocabulary.words, told, self.seed)
+
+
+@lru_cache(maxsize=100_000)
+def _rank(seed: int, action: int) -> bytes:
+    """By what actions are put in order: by chance, and the same whenever they are options."""
+    return blake2b(f"{seed} {action}".encode(), digest_size=8).digest()

@@ -1,0 +1,256 @@
+"""Any game of OpenSpiel that can be told in text, as a game of this project."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from common.errors import IllegalAction
+from games.base import Action, Fact, Observation
+from games.capabilities import WIN, Measure
+from games.openspiel import engine, telling
+from games.openspiel.choice import Choice
+from games.openspiel.engine import State
+from games.openspiel.known import Known, known
+
+RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class View:
+    """What a seat knows: its own words for the situation, and its legal actions. `state` is where
+    OpenSpiel starts when it draws another state that the seat cannot tell from this one; it is no
+    part of what is known, nor of what makes two views equal."""
+
+    seat: int
+    told: str
+    actions: tuple[int, ...]
+    state: State = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class OpenSpiel:
+    """A game of OpenSpiel, found by its name.
+
+    name: as OpenSpiel registers it ("leduc_poker").
+    parameters: OpenSpiel's settings of that game ({board_size: 9}), None for none; a wrapped game
+        by its name.
+    listed: how many legal actions a decision may have to be a list of options; where there are
+        more, the move is typed.
+    version: of open_spiel, which is told in a cell's identity; None for the installed one.
+
+    An action is OpenSpiel's own number; a typed one is the number after the last of them. Returns:
+    of a zero-sum game the utility as a share of the largest one; of one with equal utilities for
+    all where it lies between the lowest, -1, and the highest, 1; else above 0 for whoever has the
+    most, by how much of the range it is above the least, and below 0 for the others.
+
+    Raises ValueError for a game that cannot be played here, with the reason, and UserError where
+    OpenSpiel is not installed.
+    """
+
+    num_seats: int = 2
+    name: str = "connect_four"
+    parameters: Mapping[str, Any] | None = field(default=None, hash=False)
+    listed: int = 100
+    version: str | None = None
+
+    def __post_init__(self) -> None:
+        installed = engine.installed()
+        if self.version not in (None, installed):
+            raise ValueError(f"version is {self.version}, and open_spiel {installed} is installed")
+        if self.listed < 0:
+            raise ValueError(f"listed is {self.listed}; it must be 0 or more")
+        object.__setattr__(self, "version", installed)
+        object.__setattr__(self, "parameters", dict(self.parameters or {}))
+        if sampler := self._sampler():
+            object.__setattr__(self, "sample", sampler)
+
+    def __reduce__(self) -> tuple[type[OpenSpiel], tuple[Any, ...]]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+    @cached_property
+    def engine(self) -> Any:
+        """OpenSpiel's game."""
+        return engine.loaded(self.name, self._parameters, self.num_seats)
+
+    @property
+    def _parameters(self) -> str:
+        return json.dumps(self.parameters, sort_keys=True)
+
+    @property
+    def known(self) -> Known:
+        return known(self.name)
+
+    @property
+    def deal_key(self) -> str:
+        return f"{self.name}{self._parameters}"
+
+    @cached_property
+    def lucky(self) -> bool:
+        """Whether there is chance in the game."""
+        return engine.lucky(self.engine)
+
+    @cached_property
+    def secretive(self) -> bool:
+        """Whether the game draws its chance itself, and tells nobody what."""
+        return engine.secretive(self.engine)
+
+    @cached_property
+    def open_to_all(self) -> bool:
+        """Whether nothing is hidden but what seats choose at once and chance will bring."""
+        kinds = engine.spiel().GameType.Information
+        return bool(self.engine.get_type().information != kinds.IMPERFECT_INFORMATION)
+
+    @cached_property
+    def perfect_information(self) -> bool:
+        in_turn = engine.spiel().GameType.Dynamics.SEQUENTIAL
+        return self.open_to_all and not self.lucky and self.engine.get_type().dynamics == in_turn
+
+    def deal(self, rng: np.random.Generator) -> State:
+        seed = int(rng.integers(2**63)) if self.lucky else 0
+        live = engine.start(self.engine, seed)
+        engine.settle(live, seed, 0)
+        return State(seed, tuple(live.history()), (), live)
+
+    def live(self, state: State) -> Any:
+        """OpenSpiel's own state; not to be played on."""
+        if state.live is None:
+            live = engine.replayed(self.engine, state.seed, state.actions)
+            object.__setattr__(state, "live", live)
+        return state.live
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        return engine.movers(self.live(state))
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        return self._choice(state, seat).legal if seat in self.to_move(state) else ()
+
+    def _choice(self, state: State, seat: int) -> Choice:
+        key = (seat, self.listed)
+        if key not in state.choices:
+            state.choices[key] = Choice(self.live(state), *key)
+        found: Choice = state.choices[key]
+        return found
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        seats = self.to_move(state)
+        if not seats or len(moves) != len(seats):
+            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
+        made = [self._made(state, *each) for each in zip(seats, moves, strict=True)]
+        named = [engine.name(self.live(state), *each) for each in zip(seats, made, strict=True)]
+        live = self._apart(state)
+        engine.apply(live, made)
+        engine.settle(live, state.seed, len(state.actions) - len(state.moves))
+        told = tuple(zip(seats, named, strict=True))
+        return State(state.seed, tuple(live.history()), (*state.moves, *told), live)
+
+    def _made(self, state: State, seat: int, move: Action) -> int:
+        """OpenSpiel's number of a move. Raises IllegalAction."""
+        choice = self._choice(state, seat)
+        if fault := choice.fault(move):
+            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        return choice.action(move)
+
+    def _apart(self, state: State) -> Any:
+        """OpenSpiel's state to play on. One that draws its luck in secret goes on drawing where its
+        copies left off, so it is made anew: a state comes out the same whatever else was tried."""
+        if self.secretive:
+            return engine.replayed(self.engine, state.seed, state.actions)
+        return self.live(state).clone()
+
+    def observe(self, state: State, seat: int) -> Observation:
+        live = self.live(state)
+        told = telling.situation(self.engine, self.known, live, seat)
+        return Observation(
+            game=self.engine.get_type().long_name,
+            seat=seat,
+            rules=self._rules,
+            facts=tuple(self._facts(state, seat, told)),
+            history=telling.history(state.moves, self.open_to_all, self.known),
+            options=self._choice(state, seat).options,
+            view=self._view(state, seat, told),
+        )
+
+    def _facts(self, state: State, seat: int, told: str) -> list[Fact]:
+        side = self.known.sides[seat] if seat < len(self.known.sides) else ""
+        facts = [Fact("You are", f"player {seat}{f', {side}' * bool(side)}", True)]
+        if told:
+            facts.append(Fact(self.known.label, told, not self.open_to_all))
+        if self._payoffs:
+            facts.append(Fact("Payoffs", self._payoffs))
+        if not self.open_to_all and not self.known.public:
+            own = [name for mover, name in state.moves if mover == seat]
+            facts.append(Fact("Your moves so far", "; ".join(own) or "none", True))
+        return facts
+
+    @cached_property
+    def _rules(self) -> str:
+        return telling.rules(self.engine, self.known)
+
+    @cached_property
+    def _payoffs(self) -> str:
+        return telling.payoffs(self.engine)
+
+    def _view(self, state: State, seat: int, told: str) -> State | View:
+        if self.perfect_information:
+            return state
+        known = told if not self.open_to_all else str(state.actions)
+        return View(seat, known, self._choice(state, seat).actions, state)
+
+    def _sampler(self) -> Callable[[Observation, np.random.Generator], State] | None:
+        """How a state is drawn that fits what a seat knows; None where there is no way."""
+        if self.secretive:
+            return None
+        if self.open_to_all:
+            return self._with_other_luck
+        return self._with_other_cards if self.known.resamples else None
+
+    def _with_other_luck(self, observation: Observation, rng: np.random.Generator) -> State:
+        if self.perfect_information:
+            own: State = observation.view
+            return own
+        state: State = observation.view.state
+        seed = int(rng.integers(2**63)) if self.lucky else 0
+        return State(seed, state.actions, state.moves, state.live)
+
+    def _with_other_cards(self, observation: Observation, rng: np.random.Generator) -> State:
+        """By OpenSpiel's own way to draw what a seat cannot see."""
+        live = self.live(observation.view.state)
+        other = live.resample_from_infostate(observation.seat, rng.random)
+        return engine.state_of(self.engine, int(rng.integers(2**63)), other.history())
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        return telling.returns(self.engine, self.live(state).returns())
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """A game of wins and losses alone is judged by wins, any other by its utility."""
+        low, high = self.engine.min_utility(), self.engine.max_utility()
+        utility = Measure("utility", low, high)
+        return (WIN, utility) if telling.won_or_lost(self.engine) else (utility,)
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        utilities = tuple(self.live(state).returns())
+        won = tuple(float(worth > 0) for worth in self.returns(state))
+        return {"utility": utilities, WIN.name: won}
+
+    def show(self, state: State) -> str:
+        live = self.live(state)
+        moves = "; ".join(f"player {seat}: {name}" for seat, name in state.moves[-telling.LAST :])
+        return f"{str(live).strip()}\nlast moves: {moves or 'none'}".strip()
+
+    def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
+        if len(policies) != self.num_seats or set(policies) - {RANDOM}:
+            told = f"{self.num_seats} seats of {self.name} need the policy {RANDOM!r} each"
+            raise ValueError(f"{told}, got {len(policies)}: {', '.join(policies)}")
+        counts = np.zeros(self.num_seats + 1, np.int64)
+        for number in range(games):
+            utilities = engine.played_at_random(self.engine, seed, number)
+            wins = [worth > 0 for worth in telling.returns(self.engine, utilities)]
+            counts += np.array([*wins, not any(wins)], np.int64)
+        return counts

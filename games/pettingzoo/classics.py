@@ -1,0 +1,180 @@
+"""The classic games in words: PettingZoo gives planes of numbers, and numbers for moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from games.base import Fact
+from games.pettingzoo import cards, chessboard
+
+LINES = 9
+"""Lines of the board of go_v5. The library keeps the size of its boards once for all."""
+LETTERS = "ABCDEFGHJKLMNOPQRST"
+"""Columns of a Go board, which leaves out I."""
+
+
+@dataclass(frozen=True)
+class Classic:
+    """One game in words.
+
+    module: where PettingZoo has it. title, rules: as a person would tell them. facts: of the
+    environment, what a seat sees. option: an action's name where it is taken. verb: what stands
+    before it in the history. seats: how many may play. arguments: those of the environment, by
+    number of seats. hidden: whether a seat does not see everything.
+    """
+
+    module: str
+    title: str
+    rules: str
+    facts: Callable[[Any, int], tuple[Fact, ...]]
+    option: Callable[[Any, int], str]
+    verb: str = "played"
+    seats: tuple[int, ...] = (2,)
+    arguments: Callable[[int], Mapping[str, Any]] = field(default=lambda seats: {})
+    hidden: bool = False
+
+    def clause(self, env: Any, action: int) -> str:
+        return f"{self.verb} {self.option(env, action)}"
+
+
+def planes(env: Any, seat: int) -> np.ndarray:
+    """The seat's own observation: (rows, columns, planes)."""
+    found: np.ndarray = env.observe(env.possible_agents[seat])["observation"]
+    return found
+
+
+def drawn(own: np.ndarray, other: np.ndarray) -> str:
+    """A board of two planes: X where the seat's own pieces stand, O where the other's do."""
+    signs = np.where(own, "X", np.where(other, "O", "."))
+    return "\n".join(" ".join(row) for row in signs)
+
+
+def tic_tac_toe_facts(env: Any, seat: int) -> tuple[Fact, ...]:
+    seen = planes(env, seat)  # the first axis is the column
+    return (Fact("Board (yours X, theirs O)", drawn(seen[..., 0].T, seen[..., 1].T)),)
+
+
+def connect_four_facts(env: Any, seat: int) -> tuple[Fact, ...]:
+    seen = planes(env, seat)
+    head = " ".join(str(column + 1) for column in range(seen.shape[1]))
+    return (Fact("Board (yours X, theirs O)", f"{head}\n{drawn(seen[..., 0], seen[..., 1])}"),)
+
+
+def go_facts(env: Any, seat: int) -> tuple[Fact, ...]:
+    colours = ("black", "white")
+    board = env._go.board  # 1 black, -1 white; planes of the observation lag a move behind
+    own = 1 if seat == 0 else -1
+    rows = drawn(board == own, board == -own).split("\n")
+    lines = [f"{len(rows) - at} {row}" for at, row in enumerate(rows)]
+    head = "  " + " ".join(LETTERS[: len(rows)])
+    return (
+        Fact("Your colour", colours[seat]),
+        Fact("Board (yours X, theirs O)", "\n".join([head, *lines])),
+    )
+
+
+def go_point(env: Any, action: int) -> str:
+    if action == LINES**2:
+        return "pass"
+    row, column = divmod(action, LINES)
+    return f"{LETTERS[column]}{LINES - row}"
+
+
+CLASSICS: Mapping[str, Classic] = {
+    "tictactoe_v3": Classic(
+        "tictactoe.tictactoe",
+        "Tic-Tac-Toe",
+        "Two players mark empty cells of a grid of 3 columns and 3 rows by turns, player 0 first. "
+        "CxRy is the cell in column x and row y, counted from 1. Three marks in a line win; a "
+        "full grid without such a line is a draw.",
+        tic_tac_toe_facts,
+        lambda env, action: f"C{action // 3 + 1}R{action % 3 + 1}",
+        "marked",
+    ),
+    "connect_four_v3": Classic(
+        "connect_four.connect_four",
+        "Connect Four",
+        "Two players drop discs by turns into the 7 columns of an upright board of 6 rows, player "
+        "0 first; a disc falls to the lowest free place. Four discs of one player in a line, "
+        "along a row, a column or a diagonal, win. A full board is a draw.",
+        connect_four_facts,
+        lambda env, action: f"column {action + 1}",
+        "dropped a disc into",
+    ),
+    "chess_v6": Classic(
+        "chess.chess",
+        "Chess",
+        "Chess by the usual rules: player 0 has White, player 1 has Black. Moves are written in "
+        "algebraic notation. The game is drawn by stalemate, by too few pieces, and as soon as a "
+        "draw could be claimed: a position for the third time, or fifty moves of both players "
+        "without a capture or a pawn's move.",
+        chessboard.facts,
+        chessboard.option,
+    ),
+    "go_v5": Classic(
+        "go.go",
+        "Go",
+        f"Go on a board of {LINES} by {LINES} lines: player 0 has Black and begins. By turns "
+        "players put a stone on a free point or pass. Stones of one colour that are joined along "
+        "lines and have no free point beside them are taken off. A move must not bring back the "
+        "position before (ko). After two passes in a row the game is over; a player has a point "
+        "for each own stone and for each free point that only its own stones enclose, and White "
+        "7.5 more. More points win.",
+        go_facts,
+        go_point,
+        arguments=lambda seats: {"board_size": LINES},
+    ),
+    "leduc_holdem_v4": Classic(
+        "rlcard_envs.leduc_holdem",
+        "Leduc Hold'em",
+        "Poker with six cards: a king, a queen and a jack in two suits. Both players hold one "
+        "card. After a first round of bets one card is laid open for both, and a second round "
+        "follows. A raise is 2 chips in the first round and 4 in the second, and each round has "
+        "two raises at most. A pair with the open card beats any other hand, else the higher card "
+        "wins the pot. Who folds loses what it has put in.",
+        cards.leduc_facts,
+        cards.limit_option,
+        "chose to",
+        hidden=True,
+    ),
+    "texas_holdem_v4": Classic(
+        "rlcard_envs.texas_holdem",
+        "Limit Texas Hold'em",
+        "One hand of Texas hold'em with fixed bets: two own cards, then three, one and one open "
+        "cards, with a round of bets before and after each. The best five of seven cards win the "
+        "pot, by the usual ranks. Blinds are 1 and 2 chips; a raise is 2 chips in the first two "
+        "rounds and 4 in the last two, four a round at most. Who folds loses what it has put in.",
+        cards.holdem_facts,
+        cards.limit_option,
+        "chose to",
+        seats=tuple(range(2, 11)),
+        arguments=lambda seats: {"num_players": seats},
+        hidden=True,
+    ),
+    "texas_holdem_no_limit_v6": Classic(
+        "rlcard_envs.texas_holdem_no_limit",
+        "No-limit Texas Hold'em",
+        "One hand of Texas hold'em: two own cards, then three, one and one open cards, with a "
+        "round of bets before and after each. The best five of seven cards win the pot, by the "
+        "usual ranks. Blinds are 1 and 2 chips, stacks 100. A raise is half the pot, the pot, or "
+        "all chips. Who folds loses what it has put in.",
+        cards.holdem_facts,
+        cards.no_limit_option,
+        "chose to",
+        seats=tuple(range(2, 11)),
+        arguments=lambda seats: {"num_players": seats},
+        hidden=True,
+    ),
+}
+
+REFUSED: Mapping[str, str] = {
+    "rps_v2": "its seats move at once and it has no mask of legal actions; "
+    "game=rock_paper_scissors is the same game",
+    "hanabi_v5": "it is OpenSpiel's, reached through a further package; "
+    "game=openspiel game.name=hanabi is the same game",
+}
+"""Classic games that are not supported, and why."""

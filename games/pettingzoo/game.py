@@ -1,0 +1,139 @@
+"""A classic game of PettingZoo's as one of ours.
+
+A state is the seed and the actions so far; the library says what comes of them (`live.py`), its
+masks which are legal, and `classics.py` all of it in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from typing import ClassVar
+
+import numpy as np
+
+from common.errors import IllegalAction, UserError, nearest
+from games.base import Action, Observation, move_fault
+from games.capabilities import WIN, Measure
+from games.pettingzoo.classics import CLASSICS, REFUSED, Classic
+from games.pettingzoo.live import KEPT_HERE, Live, module
+
+LIBRARIES = ("pettingzoo", "rlcard", "chess")
+"""What settles how the classic games go; not every game needs each."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What was dealt, and the actions since, oldest first."""
+
+    seed: int
+    actions: tuple[Action, ...] = ()
+
+
+@dataclass(frozen=True)
+class PettingZoo:
+    """The classic game of that name.
+
+    name: as PettingZoo calls it ("connect_four_v3"); the version may be left out.
+    version: of PettingZoo and what it plays with, which the cell is of; None for what is installed.
+
+    Raises UserError where PettingZoo is not installed or in another version than asked for, and
+    ValueError for a name that is none, a game that is not supported, and a number of seats that it
+    does not take.
+    """
+
+    num_seats: int = 2
+    name: str = field(kw_only=True)
+    version: str | None = None
+
+    measures: ClassVar[Sequence[Measure]] = (WIN, Measure("reward"))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", whole_name(self.name))
+        module(self.name)
+        installed = versions()
+        if self.version not in (None, installed):
+            raise UserError(f"{self.version} is asked for, and {installed} is installed")
+        object.__setattr__(self, "version", installed)
+        if self.num_seats not in self._classic.seats:
+            few, most = self._classic.seats[0], self._classic.seats[-1]
+            told = f"{few}" if few == most else f"{few} to {most}"
+            raise ValueError(f"{self.name} seats {told} players, got {self.num_seats}")
+
+    @property
+    def deal_key(self) -> str:
+        return self.name
+
+    @property
+    def perfect_information(self) -> bool:
+        return not self._classic.hidden
+
+    def deal(self, rng: np.random.Generator) -> State:
+        return State(int(rng.integers(2**31)))
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        live = self._live(state)
+        return () if live.over else (live.seat,)
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        return self._live(state).legal() if seat in self.to_move(state) else ()
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        seats = self.to_move(state)
+        if not seats or len(moves) != 1:
+            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
+        (action,) = moves
+        if fault := move_fault(action, self.legal(state, seats[0])):
+            raise IllegalAction(f"action {action} {fault} in\n{self.show(state)}")
+        return State(state.seed, (*state.actions, int(action)))
+
+    def observe(self, state: State, seat: int) -> Observation:
+        live, told = self._live(state), self._classic
+        legal = self.legal(state, seat)
+        return Observation(
+            game=told.title,
+            seat=seat,
+            rules=told.rules,
+            facts=told.facts(live.env, seat),
+            history=live.history,
+            options=tuple(told.option(live.env, action) for action in legal),
+            view=None if told.hidden else state,
+        )
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        """The library's rewards, cut to -1 and 1."""
+        return tuple(max(-1.0, min(1.0, worth)) for worth in self._live(state).rewards())
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        return {"reward": self._live(state).rewards()}
+
+    def show(self, state: State) -> str:
+        env = self._live(state).env
+        facts = (f for seat in range(self.num_seats) for f in self._classic.facts(env, seat))
+        lines = dict.fromkeys(f"{fact.name}: {fact.text}" for fact in facts)
+        return "\n".join([f"{self.name}, {len(state.actions)} moves", *lines])
+
+    @property
+    def _classic(self) -> Classic:
+        return CLASSICS[self.name]
+
+    def _live(self, state: State) -> Live:
+        return KEPT_HERE.at((self.name, self.num_seats, state.seed), state.actions)
+
+
+def whole_name(name: str) -> str:
+    """The supported game that is meant. Raises ValueError where there is none."""
+    for full in (*CLASSICS, *REFUSED):
+        if name in (full, full.rpartition("_v")[0]):
+            if full in REFUSED:
+                raise ValueError(f"{full} is not supported: {REFUSED[full]}")
+            return full
+    raise ValueError(f"PettingZoo has no classic game {name!r}{nearest(name, CLASSICS)}")
+
+
+@cache
+def versions() -> str:
+    """PettingZoo's version, and those of what it plays with."""
+    return ", ".join(f"{library} {version(library)}" for library in LIBRARIES)

@@ -1,0 +1,187 @@
+"""A game of TextArena's as one of ours.
+
+A state is the seed and what was said so far; the library says what comes of it (`live.py`). Every
+move is a text: one open action, which the library itself checks on a copy before it is played, so
+its own penalty for an invalid move is never called for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from typing import ClassVar
+
+import numpy as np
+
+from common.errors import IllegalAction, UserError, nearest
+from common.extras import extra
+from games.base import Action, Observation, Open, Said, TextSpec, move_fault
+from games.capabilities import WIN, Measure
+from games.textarena import moves, telling
+from games.textarena.live import KEPT_HERE, Live, started
+
+LONGEST = 400
+"""Characters that a move may have."""
+MOST_SEATS = 15
+FIXED = {"SinglePlayerState": 1, "TwoPlayerState": 2}
+"""Seats by the kind of state that a game of the library keeps."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What was dealt, and what the seats to move have said since, oldest first."""
+
+    seed: int
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(TextSpec):
+    """A text that the library itself checks; at: what it is said after."""
+
+    at: tuple[tuple[str, int, int], tuple[str, ...]] = (("", 0, 0), ())
+
+    def __post_init__(self) -> None:
+        """The examples were tried where they were found."""
+
+    def fault(self, text: str) -> str:
+        plain = TextSpec("a text", ("-",), self.pattern, self.max_chars).fault(text)
+        if plain:
+            return plain
+        wrong = KEPT_HERE.at(*self.at).after(text).fault
+        return f"is not taken by the game: {telling.one_line(wrong)}" if wrong else ""
+
+
+@dataclass(frozen=True)
+class TextArena:
+    """The game of that name.
+
+    name: as TextArena registers it ("TicTacToe-v0", "Nim-v0-large"); "-v0" may be left out.
+    version: TextArena's, which the cell is of; None for the one that is installed.
+
+    Raises UserError where TextArena is not installed or in another version than asked for, and
+    ValueError for a name that is none, a game that is not supported, and a number of
+    seats that it does not take.
+    """
+
+    num_seats: int = 2
+    name: str = field(kw_only=True)
+    version: str | None = None
+
+    measures: ClassVar[Sequence[Measure]] = (WIN, Measure("reward"))
+
+    def __post_init__(self) -> None:
+        registered = names()
+        name = self.name if self.name in registered else f"{self.name}-v0"
+        if name not in registered:
+            raise ValueError(f"TextArena has no game {self.name!r}{nearest(self.name, registered)}")
+        object.__setattr__(self, "name", name)
+        installed = version("textarena")
+        if self.version not in (None, installed):
+            raise UserError(f"TextArena {self.version} is asked for, and {installed} is installed")
+        object.__setattr__(self, "version", installed)
+        refused(name, self.num_seats)
+
+    @property
+    def deal_key(self) -> str:
+        return self.name
+
+    def deal(self, rng: np.random.Generator) -> State:
+        return State(int(rng.integers(2**31)))
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        live = self._live(state)
+        return () if live.over else (live.seat,)
+
+    def legal(self, state: State, seat: int) -> tuple[Action, ...]:
+        if seat not in self.to_move(state):
+            return ()
+        examples = tuple(self._examples(state, seat))
+        ask = "your move, written as the rules say"
+        at = (self.name, self.num_seats, state.seed), state.said
+        return (Open(0, Checked(ask, examples, max_chars=LONGEST, at=at)),)
+
+    def play(self, state: State, moves: Sequence[Action]) -> State:
+        seats = self.to_move(state)
+        if not seats or len(moves) != 1:
+            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
+        (move,) = moves
+        if fault := move_fault(move, self.legal(state, seats[0])):
+            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        assert isinstance(move, Said)
+        return State(state.seed, (*state.said, move.text))
+
+    def observe(self, state: State, seat: int) -> Observation:
+        live, first = self._live(state), self._live(State(state.seed))
+        return Observation(
+            game=self.name.replace("-v0", "").replace("-", " "),
+            seat=seat,
+            rules=telling.rules(first, self.num_seats),
+            facts=telling.facts(live, first, self.num_seats, seat),
+            history=telling.history(live.messages),
+            options=("say your move",) if seat in self.to_move(state) else (),
+        )
+
+    def returns(self, state: State) -> tuple[float, ...]:
+        """The library's rewards, cut to -1 and 1. With one seat a reward is the share of a task
+        that was done: all of it is a win, and less of it is below 0."""
+        rewards = self._rewards(state)
+        if self.num_seats == 1:
+            done = max(0.0, rewards[0])
+            return (1.0 if done >= 1 else done - 1,)
+        return tuple(max(-1.0, min(1.0, worth)) for worth in rewards)
+
+    def measure(self, state: State) -> Mapping[str, Sequence[float]]:
+        return {"reward": self._rewards(state)}
+
+    def show(self, state: State) -> str:
+        live = self._live(state)
+        boards = [m.text.strip("\n") for m in live.messages if m.kind == telling.BOARD]
+        told = telling.history(live.messages)[-5:]
+        return "\n".join([f"{self.name}, {len(state.said)} moves", *boards[-1:], *told])
+
+    def _rewards(self, state: State) -> tuple[float, ...]:
+        rewards = self._live(state).rewards
+        return tuple(rewards.get(seat, 0.0) for seat in range(self.num_seats))
+
+    def _live(self, state: State) -> Live:
+        return KEPT_HERE.at((self.name, self.num_seats, state.seed), state.said)
+
+    def _examples(self, state: State, seat: int) -> list[str]:
+        """Moves that the library takes, the same ones whoever asks."""
+        live = self._live(state)
+        if "examples" not in live.kept:
+            rng = np.random.default_rng([state.seed, len(state.said)])
+            seen, kind = telling.seen_by(live, seat), self.name.partition("-v0")[0]
+            live.kept["examples"] = moves.found(live, seen, kind, rng)
+        found: list[str] = live.kept["examples"]
+        if not found:
+            raise RuntimeError(f"no text is known that {self.name} takes in\n{self.show(state)}")
+        return found
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """All games of the installed TextArena. Raises UserError where there is none."""
+    extra("textarena", "textarena")
+    registry = extra("textarena.envs.registration", "textarena").ENV_REGISTRY
+    return tuple(sorted(name.removesuffix("-raw") for name in registry if name.endswith("-raw")))
+
+
+@cache
+def refused(name: str, seats: int) -> None:
+    """Raises as `TextArena` does where a game cannot be played with so many seats."""
+    if why := moves.why_not(name.partition("-v0")[0]):
+        raise ValueError(f"{name} is not supported: {why}")
+    if not 1 <= seats <= MOST_SEATS:
+        raise ValueError(f"{name} seats 1 to {MOST_SEATS} players, got {seats}")
+    try:
+        live = started(name, seats, seed=0)
+    except (AssertionError, ValueError) as error:
+        raise ValueError(f"{name} has another number of players, got {seats}") from error
+    kin = [one.__name__ for one in type(live.env.state).__mro__]
+    right = next((FIXED[one] for one in kin if one in FIXED), max(2, seats))
+    if seats != right:
+        raise ValueError(f"{name} seats {right} player{'s' * (right > 1)}, got {seats}")

@@ -1,0 +1,137 @@
+"""TextArena's environments as they stand after the moves of a state.
+
+A step is made on a copy, and so is every try whether a text would do.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from common.extras import extra
+from games.kept import Kept
+from games.textarena.luck import Luck
+
+LARGE = 500
+"""Items of a collection from which on it is taken for a word list, which copies share."""
+EVERYBODY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What the library told. sender: a seat, or -1 for the game. to: a seat, or -1 for all. kind:
+    the name of its `ObservationType`, in lower case."""
+
+    sender: int
+    text: str
+    kind: str
+    to: int
+
+
+@dataclass
+class Live:
+    """One environment after some moves.
+
+    env: the library's. messages: all that it told anybody, oldest first. fault: why it did not take
+    the last move; "" where it did. kept: what others have reckoned from it.
+    """
+
+    env: Any
+    luck: Luck
+    messages: list[Message]
+    fault: str = ""
+    over: bool = False
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def seat(self) -> int:
+        return int(self.env.state.current_player_id)
+
+    @property
+    def rewards(self) -> dict[int, float]:
+        """The library's own, by seat; a seat that is not named has 0."""
+        return {int(seat): float(worth) for seat, worth in (self.env.state.rewards or {}).items()}
+
+    def after(self, text: str) -> Live:
+        """The environment after the seat to move has said `text`."""
+        env = copy.deepcopy(self.env, shared(self.env))
+        step = Live(env, self.luck.copy(), list(self.messages))
+        env.state.told, env.state.faults = step.messages, []
+        seat = step.seat
+        with step.luck.lent():
+            try:
+                step.over = bool(env.step(action=text)[0])
+            except Exception as error:  # the library stumbles over a text that it does not expect
+                env.state.faults.append(f"TextArena fails: {type(error).__name__}")
+        forget(env.state)
+        lost = step.over and env.state.game_info.get(seat, {}).get("invalid_move")
+        step.fault = (env.state.faults or [""])[0] or ("is against the rules" if lost else "")
+        return step
+
+
+class Listening:
+    """Mixed into the class of an environment's state: notes what is told and to whom, and what is
+    called invalid."""
+
+    told: list[Message]
+    faults: list[str]
+
+    def add_observation(
+        self, message: str, observation_type: Any, from_id: int = -1, to_id: int = EVERYBODY
+    ) -> None:
+        self.told.append(Message(from_id, str(message), observation_type.name.lower(), to_id))
+        above: Any = super()
+        above.add_observation(message, observation_type, from_id, to_id)
+
+    def set_invalid_move(self, *given: Any, **named: Any) -> Any:
+        self.faults.append(str(named.get("reason", given[0] if given else "")) or "is invalid")
+        above: Any = super()
+        return above.set_invalid_move(*given, **named)
+
+
+def listening(kind: type[Any]) -> type[Any]:
+    """A class of the library's states that listens."""
+    return type(f"Listening{kind.__name__}", (Listening, kind), {})
+
+
+def started(name: str, seats: int, seed: int) -> Live:
+    """The environment of that name before the first move. Raises whatever the library does."""
+    arena = extra("textarena", "textarena")
+    luck = Luck(seed)
+    with luck.lent():
+        env = arena.make(f"{name}-raw")
+        env.reset(num_players=seats, seed=seed)
+    env.state.__class__ = listening(type(env.state))
+    messages = first_messages(env.state.observations)
+    forget(env.state)
+    return Live(env, luck, messages)
+
+
+def forget(state: Any) -> None:
+    """Empties what the library keeps of its own messages, which it never reads: every copy would
+    copy them."""
+    state.logs, state.observations = [], {seat: [] for seat in state.observations}
+
+
+def first_messages(observations: dict[int, list[Any]]) -> list[Message]:
+    """What the library told at the start, each seat's in its order; once what it told all."""
+    found: list[Message] = []
+    for seat, own in observations.items():
+        for sender, text, kind in own:
+            everybody = all((sender, text, kind) in others for others in observations.values())
+            to = EVERYBODY if everybody and len(observations) > 1 else seat
+            message = Message(sender, str(text), kind.name.lower(), to)
+            if message not in found:
+                found.append(message)
+    return found
+
+
+def shared(env: Any) -> dict[int, Any]:
+    """A memo of `deepcopy` in which the word lists of an environment stand for themselves."""
+    kinds = (list, tuple, set, frozenset, dict)
+    large = [one for one in vars(env).values() if isinstance(one, kinds) and len(one) >= LARGE]
+    return {id(one): one for one in large}
+
+
+KEPT_HERE: Kept[Live] = Kept(started, Live.after)

@@ -1,0 +1,77 @@
+"""Cells that are played beside a sweep's own, on the same deals, and are in none of its tables.
+
+Controls have a player that looks at nothing in the subject's place. A noise cell has the subject
+itself, asked in prompts that differ in nothing that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agents.fixed import Fixed
+from agents.human import Human
+from agents.noise import Noisy
+from pipeline.config.read import SweepConfig
+from pipeline.plan.cells import Cell, Player
+from pipeline.plan.identity import cell_identity
+
+AUTO = (1, -1)
+ENDS = {1: "first", -1: "last"}
+"""The places that have a name of their own."""
+NOISE = "noise"
+
+
+def beside(cell: Cell, sweep: SweepConfig) -> list[Cell]:
+    """All that the sweep plays beside this cell."""
+    noise = noise_of(cell) if sweep.noise_floor else None
+    return [*controls_of(cell, sweep.controls).values(), *([noise] if noise else [])]
+
+
+def controls_of(cell: Cell, places: str | Sequence[int]) -> dict[str, Cell]:
+    """The cell's controls by their names: every subject takes the option of one place.
+
+    With "auto" there are two where they ask no model and the subject does, else none.
+    """
+    others = [p for number, p in enumerate(cell.players) if number not in cell.subjects]
+    if places == "auto":
+        asks = any(cell.players[subject].model is not None for subject in cell.subjects)
+        places = AUTO if asks and all(player.model is None for player in others) else ()
+    return {_name(int(at)): _control(cell, int(at)) for at in places}
+
+
+def _name(at: int) -> str:
+    return f"{ENDS.get(at, at)} option" if at in ENDS else f"option {at}"
+
+
+def _control(cell: Cell, at: int) -> Cell:
+    fixed = {
+        subject: Player(_name(at), Fixed(at), None, cell.players[subject].helps)
+        for subject in cell.subjects
+    }
+    return _replaced(cell, fixed, {"agent": _name(at), "model": "-", "prompt": "-"})
+
+
+def noise_of(cell: Cell) -> Cell | None:
+    """The cell with every subject that asks a model asked through `Noisy`; None where none does. A
+    person is no model."""
+    asking = {
+        subject: replace(player, name=f"{player.name} {NOISE}", agent=Noisy(player.agent))
+        for subject in cell.subjects
+        for player in [cell.players[subject]]
+        if player.model is not None and not isinstance(player.agent, Human)
+    }
+    prompt = f"{cell.labels.get('prompt', '')} {NOISE}".strip()
+    return _replaced(cell, asking, {"prompt": prompt}) if asking else None
+
+
+def _replaced(cell: Cell, players: dict[int, Player], labels: dict[str, str]) -> Cell:
+    """The cell with these players, by number; a cell of its own without a baseline."""
+    changed = replace(
+        cell,
+        labels={**cell.labels, **labels},
+        players=tuple(players.get(at, player) for at, player in enumerate(cell.players)),
+        baseline=None,
+        identity={},
+    )
+    return replace(changed, identity=cell_identity(changed))

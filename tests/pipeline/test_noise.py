@@ -1,0 +1,124 @@
+"""The noise floor: noise cells beside a sweep's own, and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.log.folder import Folder
+from pipeline.sweep import controls
+from pipeline.tables import noise, table
+from pipeline.tables.summary import pairs_table
+from pipeline.tracking import values
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+from tests.pipeline.made import about, won
+
+GIVEN = ("game=tic_tac_toe", "prompt=cloze,vanilla")
+FIRST = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\']'
+
+
+def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model that says the same to every prompt has a floor of its luck alone; cloze changes."""
+    assert sweep(*GIVEN, FIRST, "deals=8", f"output_dir={tmp_path / 'plain'}") == 0
+    assert not (tmp_path / "plain" / "noise.csv").exists()
+    assert sweep(*GIVEN, FIRST, "deals=8", "noise_floor=true") == 0
+    assert matches(folder) == matches(tmp_path / "plain")
+    assert len(matches(folder / "controls")) == 16
+    cloze, vanilla = (row for _, row in pd.read_csv(folder / "noise.csv").iterrows())
+    assert (cloze.cell[-5:], vanilla.cell[-7:]) == ("cloze", "vanilla")
+    assert (vanilla.changed, vanilla.changed_matches, vanilla.difference) == (0, 0, 0)
+    assert vanilla.decisions == pd.read_csv(folder / "summary.csv").decisions[1]
+    assert 0 < cloze.changed < 1
+    assert cloze.floor == max(-cloze.ci_low, cloze.ci_high)
+    assert (cloze.difference, cloze.deals) == (cloze["mean"] - cloze.noise_mean, 8)
+    logged = values.beside(folder, pd.read_csv(folder / "summary.csv"))[vanilla.cell]
+    assert (logged["noise/changed"], logged["noise/floor"]) == (0, vanilla.floor)
+    assert (logged["parser/empty"], logged["parser/reasked"]) == (0, 0)
+    out = capsys.readouterr().out
+    assert "The noise floor" in out
+    assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 100
+    assert "which means nothing, " in _report(folder)
+
+
+def test_a_floor_that_was_measured_stays_and_grows(sweep: Sweep, folder: Path) -> None:
+    given = ("game=tic_tac_toe", "prompt=cloze")
+    sweep(*given, "deals=2", "noise_floor=true")
+    before = matches(folder / "controls")
+    sweep(*given, "deals=4")
+    assert list(pd.read_csv(folder / "noise.csv").deals) == [2]
+    sweep(*given, "deals=4", "noise_floor=true")
+    assert before.items() <= matches(folder / "controls").items()
+    assert list(pd.read_csv(folder / "noise.csv").deals) == [4]
+
+
+def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
+    sweep: Sweep, folder: Path, tmp_path: Path
+) -> None:
+    """A replayed log has no reply to another prompt."""
+    given = ("game=tic_tac_toe", "prompt=cloze", "deals=2")
+    sweep(*given)
+    kept = Folder(folder).records_folder
+    replayed = tmp_path / "replayed"
+    model = ("model._target_=models.replay.Replay", "~model.seed", f"+model.records={kept}")
+    words = [*given, *model, f"output_dir={replayed}", "noise_floor=true"]
+    assert sweep(*words) == 0
+    (row,) = pd.read_csv(replayed / "noise.csv").to_dict("records")
+    assert (row["deals"], row["set_aside"]) == (0, 2)
+    assert math.isnan(row["floor"])
+    assert "means nothing" not in _report(replayed)
+
+
+def test_an_interrupted_floor_goes_on(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Stopped(controls.Driver):
+        def run(self, tasks: object) -> None:
+            raise KeyboardInterrupt
+
+    given = ("game=tic_tac_toe", "prompt=cloze", "deals=2", "noise_floor=true")
+    with monkeypatch.context() as patch:
+        patch.setattr(controls, "Driver", Stopped)
+        assert sweep(*given) == 130
+    assert "interrupted: 2 matches are left" in capsys.readouterr().out
+    assert len(matches(folder)) == 2
+    assert not matches(folder / "controls")
+    assert sweep(*given) == 0
+    assert len(matches(folder / "controls")) == 2
+
+
+def test_who_asks_no_model_has_no_noise(sweep: Sweep, folder: Path) -> None:
+    assert sweep("game=tic_tac_toe", "agent=minimax", "deals=2", "noise_floor=true") == 0
+    assert not (folder / "controls").exists()
+
+
+def test_a_value_that_is_none_is_told(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweep("noise_floor=2") == 2
+    assert "noise_floor is 2; it must be true or false" in capsys.readouterr().err
+
+
+def test_a_difference_is_held_against_the_larger_floor_of_both() -> None:
+    """A - B is 0.5, A - C is 0.25 and B - C is -0.25; the floors are 0.3, 0.1 and unknown."""
+    wins = {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0], "c": [1, 1, 0, 0]}
+    cells = [won(about(name), figures) for name, figures in wins.items()]
+    pairs = pairs_table(cells, [(0, 1), (0, 2), (1, 2)])
+    found = pd.DataFrame({"cell": ["a", "b", "c"], "floor": [0.3, 0.1, None]})
+    told = noise.marked(pairs, found)
+    assert told.noise_floor[0] == 0.3
+    assert list(told.within_noise) == [False, None, None]
+    found["floor"] = [0.1, 0.5, 0.25]
+    told = noise.marked(pairs, found)
+    assert list(told.noise_floor) == [0.5, 0.25, 0.5]
+    assert list(told.within_noise) == [True, True, True]
+    assert [table.within_noise(row) for _, row in told.iterrows()] == [True] * 3
+    assert noise.marked(pairs, found[:0]) is pairs
+    assert table.within_note(pairs) == ""
+
+
+def _report(folder: Path) -> str:
+    return (folder / "report.html").read_text()

@@ -1,0 +1,288 @@
+"""The parser's audit: every kind of reply by the real parsers, and what the tables make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from msgspec.structs import replace as with_
+
+from agents.base import Decision, Turn
+from agents.llm import LLM
+from agents.prompting import reading
+from agents.prompting.base import Method
+from agents.prompting.cot import Cot
+from agents.prompting.gamebench import Base
+from agents.prompting.observe import Observe
+from agents.prompting.tutri import Tutri
+from agents.prompting.vanilla import Vanilla
+from games.base import Open, TextSpec
+from games.uno import Uno
+from games.watch.game import Watch
+from models.base import Generate, Generation, Reply, Request
+from models.exchanges import Exchange
+from pipeline.log.schema import DecisionRecord
+from pipeline.play.chains import Answered, answered
+from pipeline.tables import parser
+from pipeline.tables.judged import ambiguous, asked_again, judged, truncated
+from pipeline.tables.parser import Audit
+from tests.agents.play import turn_with
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.records import decided, ended, scored
+
+ONE, TWO = '{"action": "1"}', '{"action": "2"}'
+FEW = 8
+"""Words that a reply of these may have; one token each."""
+
+
+def made(method: Method, *replies: str, turn: Turn | None = None) -> DecisionRecord:
+    """The record of a decision of the method, where the model gives these replies in turn; the
+    last one again and again. A request for several takes as many of them."""
+    turn, left = turn or turn_with("draw", "draw two", "red 3"), list(replies)
+
+    def said() -> str:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    def reply(request: Request) -> Reply:
+        assert isinstance(request, Generate)
+        text, *others = (said() for _ in range(request.n))
+        words = sum(len(one.split()) for one in (text, *others))
+        return Generation(text, 9, words, tuple(others))
+
+    asked: list[Exchange] = []
+    statics: dict[str, str] = {}
+    source: Any = object()
+    chain = answered(LLM(method).decide(turn, np.random.default_rng(1)), source, asked, statics)
+    decision = _run(chain, reply)
+    record = decided(
+        1,
+        decision.status,
+        options=turn.observation.options,
+        chosen=decision.option,
+        fallback=decision.fallback,
+        attempts=decision.attempts,
+        asked=tuple(asked),
+        notes=dict(decision.notes),
+        text=decision.text,
+    )
+    STATICS.update(statics)
+    return record
+
+
+STATICS: dict[str, str] = {}
+
+
+def _run(chain: Any, reply: Any) -> Decision:
+    try:
+        asks = list(next(chain))
+        while True:
+            ask = asks.pop(0)
+            asks += chain.send(Answered(ask, reply(ask.request)))
+    except StopIteration as stop:
+        decision: Decision = stop.value
+        return decision
+
+
+def kinds(decision: DecisionRecord) -> list[tuple[str, ...]]:
+    return [one.kinds for one in judged(decision)]
+
+
+def counted(*decisions: DecisionRecord) -> dict[str, int]:
+    """What an audit counts, without what it has nothing of."""
+    audit = Audit()
+    audit.add(ended(*decisions, statics=STATICS))
+    return {name: count for name, count in audit.row.items() if count}
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (TWO, ()),
+        ('{"action": "Draw Two"}', ()),
+        ('So {"thoughts": "draw two?", "action": 1} then', ()),
+        ("draw two", ("malformed",)),
+        ('{"action": "9"}', ("illegal",)),
+        (" \n ", ("malformed", "empty")),
+        ("", ("malformed", "empty")),
+        (f"{ONE} or {TWO}", ("ambiguous",)),
+        (f"{ONE} again {ONE}", ()),
+        ("I think that I would like to draw a card now", ("malformed", "truncated")),
+        (f"{ONE} x x x x x x", ("truncated",)),
+        (f"{ONE} x x x x x", ()),
+    ],
+)
+def test_a_json_reply_is_of_these_kinds(reply: str, expected: tuple[str, ...]) -> None:
+    assert kinds(made(Vanilla(max_tokens=FEW), reply)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Thought: draw or red 3?\nMove: <draw two>", ()),
+        ("Move: draw two", ()),
+        ("<draw> is worse.\nMove: <red 3>", ("ambiguous",)),
+        ("Move: draw\nMove: red 3", ("ambiguous",)),
+        ("Move: <red 3> ", ()),
+        ("red 3", ()),
+        ("Move: <jump>", ("illegal",)),
+        ("no idea", ("malformed",)),
+        ("<red3> <red_3>", ()),
+    ],
+)
+def test_a_reply_in_words_is_of_these_kinds(reply: str, expected: tuple[str, ...]) -> None:
+    assert kinds(made(Cot(retries=0), reply)) == [expected]
+
+
+def test_a_move_that_is_taken_from_the_midst_of_words_is_ambiguous_where_others_stand_there() -> (
+    None
+):
+    options = ("draw", "draw two", "red 3")
+    assert ambiguous("I would rather draw two than red 3", options, "red 3")
+    assert not ambiguous("Then I draw two.", options, "draw two"), "not also `draw`"
+    assert not ambiguous("Then red 3. Yes, red 3!", options, "red 3")
+    assert not ambiguous("redraw two", options, "draw two")
+    assert not ambiguous("", options, "draw")
+
+
+def test_decisions_are_asked_again_recover_or_fall_back() -> None:
+    """TUTRI asks on in any case; of equal replies each counts."""
+    again = made(Cot(retries=2), "hm", "<jump>", "<draw>")
+    assert kinds(again) == [("malformed",), ("illegal",), ()]
+    told = {"decisions": 1, "replies": 3, "malformed": 1, "illegal": 1, "reasked": 1}
+    assert counted(again) == {**told, "recovered": 1}
+    lost = made(Cot(retries=1), "hm")
+    told = {"decisions": 1, "replies": 2, "malformed": 2, "reasked": 1, "fallbacks": 1}
+    assert counted(lost) == told
+    once = made(Cot(retries=0), "hm")
+    assert counted(once) == {"decisions": 1, "replies": 1, "malformed": 1, "fallbacks": 1}
+    sampled = made(Cot(samples=3), "hm", "<draw>", "hm")
+    told = {"decisions": 1, "replies": 3, "malformed": 2, "recovered": 1}
+    assert counted(sampled) == told, "side by side, not one after the other"
+    plain = made(Tutri(), ONE)
+    assert counted(plain) == {"decisions": 1, "replies": 3}
+    assert not asked_again(plain, judged(plain))
+    assert counted(again, lost)["decisions"] == 2
+
+
+def test_words_that_go_with_an_option_are_replies_too() -> None:
+    wanted = TextSpec("one word", ("fish",), pattern=r"\w+")
+    turn = replace(turn_with("clue"), options=(Open(0, wanted),))
+    good, bad = '{"text": "bird"}', '{"text": "two words"}'
+    told = made(Vanilla(), "hm", bad, good, turn=turn)
+    assert kinds(told) == [("malformed",), ("illegal",), ()]
+    assert counted(told)["recovered"] == counted(told)["reasked"] == 1
+    both = replace(turn_with("pass", "clue"), options=(0, Open(1, wanted)))
+    assert kinds(made(Vanilla(), TWO, bad, good, turn=both)) == [(), ("illegal",), ()]
+    own = '{"action": "2", "openended_response": "%s"}'
+    assert kinds(made(Base(), own % "two words", own % "bird", turn=both)) == [("illegal",), ()]
+
+
+def test_a_method_that_notes_nothing_is_judged_by_what_it_asked() -> None:
+    """An observer asks once more after a reply that will not do."""
+    game = Watch(num_seats=1, of=Uno(3))
+    state = game.deal(np.random.default_rng(1))
+    turn = Turn(game, game.legal(state, 0), turn_with("a").goal, lambda: game.observe(state, 0))
+    codes = ", ".join(f'"guess_s{name}": "{game.codes[0]}"' for name in game.watched)
+    good = "{" + codes + "}"
+    assert kinds(made(Observe(), good, turn=turn)) == [()]
+    assert kinds(made(Observe(), "hm", good, turn=turn)) == [("malformed",), ()]
+    lost = made(Observe(), "hm", turn=turn)
+    assert kinds(lost) == [("malformed",), ("malformed",)]
+    assert counted(lost)["reasked"] == counted(lost)["fallbacks"] == 1
+
+
+def test_choices_that_were_scored() -> None:
+    """A request is a reply: without any probability it could not be used."""
+    fine, none = decided(1), decided(1, "malformed", fallback=True)
+    assert (kinds(fine), kinds(none)) == ([()], [("malformed",)])
+    silent = decided(1, asked=(scored(unreported=2),))
+    assert counted(fine, none, silent)["unreported"] == 2
+    assert counted(decided(0), decided(1, asked=())) == {}, "another's, and nobody's"
+
+
+@pytest.mark.parametrize(
+    ("n", "written", "cut"), [(1, 7, 0), (1, 8, 1), (1, 10, 1), (3, 21, 0), (3, 23, 2)]
+)
+def test_of_several_texts_at_least_so_many_were_cut(n: int, written: int, cut: int) -> None:
+    """23 tokens in three texts of at most 8: two have 8 each, or there would be fewer than 23."""
+    (exchange,) = made(Vanilla(max_tokens=FEW), "hm").asked
+    own: Any = exchange
+    assert truncated(with_(own, n=n, tokens=(9, written))) == cut
+
+
+def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: one that takes the last option which the prose mentions, where none is named."""
+    prose = "I would rather draw two than play red 3"
+    assert kinds(made(Cot(retries=0), prose)) == [("malformed",)]
+
+    def guessing(reply: str, options: Sequence[str], form: str | None = None) -> int:
+        return max(range(len(options)), key=lambda at: reply.rfind(options[at]))
+
+    monkeypatch.setattr("agents.prompting.reasoned.move_in", guessing)
+    assert kinds(made(Cot(retries=0), prose)) == [("ambiguous",)]
+    assert reading.move_in(prose, ("draw", "draw two", "red 3")) == "malformed"
+
+
+def test_examples_are_of_the_first_deals_whatever_the_order() -> None:
+    """At most EXAMPLES of a kind; one of two kinds stands once."""
+    bad, empty = made(Vanilla(), "hm"), made(Vanilla(), "")
+    records = [
+        ended(bad if deal else empty, deal=deal, match=f"m{deal}", statics=STATICS)
+        for deal in range(9)
+    ]
+    found = []
+    for order in (records, records[::-1], records[4:] + records[:4]):
+        audit = Audit()
+        for record in order:
+            audit.add(record)
+        found.append(audit.examples)
+    assert found[0] == found[1] == found[2]
+    assert [(one.deal, one.told) for one in found[0]] == [
+        (0, "malformed, empty"),
+        (1, "malformed"),
+        (2, "malformed"),
+    ]
+    assert found[0][1].question.endswith("Answer:")
+    assert (found[0][1].reply, found[0][1].outcome) == ("hm", f"a fallback took {bad.move}")
+
+
+TEXTS = "+model.texts=['{\"action\": \"1\"}','<script>alert(1)</script>','','{\"action\": \"99\"}']"
+
+
+def test_a_sweep_writes_its_audit_and_shows_examples(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=vanilla", TEXTS, "deals=5") == 0
+    (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")
+    (main,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    assert row["replies"] == row["decisions"] == main["replies"]
+    assert row["malformed"] == pytest.approx(main["malformed_rate"] * row["replies"])
+    assert row["illegal"] == pytest.approx(main["illegal_rate"] * row["replies"])
+    assert row["fallbacks"] == main["fallbacks"] == row["malformed"] + row["illegal"] > 0
+    examples = pd.read_csv(folder / "parser_examples.csv", keep_default_na=False)
+    assert set(examples["kinds"]) >= {"malformed", "malformed, empty", "illegal"}
+    page = (folder / "report.html").read_text()
+    assert "Replies, looked at" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<script>alert" not in page
+    out = capsys.readouterr().out
+    assert "What was wrong with replies" in out
+    assert max(len(line) for line in out.splitlines() if str(folder) not in line) <= 100
+
+
+def test_where_all_was_plainly_read_a_line_says_so(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=2") == 0
+    (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")
+    line = f"Replies: all {row['replies']} were read at once."
+    assert line in capsys.readouterr().out
+    page = (folder / "report.html").read_text()
+    assert line in page
+    assert "Replies, looked at" not in page
+    assert list(parser.sheets(parser.Audited(pd.DataFrame(columns=parser.COLUMNS), {}), {})) == []

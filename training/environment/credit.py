@@ -1,0 +1,135 @@
+"""What a seat's decisions are worth: the result at the end, or each decision's advantage.
+
+By the performance-difference lemma (`games/uno/luck.py`), with r the cell's baseline, W(r) its mean
+result in the learner's place and A the advantage of a decision over it, the mean over matches of
+W(r) + sum of A is the learner's mean result. So A may stand in for the result as a reward: it has
+the same mean but for a constant, says which decision earned it, and leaves the deal's luck out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from common.errors import UserError
+from games.base import Action, move_with
+from games.capabilities import Adjustable, nothing_hidden, with_score
+from games.playouts import probabilities, results
+from pipeline.judging.luck import refusal
+from pipeline.log.schema import DecisionRecord
+from pipeline.plan.baseline import Baseline, measure, with_reference
+from pipeline.plan.cells import Cell
+from pipeline.plan.chance import JUDGE, LUCK, stream
+from training.environment.match import Match
+from training.environment.setting import Setting
+
+
+class Credit(Protocol):
+    """What a match brings one seat; asked anew after each of its decisions and at the end."""
+
+    def due(self, match: Match, seat: int) -> float:
+        """The reward since it was last asked."""
+        ...
+
+
+class Result:
+    """Nothing until the match is over; then the seat's figure in the cell's measure."""
+
+    def due(self, match: Match, seat: int) -> float:
+        return 0.0 if match.record is None else result(match, seat)
+
+
+class Advantage:
+    """The advantage of each decision over the setting's baseline.
+
+    playouts: an option; any number is unbiased. One of these follows one match.
+    """
+
+    def __init__(self, setting: Setting, playouts: int) -> None:
+        self.setting, self.playouts = setting, playouts
+        self.told = 0.0
+        self.judged = 0
+
+    def due(self, match: Match, seat: int) -> float:
+        game = self.setting.cell.game
+        if isinstance(game, Adjustable):
+            found = self._by_the_game(game, match, seat)
+            self.told, gained = found, found - self.told
+            return gained
+        new, self.judged = range(self.judged, len(match.decisions)), len(match.decisions)
+        return sum(self._of(match, ply) for ply in new if match.decisions[ply].seat == seat)
+
+    def _by_the_game(self, game: Adjustable, match: Match, seat: int) -> float:
+        """The sum over all decisions so far: each has luck of its own by its ply, so that the sum
+        over more of them differs by the later ones alone."""
+        cell, task = self.setting.cell, match.table.task
+        luck = stream(self.setting.seed, cell.game, task.deal, LUCK).integers(2**62)
+        moves = [made.move for made in match.decisions]
+        policies = self._policies(match)
+        return game.advantage(match.start, moves, seat, seat, policies, self.playouts, int(luck))
+
+    def _of(self, match: Match, ply: int) -> float:
+        """One decision's advantage where nothing is hidden, by playouts from its own state."""
+        made, state, cell = match.decisions[ply], match.states[ply], self.setting.cell
+        if made.forced:
+            return 0.0
+        luck = stream(self.setting.seed, cell.game, match.table.task.deal, JUDGE, ply)
+        policies = self._policies(match)
+        move = _move(made, cell.game.legal(state, made.seat))
+        got = results(
+            *(cell.game, state, made.seat, policies, self.playouts, int(luck.integers(2**62))),
+            hidden=False,
+            measure=cell.measure,
+            said={made.chosen: move},
+        )[:, :, made.seat].mean(axis=1)
+        seen = cell.game.observe(state, made.seat)
+        usual = np.array(probabilities(cell.game, policies[made.seat], seen))
+        return float(got[made.chosen] - usual @ got)
+
+    def _policies(self, match: Match) -> list[str]:
+        policies = with_reference(self.setting.cell)
+        return [str(policies[player]) for player in match.seating]
+
+
+def result(match: Match, seat: int) -> float:
+    """The seat's figure in the cell's measure, once the match is over."""
+    record = match.record
+    assert record is not None
+    return float(with_score(record.measures, record.returns)[match.setting.cell.measure][seat])
+
+
+def unfit(cell: Cell) -> str:
+    """Why decisions have no advantages that could be rewards, in words; "" where they have."""
+    if isinstance(cell.game, Adjustable):
+        return refusal(cell)
+    if cell.baseline is None:
+        return "there is no baseline to compare with"
+    if len(cell.subjects) > 1:
+        return "playouts judge one learner, and another one sits at the table"
+    if not nothing_hidden(cell.game):
+        return f"{cell.labels['game']} has no playouts to judge luck by"
+    policies = with_reference(cell)
+    if None in policies:
+        name = cell.players[policies.index(None)].name
+        return f"{name} is no scripted policy of the game, so that playouts cannot play it"
+    return ""
+
+
+def checked(cell: Cell) -> None:
+    """Raises UserError where `reward=advantage` cannot be had."""
+    if reason := unfit(cell):
+        raise UserError(f"reward=advantage: {reason}")
+
+
+def reference(setting: Setting, games: int) -> Baseline:
+    """W(r): what the baseline gets in the learner's place, of so many games where the game plays
+    itself."""
+    found = measure(setting.cell, setting.seed, games)
+    if found is None:
+        raise UserError("there is no baseline to compare with")
+    return found
+
+
+def _move(made: DecisionRecord, actions: tuple[Action, ...]) -> Any:
+    return move_with(actions[made.chosen], made.text)

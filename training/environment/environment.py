@@ -1,0 +1,168 @@
+"""One seat of a game as an environment: text in, text out, and a reward.
+
+    environment = Environment("uno", opponent="rule")
+    text = environment.reset(deal=7, seat=1)
+    while not environment.done:
+        text, reward, done, info = environment.step(answer(text))
+
+Deal 7 is deal 7 of a sweep with the same game and seed, card for card; the prompt is the one that
+the sweep would have asked, and the answer is read by the same parser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from common.errors import UserError
+from models.base import Prompt
+from pipeline.log.schema import DecisionRecord
+from training.environment.credit import Advantage, Credit, Result, checked, reference, result
+from training.environment.match import Match
+from training.environment.setting import SELF, Setting, setting
+
+Reward = Literal["result", "advantage"]
+Step = tuple[str, float, bool, dict[str, Any]]
+
+PLAYOUTS = 20
+"""Playouts an option: few, as a learner meets many decisions and their noise has no bias."""
+
+
+class Environment:
+    """A seat that learns, against players of `conf/player`.
+
+    game: a file of `conf/game`. opponent: a player's name, or one for each of the other seats.
+    prompt: a method of `conf/prompt` that asks for one text ("vanilla", "direct", "letter").
+    reward: "result", 0 until the end and then the seat's figure in the measure (`measure=`, for
+    most games 1 for a win); or "advantage", for each decision its advantage over the baseline
+    (`baseline=`, as a rule a random player), by so many `playouts` an option. seed: settles every
+    deal and the opponents' luck. words: further ones of a sweep's command line ("game.size=4",
+    "measure=match_score").
+
+    Raises UserError for what cannot be had.
+    """
+
+    def __init__(
+        self,
+        game: str = "uno",
+        opponent: str | Sequence[str] = "random",
+        prompt: str = "vanilla",
+        reward: Reward = "result",
+        seed: int = 1,
+        words: Sequence[str] = (),
+        playouts: int = PLAYOUTS,
+    ) -> None:
+        if reward not in get_args(Reward):
+            raise UserError(f"reward is {reward!r}; it must be result or advantage")
+        if playouts < 1:
+            raise UserError(f"playouts is {playouts}; it is 1 or more")
+        opponents = [opponent] if isinstance(opponent, str) else list(opponent)
+        if SELF in opponents:
+            raise UserError(
+                "opponent=self: an environment plays one seat (see `match.Match` for all)"
+            )
+        self._of(setting(game, opponents, prompt, seed, words), reward, playouts)
+        if reward == "advantage":
+            checked(self.setting.cell)
+
+    def _of(self, own: Setting, reward: Reward, playouts: int) -> None:
+        self.setting, self.reward, self.playouts = own, reward, playouts
+        self._match: Match | None = None
+        self._seat, self._told = 0, 0
+        self._credit: Credit = Result()
+
+    def another(self) -> Environment:
+        """One more of the same, for matches side by side: it shares what is composed and loaded."""
+        made = Environment.__new__(Environment)
+        made._of(self.setting, self.reward, self.playouts)
+        return made
+
+    @property
+    def seats(self) -> tuple[int, ...]:
+        """Those that the learner may sit in, the one of a sweep without rotation first."""
+        return self.setting.seats
+
+    @property
+    def match(self) -> Match:
+        """The match at hand. Raises UserError before the first `reset`."""
+        if self._match is None:
+            raise UserError("call reset(deal, seat) before anything else")
+        return self._match
+
+    @property
+    def seat(self) -> int:
+        """The learner's, in the match at hand."""
+        return self._seat
+
+    @property
+    def done(self) -> bool:
+        return self.match.record is not None
+
+    @property
+    def prompt(self) -> Prompt | None:
+        """What is asked, in its parts, for models that are talked to; None once it is over."""
+        return self.match.prompt
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of what the seat may do now; () where nothing is asked."""
+        if self.done:
+            return ()
+        return self.setting.cell.game.observe(self.match.state, self._seat).options
+
+    def reset(self, deal: int, seat: int | None = None) -> str:
+        """Deals, and plays on to the seat's first question. seat: by default that of a sweep
+        without rotation. "" where the match is over before there was a choice to make (`done`)."""
+        own = self.seats[0] if seat is None else seat
+        match = Match(self.setting, self.setting.task(deal, own))
+        self._match, self._seat, self._told = match, own, 0
+        if self.reward == "advantage":
+            self._credit = Advantage(self.setting, self.playouts)
+        return self._text()
+
+    def step(self, answer: str) -> Step:
+        """Answers the question, and lets the others play until the seat is asked again.
+
+        Returns the next question ("" once it is over), the reward, whether it is over, and the
+        info: `deal`, `seat`, `match` (its id); `answered`, False where the method asks about the
+        same decision again; after a decision the `option` taken by name, `status` ("ok", or what
+        was wrong with the answer), `fallback` (whether another option was taken in its place); and
+        at the end the `result` in the measure and all `measures` by name. Raises UserError where
+        nothing is asked.
+        """
+        if self.done:
+            raise UserError("the match is over; reset(deal, seat) begins another")
+        self.match.answer(answer)
+        made = self._own()
+        new, self._told = made[self._told :], len(made)
+        reward = self._credit.due(self.match, self._seat) if new or self.done else 0.0
+        return self._text(), reward, self.done, self._info(new)
+
+    def baseline(self, games: int = 100_000) -> float:
+        """The baseline's mean result in the place of a sweep without rotation: W(r)."""
+        return reference(self.setting, games).rate
+
+    def close(self) -> None:
+        """Frees the opponents' models."""
+        self.setting.close()
+
+    def _own(self) -> list[DecisionRecord]:
+        """The seat's decisions that it was asked for."""
+        return [made for made in self.match.decisions if made.seat == self._seat and made.asked]
+
+    def _text(self) -> str:
+        prompt = self.match.prompt
+        return "" if prompt is None else prompt.text
+
+    def _info(self, new: Sequence[DecisionRecord]) -> dict[str, Any]:
+        task = self.match.table.task
+        told: dict[str, Any] = {"deal": task.deal, "seat": self._seat, "match": task.match}
+        told["answered"] = bool(new)
+        if new:
+            made = new[-1]
+            told |= {"option": made.move, "status": made.status, "fallback": made.fallback}
+        if self.match.record is not None:
+            measures = self.match.record.measures
+            told["result"] = result(self.match, self._seat)
+            told["measures"] = {name: figures[self._seat] for name, figures in measures.items()}
+        return told

@@ -1,0 +1,106 @@
+"""A match of which some players are answered from outside, a text at a time.
+
+The chain, the players, their parsers and their fallbacks are the pipeline's, so that a match is
+what a sweep would have played with a model that says the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from common.errors import UserError
+from models.base import Generate, Generation, Prompt, Reply
+from pipeline.log.schema import DecisionRecord, MatchRecord
+from pipeline.plan.cells import Task
+from pipeline.plan.chance import DEAL, stream
+from pipeline.play.chains import Answered, Ask, Chain, joined
+from pipeline.play.match import Table
+from training.environment.outside import Outside
+from training.environment.setting import Setting
+
+
+class Match:
+    """One match, from its deal to its end.
+
+    start, state: the first state and the present one. states: in which each of `decisions` was
+    made. record: once it is over.
+    """
+
+    def __init__(self, setting: Setting, task: Task) -> None:
+        self.setting = setting
+        cell = setting.cell
+        self.seating = cell.seating(task.rotation)
+        self.table = Table(cell, task, setting.seed)
+        self.start = cell.game.deal(stream(setting.seed, cell.game, task.deal, DEAL))
+        self.state = self.start
+        self.states: list[Any] = []
+        self.record: MatchRecord | None = None
+        self._waiting: deque[Ask] = deque()
+        self._chain = self._played()
+        self._go(None)
+
+    @property
+    def decisions(self) -> list[DecisionRecord]:
+        """All that were made so far, by whom ever."""
+        return self.table.decisions
+
+    @property
+    def asked(self) -> Generate | None:
+        """What is asked now; None where the match is over."""
+        if not self._waiting:
+            return None
+        request = self._waiting[0].request
+        if not isinstance(request, Generate) or request.n > 1:
+            raise UserError(
+                "the prompt asks for likelihoods, or for several replies at once; an environment "
+                "answers one text, as prompt=vanilla, direct or letter want it"
+            )
+        return request
+
+    @property
+    def prompt(self) -> Prompt | None:
+        return None if (asked := self.asked) is None else asked.prompt
+
+    @property
+    def player(self) -> int:
+        """Who is asked, as the cell numbers its players; only while somebody is."""
+        source = self._waiting[0].source
+        assert isinstance(source, Outside), source
+        return source.player
+
+    def answer(self, text: str) -> None:
+        """Answers what is asked, and plays on to what is asked next."""
+        self._go(Answered(self._waiting.popleft(), Generation(text, 0, 0)))
+
+    def _go(self, come: Answered | None) -> None:
+        """On until somebody outside has to answer, or to the end."""
+        try:
+            while True:
+                self._take(next(self._chain) if come is None else self._chain.send(come))
+                if all(isinstance(ask.source, Outside) for ask in self._waiting):
+                    return
+                come = self._answered()
+        except StopIteration as stop:
+            self.record = stop.value
+
+    def _take(self, asks: tuple[Ask, ...]) -> None:
+        self._waiting.extend(asks)
+
+    def _answered(self) -> Answered:
+        """The first of those that a model of the setting answers."""
+        ask = next(ask for ask in self._waiting if not isinstance(ask.source, Outside))
+        self._waiting.remove(ask)
+        reply: Reply = self.setting.answer(ask)
+        return Answered(ask, reply)
+
+    def _played(self) -> Chain[MatchRecord]:
+        """As `pipeline.play.match.play`, with the states kept."""
+        game, table = self.setting.cell.game, self.table
+        while seats := game.to_move(self.state):
+            made = yield from joined([table.turn(self.state, seat) for seat in seats])
+            table.decisions += [decision for _, decision in made]
+            self.states += [self.state] * len(made)
+            self.state = game.play(self.state, [move for move, _ in made])
+        yield from joined(table.endings(self.state))
+        return table.record(self.state)

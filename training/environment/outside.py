@@ -1,0 +1,29 @@
+"""A model that is not there: whoever trains answers in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from common.errors import ModelError
+from models.base import Model
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The model source of a player whose questions are answered from outside.
+
+    player: the player's number in its cell.
+    """
+
+    player: int
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"outside": self.player}
+
+    def check_choices(self, choices: Sequence[str]) -> None:
+        """Any word will do: what is said is read as text."""
+
+    def load(self) -> Model:
+        raise ModelError("the prompt asks its model before the first match, and none is there yet")

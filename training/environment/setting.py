@@ -1,0 +1,119 @@
+"""What is played: one cell of a sweep, composed of the same files, its learners asked from outside.
+
+Nothing here says how a match goes; the cell, its deals and its luck are those of the pipeline.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from common.errors import UserError
+from models.base import Model, ModelSource, Reply
+from pipeline.config.compose import composed
+from pipeline.config.players import SeatConfig
+from pipeline.config.read import CellConfig, Seed
+from pipeline.plan.build import build_cells
+from pipeline.plan.cells import Cell, Task, match_id
+from pipeline.play.chains import Ask, run
+from pipeline.play.prepare import prepare
+from training.environment.outside import Outside
+
+SELF = "self"
+"""In place of an opponent's name: the learner sits there too."""
+
+FIXED = ("launch=inline", "tracking=none", "agent=llm")
+"""Of a sweep's choices those that an environment makes."""
+OUTSIDE = f"{Outside.__module__}.{Outside.__qualname__}"
+
+
+@dataclass
+class Setting:
+    """A cell, the seed that settles its luck, and the models of its players once they are asked."""
+
+    cell: Cell
+    seed: Seed
+    models: dict[ModelSource, Model] = field(default_factory=dict)
+    _one: threading.Lock = field(default_factory=threading.Lock)  # models take one caller at a time
+
+    @property
+    def seats(self) -> tuple[int, ...]:
+        """Where a learner may sit that is the only one."""
+        return tuple(dict.fromkeys(self._seat(rotation) for rotation in self._rotations))
+
+    @property
+    def _rotations(self) -> range:
+        """Every seating once, also where a sweep without rotate=true plays the first alone."""
+        return replace(self.cell, rotate=True).rotations
+
+    def _seat(self, rotation: int) -> int:
+        return self.cell.seats_of(self.cell.subjects, rotation)[0]
+
+    def task(self, deal: int, seat: int) -> Task:
+        """The match of this deal in which the learner, of several the first, sits in this seat.
+        Raises UserError where it never does."""
+        if deal < 0:
+            raise UserError(f"deal is {deal}; deals are counted from 0")
+        for rotation in self._rotations:
+            if self._seat(rotation) == seat:
+                key = self.cell.key
+                return Task(key, deal, rotation, match_id(key, self.seed, deal, rotation))
+        raise UserError(f"seat is {seat}; the learner may sit in {_listed(self.seats)}")
+
+    def answer(self, ask: Ask) -> Reply:
+        """What a player's own model says, which is loaded when it is first asked."""
+        with self._one:
+            if ask.source not in self.models:
+                self.models[ask.source] = ask.source.load()
+            (reply,) = self.models[ask.source].answer([ask.request])
+        return reply
+
+    def close(self) -> None:
+        """Frees the models."""
+        while self.models:
+            self.models.popitem()[1].close()
+
+
+def setting(
+    game: str, opponents: Sequence[str], prompt: str, seed: int, words: Sequence[str] = ()
+) -> Setting:
+    """The learner against these opponents, each the name of a file of `conf/player` or "self".
+
+    words: further ones of a sweep's command line, such as "game.size=4". Raises UserError.
+    """
+    if not opponents:
+        raise UserError("opponent: name one or more of conf/player, or self")
+    given = [*FIXED, f"game={game}", f"prompt={prompt}", f"seed={seed}", *_seated(opponents)]
+    configs = [config for configs, _ in composed([*given, *words]) for config in configs]
+    if len(configs) != 1:
+        raise UserError(f"an environment plays one cell; {' '.join(words)} makes {len(configs)}")
+    (cell,) = build_cells([_asked_outside(configs[0])])
+    made = Setting(cell, seed)
+    made.cell = run(prepare(cell), made.answer).cell
+    return made
+
+
+def _seated(opponents: Sequence[str]) -> list[str]:
+    """The learner in seat 1, and the opponents in the others."""
+    first, *more = opponents
+    alone = ["seats=solo", "seats.0.agent=subject"]
+    words = alone if first == SELF else ["seats=against", f"seats.0.player={first}"]
+    for seat, name in enumerate(more, 2):
+        who = "agent: subject" if name == SELF else f"player: {name}"
+        words.append(f"+seats.{seat}={{{who}, goal: win}}")
+    return words
+
+
+def _asked_outside(config: CellConfig) -> CellConfig:
+    """The cell's config with nobody's model in the subjects' places."""
+    seats = tuple(_outside(number, seat) for number, seat in enumerate(config.seats))
+    return replace(config, seats=seats, packages=(*config.packages, "training"))
+
+
+def _outside(number: int, seat: SeatConfig) -> SeatConfig:
+    return replace(seat, model={"_target_": OUTSIDE, "player": number}) if seat.subject else seat
+
+
+def _listed(seats: Sequence[int]) -> str:
+    return ", ".join(map(str, seats))

@@ -1,0 +1,57 @@
+"""A checkpoint that chooses letters, and learns which."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM
+from transformers.utils.logging import disable_progress_bar
+
+from agents.prompting.cloze import LETTERS
+from models.base import Prompt
+from models.engine.tokens import load_tokens
+
+
+class Policy:
+    """A causal language model in float32, read as the pipeline reads it: the same tokens, and for a
+    letter the likelier of its spellings."""
+
+    def __init__(self, folder: Path) -> None:
+        disable_progress_bar()  # type: ignore[no-untyped-call]
+        load: Any = AutoModelForCausalLM.from_pretrained
+        self.network: Any = load(folder, dtype=torch.float32)
+        self.tokens = load_tokens(folder, str(folder), chat=False)
+        self.spellings = self.tokens.spellings(LETTERS)
+
+    def logprobs(self, prompts: Sequence[Prompt], options: Sequence[int]) -> Tensor:
+        """How likely each letter is among those on offer: (prompts, 26), minus infinity beyond.
+
+        options: for each prompt how many letters it offers.
+        """
+        states = self._last(self.tokens.encode_all(prompts))
+        logits = self.network.get_output_embeddings()(states)
+        letters = torch.stack([logits[:, list(own)].amax(1) for own in self.spellings], dim=1)
+        beyond = torch.arange(len(LETTERS)) >= torch.tensor(options)[:, None]
+        return letters.masked_fill(beyond, float("-inf")).log_softmax(1)
+
+    def save(self, folder: Path, report: Mapping[str, Any]) -> None:
+        """A folder that `model=hf model.path=... model.dtype=float32` loads."""
+        self.network.save_pretrained(folder)
+        self.tokens.tokenizer.save_pretrained(folder)
+        (folder / "training.json").write_text(json.dumps(report, indent=2) + "\n")
+
+    def _last(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Hidden states (prompts, width) at the last token of each. What pads a row stands behind
+        it, where a causal network does not look."""
+        ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+        for row, own in enumerate(rows):
+            ids[row, : len(own)] = torch.tensor(own)
+        states = self.network.base_model(ids, use_cache=False).last_hidden_state
+        ends = torch.tensor([len(own) - 1 for own in rows])
+        found: Tensor = states[torch.arange(len(rows)), ends]
+        return found

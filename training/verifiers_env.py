@@ -1,0 +1,158 @@
+"""The games as a taskset of the verifiers library, with one seat that learns or two.
+
+A task is one seat of one deal. The agent `player` sits there; the others are players of
+`conf/player`, or with `opponent=["self"]` the agent `opponent`, whose trace is scored as well. The
+library finds an environment by the name of a module, so this folder goes on the path:
+
+    PYTHONPATH=.:training python -m verifiers.v1.cli.eval.main verifiers-env \
+        --env.taskset.game uno --env.taskset.opponent '["rule"]'
+
+Each question holds the whole situation, as in a sweep; what was said before stays in the
+conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from itertools import count
+from typing import Any, Literal
+
+from common.errors import UserError
+from common.extras import extra
+from models.base import Dialogue, Prompt
+from training.environment.credit import Advantage, Credit, Result, checked, result
+from training.environment.environment import PLAYOUTS
+from training.environment.match import Match
+from training.environment.setting import Setting, setting
+
+try:
+    extra("verifiers.v1", "verifiers")
+except UserError as absent:
+    sys.exit(f"gauntlet: {absent}")
+
+import verifiers.v1 as vf  # type: ignore[import-not-found]
+from openai import AsyncOpenAI
+from verifiers.v1.dialects.chat import message_to_wire  # type: ignore[import-not-found]
+from verifiers.v1.runtimes import ProgramResult  # type: ignore[import-not-found]
+
+__all__ = ["Games", "GamesEnv", "Talk"]
+
+HERE: dict[str, Any] = {"runtime": {"type": "subprocess"}}
+
+
+class GamesConfig(vf.TasksetConfig):  # type: ignore[misc]
+    """As `training.environment.environment.Environment` takes them; opponent may be ["self"]."""
+
+    game: str = "uno"
+    opponent: tuple[str, ...] = ("random",)
+    prompt: str = "vanilla"
+    reward: Literal["result", "advantage"] = "result"
+    playouts: int = PLAYOUTS
+    seed: int = 1
+    words: tuple[str, ...] = ()
+
+
+class GameData(vf.TaskData):  # type: ignore[misc]
+    """Which deal, and where the agent `player` sits."""
+
+    deal: int
+    seat: int
+
+
+class GameTask(vf.Task[GameData, vf.State, vf.TaskConfig]):  # type: ignore[misc]
+    """One seat of one deal."""
+
+
+class Games(vf.Taskset[GameTask, GamesConfig]):  # type: ignore[misc]
+    """Every deal from 0 on, once a seat; those are left out in which nobody has a choice."""
+
+    INFINITE = True
+
+    def __init__(self, config: GamesConfig) -> None:
+        super().__init__(config)
+        own = config.game, config.opponent, config.prompt, config.seed, config.words
+        self.setting: Setting = setting(*own)
+        if config.reward == "advantage":
+            checked(self.setting.cell)
+
+    def load(self) -> Iterator[GameTask]:
+        for deal in count():
+            for seat in self.setting.seats:
+                if Match(self.setting, self.setting.task(deal, seat)).asked is not None:
+                    name = f"{self.config.game} deal {deal} seat {seat}"
+                    yield GameTask(GameData(name=name, deal=deal, seat=seat), self.config.task)
+
+
+class TalkConfig(vf.HarnessConfig):  # type: ignore[misc]
+    """Nothing to set."""
+
+
+class Talk(vf.Harness[TalkConfig]):  # type: ignore[misc]
+    """One chat completion a question, asked from this process: a player needs no program."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    SUPPORTS_RESUME = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: Any,
+        trace: Any,
+        runtime: Any,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: Any,
+    ) -> Any:
+        system, prompt = self.resolve_prompt(data)
+        opening: list[Any] = [{"role": "system", "content": system}] if system else []
+        said = [message_to_wire(message) for message in prompt or []]
+        async with AsyncOpenAI(base_url=endpoint, api_key=secret, max_retries=0) as client:
+            await client.chat.completions.create(model=ctx.model, messages=[*opening, *said])
+        return ProgramResult(exit_code=0, stdout="", stderr="")
+
+
+class GamesEnvConfig(vf.EnvConfig):  # type: ignore[misc]
+    """Who answers in the seat, and who in the other one with opponent=["self"]."""
+
+    player: vf.AgentConfig = vf.AgentConfig(**HERE)
+    opponent: vf.AgentConfig = vf.AgentConfig(**HERE)
+
+
+class GamesEnv(vf.Env[GamesEnvConfig]):  # type: ignore[misc]
+    """One match an episode; each agent's trace gets the reward of its seat."""
+
+    async def run(self, task: GameTask, agents: Any) -> None:
+        own: Setting = self.taskset.setting
+        match = Match(own, own.task(task.data.deal, task.data.seat))
+        roles = dict(zip(own.cell.subjects, (agents.player, agents.opponent), strict=False))
+        talks: dict[int, Any] = {}
+        gains = {number: self._credit(own) for number in roles}
+        async with AsyncExitStack() as stack:
+            while (prompt := match.prompt) is not None:
+                player = match.player
+                if player not in talks:
+                    talks[player] = await stack.enter_async_context(roles[player].interaction(task))
+                segment = await talks[player].turn(told(prompt))
+                if segment.terminated:
+                    return
+                await asyncio.to_thread(match.answer, segment.last_reply)
+        for player, talk in talks.items():
+            seat = match.seating.index(player)
+            talk.trace.record_reward(self.taskset.config.reward, gains[player].due(match, seat))
+            talk.trace.record_metric("result", result(match, seat))
+            made = [one for one in match.decisions if one.seat == seat and one.asked]
+            talk.trace.record_metric("fallbacks", sum(one.fallback for one in made) / len(made))
+
+    def _credit(self, own: Setting) -> Credit:
+        config = self.taskset.config
+        return Result() if config.reward == "result" else Advantage(own, config.playouts)
+
+
+def told(prompt: Prompt) -> str:
+    """The new message of a prompt; with the system text where a decision begins."""
+    return prompt.system * (not isinstance(prompt, Dialogue)) + prompt.messages[-1]
