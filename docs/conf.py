@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent), str(HERE)]  # the project, which autodoc reads; and `generated`
+sys.path[:0] = [
+    str(HERE.parent),
+    str(HERE),
+]  # the project, which autodoc reads; and the modules here
 
+import docstrings  # noqa: E402
 import generated  # noqa: E402
 
 _project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -21,7 +27,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 suppress_warnings = [
     "misc.highlighting_failure",  # a log's line with "..." in it is no JSON, and is meant to be read
-    "toc.empty_glob",
 ]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -53,6 +58,17 @@ copybutton_prompt_text = r"\$ "
 copybutton_prompt_is_regexp = True
 
 
-def setup(app: object) -> None:
+README = re.compile(r"\]\((?:\.\./)+README\.md#the-pocket-models\)")
+"""The one part of README.md that the documents point to; here it is a page."""
+
+
+def relinked(_app: Any, _page: str, source: list[str]) -> None:
+    """Sphinx's hook for the text of each page."""
+    source[0] = README.sub("](/pocket.md)", source[0])
+
+
+def setup(app: Any) -> None:
     """The pages that are made of the code and the configs are written before Sphinx looks."""
     generated.write(HERE / "reference")
+    app.connect("source-read", relinked)
+    app.connect("autodoc-process-docstring", docstrings.as_lists)

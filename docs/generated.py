@@ -32,7 +32,9 @@ MODULES = {
     "models": ("models.base",),
     "records": ("pipeline.log.schema",),
     "stats": tuple(
-        f"stats.{file.stem}" for file in sorted((ROOT / "stats").glob("*.py")) if file.stem[0] != "_"
+        f"stats.{file.stem}"
+        for file in sorted((ROOT / "stats").glob("*.py"))
+        if file.stem[0] != "_"
     ),
 }
 """What is told of the code, page by page."""
@@ -94,7 +96,12 @@ def configs() -> str:
         *_rows("key", "default", "what it is", rows=run_keys()),
     ]
     for group in sorted(folder.name for folder in CONF.iterdir() if folder.is_dir()):
-        lines += ["", f"## {group}", "", *_rows("choice", "what it is", "keys", rows=choices(group))]
+        lines += [
+            "",
+            f"## {group}",
+            "",
+            *_rows("choice", "what it is", "keys", rows=choices(group)),
+        ]
     return "\n".join([*lines, ""])
 
 
@@ -175,4 +182,6 @@ def _code(text: str) -> str:
 
 def _rows(*heads: str, rows: Iterator[tuple[str, str, str]]) -> list[str]:
     table = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    return table + ["| " + " | ".join(one.replace("|", "\\|") for one in row) + " |" for row in rows]
+    return table + [
+        "| " + " | ".join(one.replace("|", "\\|") for one in row) + " |" for row in rows
+    ]
