@@ -20,21 +20,21 @@ import generated  # noqa: E402
 _project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 project, author = "Gauntlet", "The Gauntlet authors"
-copyright = author  # noqa: A001
+copyright = author
 release = version = _project["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
-suppress_warnings = [
-    "misc.highlighting_failure",  # a log's line with "..." in it is no JSON, and is meant to be read
-]
+suppress_warnings = ["misc.highlighting_failure"]  # a log's line with "..." in it is no JSON
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 
+highlight_language = "none"  # blocks without a language are what one types, and sees
+
 default_role = "code"  # docstrings are Markdown: what stands in single backticks is code
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90

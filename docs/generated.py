@@ -88,8 +88,8 @@ def configs() -> str:
     lines = [
         "# Configs",
         "",
-        "`python -m pipeline.run GROUP=CHOICE KEY=VALUE ...`; several values, separated by commas, are",
-        "a sweep. Made of the files in `conf/`.",
+        "`python -m pipeline.run GROUP=CHOICE KEY=VALUE ...`; several values, separated by commas,",
+        "are a sweep. Made of the files in `conf/`.",
         "",
         "## Keys of a run",
         "",

@@ -117,8 +117,8 @@ class Parsed(Exception):
 def taken(command: Command, configs: Path | None = None) -> None:
     """Raises AssertionError or SystemExit for a command that would be refused as it is typed.
 
-    configs: with it sweeps are composed in earnest, by Hydra; without it, which takes a moment, only
-    their choices are looked up.
+    configs: with it sweeps are composed in earnest, by Hydra; without it, which takes a moment,
+    only their choices are looked up.
     """
     if command.words[0] == "make":
         return made(command.words[1:])
@@ -198,7 +198,7 @@ def composed(words: Sequence[str], configs: Path) -> None:
 
 
 def parsed(module: str, words: Sequence[str]) -> list[str]:
-    """What the command's own parser leaves over of its words; exits with 2 where it refuses them."""
+    """What the command's own parser leaves over of its words; exits with 2 where it refuses."""
     with stopped_after_parsing() as left:
         main = importlib.import_module(module).main
         before, sys.argv = sys.argv, [module, *words]

@@ -19,7 +19,6 @@ from transformers import AutoTokenizer
 
 from common.disk import write_atomically
 from common.errors import UserError
-from gauntlet import frames
 from models.engine.trie import grow, shared_length
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
@@ -145,7 +144,7 @@ def lucky(result: CellResults) -> Figure:
 
 
 def tree(folder: Path) -> Figure:
-    """The prompts of one decision of seven options, cut into what they share and what they do not."""
+    """The prompts of one decision, cut into what they share and what they do not."""
     prompts, static = asked(folder)
     tokenizer = AutoTokenizer.from_pretrained(POCKET)
     read = [tokenizer.encode(prompt, add_special_tokens=False) for prompt in prompts]
