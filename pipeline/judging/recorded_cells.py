@@ -66,7 +66,7 @@ def names(described: Mapping[str, Any]) -> tuple[str, ...]:
 def slim(record: MatchRecord) -> MatchRecord:
     """A record without prompts and replies."""
     decisions = tuple(structs.replace(one, asked=(), notes={}) for one in record.decisions)
-    return structs.replace(record, statics={}, preparation=(), decisions=decisions)
+    return structs.replace(record, statics={}, preparation=(), decisions=decisions, clock=None)
 
 
 def subjects(game: Game[Any], records: Iterable[MatchRecord]) -> frozenset[int]:
