@@ -92,7 +92,9 @@ def test_a_command_runs(command: Command, sweep: Path, tmp_path: Path) -> None:
         run(command.module, [*words, *SMALL, f"output_dir={tmp_path}"])
         assert list(tmp_path.glob("*.csv"))
     else:
-        run(command.module, [of(word, sweep, tmp_path) for word in command.arguments])
+        words = [of(word, sweep, tmp_path) for word in command.arguments]
+        where = ["--in", str(sweep)] if "replay" in command.module else []
+        run(command.module, [*words, *where])
 
 
 def of(word: str, sweep: Path, free: Path) -> str:
