@@ -6,6 +6,8 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile --e
 # What is installed: the core, which plays; on top of it extras of pyproject.toml, where needed.
 READY := $(VENV)/ready
 DEV := $(VENV)/with-dev
+# Libraries whose packages do not go with the others: an environment each, on top of that one.
+APART := .venv-training
 MODELS ?=
 PAPER ?= llm_uno
 DEALS ?=
@@ -15,7 +17,7 @@ PLAYOUTS ?= 1000
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run reproduce test test-all test-cluster check figures pages ui clean
+.PHONY: help run reproduce test test-all test-cluster test-training check figures pages ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -36,6 +38,10 @@ test-all: $(DEV) ## run the tests, slow ones too
 test-cluster: $(DEV) ## run the tests on real clusters: Ray of two nodes, SLURM where root
 	$(PY) -m pytest -m cluster
 
+test-training: $(APART)/openenv/ready $(APART)/verifiers/ready ## run the tests of games served
+	$(APART)/openenv/bin/python -m pytest tests/training/test_openenv.py
+	$(APART)/verifiers/bin/python -m pytest tests/training/test_verifiers.py
+
 check: $(DEV) ## lint and type-check
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -51,7 +57,7 @@ ui: $(VENV)/with-ui ## open the MLflow UI on this project's runs (http://127.0.0
 	$(PY) -m pipeline.ui
 
 clean: ## remove the environment and all caches; outputs stay
-	rm -rf $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(APART) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Modules are compiled when they are first imported: most never are.
@@ -62,4 +68,11 @@ $(READY): pyproject.toml
 
 $(VENV)/with-%: $(READY)
 	$(PIP) ".[$*]"
+	touch $@
+
+$(APART)/%/ready: $(DEV)
+	$(PY) -m venv $(APART)/$*
+	$(PY) -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+		> $$(ls -d $(APART)/$*/lib/python*/site-packages)/shared.pth
+	$(APART)/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	touch $@

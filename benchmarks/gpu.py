@@ -13,6 +13,7 @@ for which the time would not do is left out, and named.
   the card's measured rate, the host's share, the cost of batch_invariant; and the peak of memory;
   vLLM and SGLang on the same decisions, where they are installed.
 - writing: texts written together, against `generate` one at a time.
+- shards: two parts of a network on the one card, against the whole.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pathlib import Path
 import torch
 import transformers
 
+from benchmarks import two_shards
 from benchmarks.decisions import turns
 from benchmarks.engines import installed, measured
 from benchmarks.limits import matmul_rate
@@ -101,6 +103,7 @@ def steps(device: str) -> Iterator[tuple[str, Step, float]]:
             yield f"{engine}.{size}", partial(beside, engine, size), 2 * long.get(size, 15.0)
     size = WRITING[device]
     yield f"writing.{size}", partial(writing, size, device), long.get(size, 15.0)
+    yield f"shards.{size}", partial(two_shards.measured, size, device), 2 * long.get(size, 15.0)
 
 
 def exact(size: str, device: str, dtype: torch.dtype) -> Figures:

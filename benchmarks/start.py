@@ -1,13 +1,13 @@
 """How long a small run takes, stage by stage: `python -m benchmarks.start --json F`.
 
-    python -m benchmarks.start --tree ../before --rounds 5
+    python -m benchmarks.start --tree ../before --rounds 5 --cpu
 
 The command is `python -m pipeline.run model=fake deals=5`, typed anew in a fresh folder and with a
 fresh MLflow store each time, so nothing is kept but what Python and numba have compiled. With
 `--tree` the same command of another checkout takes turns with it, for figures of one sitting.
 
 Stages are functions of the pipeline, by name; each has the time that passes in it and in no other
-stage. `imports` is all loading of modules, wherever it happens.
+stage. `imports` is all loading of modules by the main thread, wherever it happens.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ from typing import Any
 HERE = Path(__file__).resolve().parent.parent
 COMMAND = ("model=fake", "deals=5")
 IMPORTS, REST = "imports", "rest"
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+"""What passes, and what this process computes: that is less of a matter of what else runs."""
 STAGES: Mapping[str, Sequence[str]] = {
-    "compose": ("pipeline.config.compose:_compose",),
+    "compose": ("pipeline.config.compose:composed",),
     "plan": ("pipeline.plan.build:build_cells", "pipeline.log.code:compare"),
     "baseline": ("pipeline.plan.baseline:measure",),
     "Ray": ("pipeline.launch.session:_start", "ray:shutdown"),
@@ -54,10 +56,11 @@ STAGES: Mapping[str, Sequence[str]] = {
 class Stopwatch:
     """Seconds by stage; a stage within another stops the other's."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self.seconds: dict[str, float] = dict.fromkeys((*STAGES, IMPORTS), 0.0)
+        self._clock = clock
         self._open: list[str] = []
-        self._since = time.perf_counter()
+        self._since = clock()
 
     @contextmanager
     def of(self, stage: str) -> Iterator[None]:
@@ -70,7 +73,7 @@ class Stopwatch:
             self._open.pop()
 
     def _take(self) -> None:
-        now = time.perf_counter()
+        now = self._clock()
         if self._open:
             self.seconds[self._open[-1]] += now - self._since
         self._since = now
@@ -104,16 +107,17 @@ def watch(stopwatch: Stopwatch) -> None:
             module = load(name, find)
         for stage, path in wanted.pop(name, ()):
             *inner, last = path.split(".")
-            holder = getattr(module, inner[0]) if inner else module
-            setattr(holder, last, stopwatch.timed(stage, getattr(holder, last)))
+            holder = getattr(module, inner[0], None) if inner else module
+            if function := getattr(holder, last, None):  # another checkout may lack it
+                setattr(holder, last, stopwatch.timed(stage, function))
         return module
 
     bootstrap._find_and_load = loading  # type: ignore[attr-defined]
 
 
-def inside(file: Path, words: Sequence[str]) -> int:
+def inside(clock: str, file: Path, words: Sequence[str]) -> int:
     """Runs the command in this process and writes its seconds by stage."""
-    stopwatch = Stopwatch()
+    stopwatch = Stopwatch(CLOCKS[clock])
     watch(stopwatch)
     from pipeline.run import main
 
@@ -122,15 +126,22 @@ def inside(file: Path, words: Sequence[str]) -> int:
     return status
 
 
-def once(tree: Path) -> dict[str, float]:
+def once(tree: Path, clock: str) -> dict[str, float]:
     """Seconds by stage of one run of the checkout at `tree`, with `wall` and `cpu`, of all
-    processes that it waited for."""
+    processes that it waited for. clock: one of CLOCKS, for the stages."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-start-") as folder:
         told = Path(folder) / "seconds.json"
         words = (*COMMAND, f"output_dir={folder}/out", f"tracking.store={folder}/mlflow")
-        command = [sys.executable, "-P", str(Path(__file__).resolve()), "--inside", str(told)]
+        command = [
+            sys.executable,
+            "-P",
+            str(Path(__file__).resolve()),
+            "--inside",
+            clock,
+            str(told),
+        ]
         env = {**os.environ, "PYTHONPATH": str(tree)}
-        before, since = _cpu(), time.perf_counter()
+        used, since = _cpu(), time.perf_counter()
         done = subprocess.run(
             [*command, *words], cwd=folder, env=env, capture_output=True, text=True
         )
@@ -138,8 +149,8 @@ def once(tree: Path) -> dict[str, float]:
         if done.returncode:
             raise SystemExit(f"{tree}: {done.stderr or done.stdout}")
         seconds: dict[str, float] = json.loads(told.read_text())
-    rest = wall - sum(seconds.values())
-    return {**seconds, REST: rest, "wall": wall, "cpu": _cpu() - before}
+    whole = {"wall": wall, "cpu": _cpu() - used}
+    return {**seconds, REST: whole[clock] - sum(seconds.values()), **whole}
 
 
 def _cpu() -> float:
@@ -150,21 +161,23 @@ def _cpu() -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["--inside"]:
-        return inside(Path(given[1]), given[2:])
+        return inside(given[1], Path(given[2]), given[3:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.start", description="A small run's seconds, stage by stage."
     )
     parser.add_argument("--tree", type=Path, help="another checkout, which takes turns with this")
     parser.add_argument("--rounds", type=int, default=3, help="of each; default: %(default)s")
+    parser.add_argument("--cpu", action="store_true", help="stages by the time that they compute")
     parser.add_argument("--json", type=Path, help="write all rounds to this file")
     options = parser.parse_args(given)
+    clock = "cpu" if options.cpu else "wall"
     trees = [HERE, *([options.tree.resolve()] if options.tree else [])]
     for tree in trees:
-        once(tree)  # what Python and numba compile is kept from here on
+        once(tree, clock)  # what Python and numba compile is kept from here on
     rounds: dict[str, list[dict[str, float]]] = {str(tree): [] for tree in trees}
     for _ in range(options.rounds):
         for tree in trees:
-            rounds[str(tree)].append(once(tree))
+            rounds[str(tree)].append(once(tree, clock))
     if options.json:
         told = {"command": COMMAND, "load": os.getloadavg()[0], "rounds": rounds}
         options.json.write_text(json.dumps(told, indent=1))

@@ -82,7 +82,11 @@ def played(game: Game[Any]) -> tuple[str, str]:
         seats = game.to_move(state)
         late = time.monotonic() - begun > SECONDS
         if not seats or late:
-            ended = f"{ply} moves" if not seats else f"stopped after {ply} moves and {SECONDS} s"
+            ended = (
+                f"{ply} move{'s' * (ply != 1)}"
+                if not seats
+                else f"stopped after {ply} moves and {SECONDS} s"
+            )
             return "typed" if typed else f"up to {most} options", ended
         legal = [game.legal(state, seat) for seat in seats]
         typed, most = isinstance(legal[0][0], Open), max(most, *map(len, legal))

@@ -153,7 +153,8 @@ def play_on(game: Game[Any], state: Any, policies: Sequence[str], rng: Rng) -> t
 
 def lack(game: Game[Any], measure: str = WIN.name) -> str:
     """Why the game cannot be played on from what a seat knows, in words; "" where it can."""
-    if nothing_hidden(game) or isinstance(game, Sampled) or _fast(game, measure):
+    fast = measure == WIN.name and isinstance(game, PlayedOut)
+    if nothing_hidden(game) or isinstance(game, Sampled) or fast:
         return ""
     return (
         f"{type(game).__name__} cannot be played on from what a seat knows: it has no `sample`, "
@@ -194,9 +195,11 @@ def results(
     _check(game, policies, game.num_seats)
     if isinstance(game, Scored):
         return game.outcomes(state, policies, playouts, seed, hidden, measure)
-    if isinstance(game, PlayedOut) and _fast(game, measure):
-        won = game.winners(state, policies, playouts, seed, hidden)[..., None]
-        return np.asarray((won >> np.arange(game.num_seats) & 1).astype(float))
+    if measure == WIN.name and isinstance(game, PlayedOut):
+        won = game.winners(state, policies, playouts, seed, hidden)
+        seats = np.arange(game.num_seats, dtype=won.dtype)[:, None, None]
+        # A seat's results lie together: an innermost axis of two or three seats is slow.
+        return np.moveaxis((won >> seats & 1).astype(float), 0, -1)
     if not hidden:
         return _after(game, lambda rng: state, seat, policies, playouts, seed, measure, said)
     seen = game.observe(state, seat)
@@ -224,7 +227,7 @@ def values(
         state = sample(game, observation, _stream(seed, HIDDEN, 0))
         found = game.outcomes(state, policies, playouts, seed, True, measure)
         return np.asarray(found[:, :, benefits].mean(axis=1))
-    if isinstance(game, PlayedOut) and _fast(game, measure):
+    if measure == WIN.name and isinstance(game, PlayedOut):
         return game.values(observation, benefits, policies, playouts, seed)
     seat = observation.seat
     found = _after(
@@ -288,10 +291,6 @@ def worded(
     if isinstance(option, Open) and policy != RANDOM and isinstance(game, Speaking):
         return Said(option, game.words(policy, observation, at, rng))
     return spoken(option, rng)
-
-
-def _fast(game: Game[Any], measure: str) -> bool:
-    return isinstance(game, PlayedOut) and measure == WIN.name
 
 
 def _check(game: Game[Any], policies: Sequence[str], wanted: int = 1) -> None:

@@ -15,6 +15,7 @@ def known(view: View) -> np.ndarray:
     array[rules.SEATS], array[rules.TO_MOVE] = len(view.sizes), view.seat
     array[rules.DIRECTION], array[rules.COLOUR] = view.direction, view.colour
     array[rules.TOP] = view.trait if view.trait >= WILD else 15 * view.colour + view.trait
+    array[rules.TRAIT] = view.trait
     array[rules.WINNER] = array[rules.TOP_BY] = -1
     left = rules.DECK.tolist()
     fill(array, rules.PLAYED, took(left, view.played))

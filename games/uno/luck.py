@@ -27,7 +27,7 @@ from games.uno.compiled import allocating, compiled, inlined
 from games.uno.memory import Memory, begin, follow, make_memory
 from games.uno.playouts import DEAL, HIDDEN, MOVES, playout, redeal
 from games.uno.policies import Room, choose, count_cards, make_room, weigh
-from games.uno.posterior import World, copy, make_world, true_world, walk
+from games.uno.posterior import World, make_world, true_world, walk
 from games.uno.rules import (
     ACTIONS,
     DIRECTION,
@@ -39,6 +39,7 @@ from games.uno.rules import (
     TO_MOVE,
     WINNER,
     blank,
+    copy,
     deal,
     hand_of,
     legal,

@@ -17,9 +17,11 @@ from games.uno.rules import (
     TO_MOVE,
     WINNER,
     blank,
+    copy,
     deal_lazily,
     hand_of,
     legal,
+    mover,
     over,
     step,
 )
@@ -31,7 +33,7 @@ DEAL, MOVES, HIDDEN = range(3)
 def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room) -> int:
     """Plays `state` to its end, in place, one policy a seat; the winner, or -1 for none."""
     while not over(state):
-        policy = policies[state[TO_MOVE]]
+        policy = policies[mover(state)]
         step(state, choose(policy, state, legal(state), key, state[PLY], room))
     return int(state[WINNER])
 
@@ -102,7 +104,7 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
         start[SEED] = np.int64(derive(seed, DEAL, playing))
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):
-            trial[:] = start
+            copy(start, trial)
             step(trial, nth_of(actions, option))
             winner = playout(trial, policies, key, room)
             if winner >= 0:

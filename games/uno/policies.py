@@ -25,6 +25,7 @@ from games.uno.compiled import allocating, inlined
 from games.uno.rules import (
     ACTIONS,
     DIRECTION,
+    DRAW,
     DRAW_TWO,
     REVERSE,
     SEATS,
@@ -179,6 +180,8 @@ def choose(
 
     room: what `make_room` gives.
     """
+    if legal == 1 << DRAW:
+        return DRAW
     if policy == RANDOM:
         return nth_of(legal, below(number_of(legal), key, count))
     if legal & (legal - 1) == 0:

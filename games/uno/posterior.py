@@ -50,6 +50,7 @@ from games.uno.rules import (
     STACK,
     WILD,
     WILD_DRAW_FOUR,
+    copy,
     hand_of,
     kind_of,
     plays,
@@ -90,13 +91,6 @@ def make_world(seats: int) -> World:
         np.empty(3, np.int64),
         np.empty(ACTIONS, np.int64),
     )
-
-
-@inlined
-def copy(source: np.ndarray, target: np.ndarray) -> None:
-    """As `target[:] = source`, which would need an allocating function."""
-    for at in range(len(source)):
-        target[at] = source[at]
 
 
 @compiled

@@ -24,18 +24,19 @@ PLY_CAP = 5000
 
 SEATS, SEED, TO_MOVE, DIRECTION, PLY, WINNER = range(6)
 TOP, COLOUR, TOP_BY, AUTO, SHUFFLES, COLOURS = range(6, 12)
-LOOSE, ORDER = 12, 13
+LOOSE, ORDER, TRAIT = 12, 13, 14
 """Fields. WINNER: -1 while there is none. TOP: the card to match. COLOUR: the colour to match.
 TOP_BY: who played it, -1 if it was turned up. AUTO: 1 if the last move was a draw that played
 itself. SHUFFLES, COLOURS: how often the pile was shuffled and chance named a colour.
-LOOSE: how many cards at the bottom of the pile are still to be shuffled, by the key ORDER."""
+LOOSE: how many cards at the bottom of the pile are still to be shuffled, by the key ORDER.
+TRAIT: that of TOP, known from an action before its card is found: the next turn waits for it."""
 
 LANES = 8
 """How many cards of a hand are looked at side by side, without asking where the hand ends."""
 
 CARDS = 108
 STACK = 1 + CARDS + LANES
-PILE = 14
+PILE = 15
 PLAYED = PILE + STACK
 HANDS = PLAYED + STACK
 
@@ -74,6 +75,13 @@ def hand_of(seat: int) -> int:
 
 
 @inlined
+def mover(state: np.ndarray) -> int:
+    """The seat to move. It is below 16 anyway, but the compiler then knows that it indexes from
+    the front."""
+    return int(state[TO_MOVE] & 15)
+
+
+@inlined
 def size_of(state: np.ndarray, stack: int) -> int:
     return int(state[stack] & 127)
 
@@ -85,17 +93,18 @@ def push(state: np.ndarray, stack: int, card: int) -> None:
     state[stack + size] = card
 
 
-@inlined
-def pop(state: np.ndarray, stack: int) -> int:
-    size = size_of(state, stack)
-    state[stack] = size - 1
-    return int(state[stack + size])
-
-
 @allocating
 def blank(seats: int) -> np.ndarray:
     """Room for a state of `seats` players."""
     return np.zeros(HANDS + STACK * seats, np.int64)
+
+
+@inlined
+def copy(source: np.ndarray, target: np.ndarray) -> None:
+    """As `target[:] = source`, which takes several times as long and would need an
+    allocating function."""
+    for at in range(len(source)):
+        target[at] = source[at]
 
 
 @compiled
@@ -128,7 +137,8 @@ def deal_lazily(state: np.ndarray, seats: int, seed: int) -> None:
         reshuffle(state)
         card = next_card(state)
     trait = trait_of(card)
-    lay(state, card, chance_colour(state) if trait == WILD else kind_of(card) // 15, -1)
+    colour = chance_colour(state) if trait == WILD else kind_of(card) // 15
+    lay(state, card, trait, colour, -1)
     if trait == SKIP:
         state[TO_MOVE] = 1
     elif trait == REVERSE:
@@ -146,7 +156,7 @@ def over(state: np.ndarray) -> bool:
 @inlined
 def legal(state: np.ndarray) -> int:
     """The legal actions of the seat to move, as a mask with bit `action` set."""
-    return allowed(held_by(state, state[TO_MOVE]), state[COLOUR], trait_of(state[TOP]))
+    return allowed(held_by(state, state[TO_MOVE]), state[COLOUR], state[TRAIT])
 
 
 @inlined
@@ -185,11 +195,11 @@ def step(state: np.ndarray, action: int) -> None:
 @inlined
 def play(state: np.ndarray, action: int) -> int:
     """Plays a card from the hand; the trait that is to take effect."""
-    seat = state[TO_MOVE]
-    lay(state, take(state, hand_of(seat), action), kind_of(action) // 15, seat)
+    seat, trait = state[TO_MOVE], trait_of(action)
+    lay(state, take(state, hand_of(seat), action), trait, kind_of(action) // 15, seat)
     if state[hand_of(seat)] == 0:
         state[WINNER] = seat
-    return trait_of(action)
+    return trait
 
 
 @inlined
@@ -208,7 +218,7 @@ def draw(state: np.ndarray) -> int:
         push(state, hand_of(seat), card)
         return 0
     state[AUTO] = 1
-    lay(state, card, chance_colour(state) if wild else state[COLOUR], seat)
+    lay(state, card, trait_of(card), chance_colour(state) if wild else state[COLOUR], seat)
     return WILD if wild else trait_of(card)
 
 
@@ -245,10 +255,11 @@ def draw_cards(state: np.ndarray, seat: int, count: int) -> None:
 
 
 @inlined
-def lay(state: np.ndarray, card: int, colour: int, seat: int) -> None:
-    """Puts `card` on top of the played cards; `colour` is the colour to match from now on."""
+def lay(state: np.ndarray, card: int, trait: int, colour: int, seat: int) -> None:
+    """Puts `card` on top of the played cards; `trait` is its own, and `colour` the one to match
+    from now on."""
     push(state, PLAYED, card)
-    state[TOP], state[COLOUR], state[TOP_BY] = card, colour, seat
+    state[TOP], state[TRAIT], state[COLOUR], state[TOP_BY] = card, trait, colour, seat
 
 
 @inlined
@@ -330,11 +341,14 @@ def reshuffle(state: np.ndarray) -> None:
 def next_card(state: np.ndarray) -> int:
     """Takes the next card from the pile."""
     size = size_of(state, PILE)
+    card = state[PILE + size]
     if state[LOOSE] == size:
         other = PILE + 1 + below(size, np.uint64(state[ORDER]), size - 1)
-        state[other], state[PILE + size] = state[PILE + size], state[other]
+        last, card = card, state[other]
+        state[other], state[PILE + size] = last, card
         state[LOOSE] = size - 1
-    return pop(state, PILE)
+    state[PILE] = size - 1
+    return int(card)
 
 
 @inlined

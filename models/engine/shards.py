@@ -31,6 +31,8 @@ LOG = logging.getLogger("gauntlet")
 SLACK = 1.1
 """How much more than its fair part a rank may hold: norms and biases are on every rank."""
 LOOPBACK = ("file:", "tcp://127.")
+REFUSALS = (RuntimeError, ValueError, TypeError, AssertionError, AttributeError, ImportError)
+"""What the libraries raise that cannot cut a network, or are not there."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,13 @@ class Rank:
     """A process's place: its number, 0 to `of` - 1, and the URL at which all meet.
 
     meeting: tcp://address:port of rank 0, or file:///path where all are on one machine.
+    one_card: the ranks share a GPU, where sums go by way of the main memory: NCCL wants one each.
     """
 
     number: int
     of: int
     meeting: str
+    one_card: bool = False
 
 
 def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> tuple[Any, Least]:
@@ -62,7 +66,7 @@ def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> t
                 whole, rank.of, lambda further: read_network(folder, name, dtype, place, **further)
             )
             reason = asked.objection(network)
-        except (RuntimeError, ValueError, TypeError, AssertionError, AttributeError) as error:
+        except REFUSALS as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         if reason is None:
             if reasons and rank.number == 0:
@@ -102,18 +106,11 @@ def _join(rank: Rank, place: torch.device) -> None:
         os.environ["DS_ACCELERATOR"] = "cpu"
     if rank.meeting.startswith(LOOPBACK):
         os.environ.update(GLOO_SOCKET_IFNAME="lo", NCCL_SOCKET_IFNAME="lo")
-    import deepspeed
-    import deepspeed.ops
-
-    # Its sum in shared memory crashes unless all ranks are on one machine and say so.
-    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
-    deepspeed.init_distributed(
-        dist_backend="gloo" if place.type == "cpu" else "nccl",
+    torch.distributed.init_process_group(
+        backend="gloo" if place.type == "cpu" or rank.one_card else "nccl",
         init_method=rank.meeting,
         rank=rank.number,
         world_size=rank.of,
-        auto_mpi_discovery=False,
-        verbose=False,
     )
 
 
@@ -124,7 +121,11 @@ Read = Callable[[dict[str, Any]], Any]
 def _by_deepspeed(whole: Any, ranks: int, read: Read) -> Any:
     """The network with its layers replaced by parts, in place, on this rank's device."""
     import deepspeed
+    import deepspeed.ops
 
+    # Its sum in shared memory crashes unless all ranks are on one machine and say so.
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)  # it takes what is there
     engine = deepspeed.init_inference(
         whole,
         tensor_parallel={"tp_size": ranks, "tp_grain_size": 1},

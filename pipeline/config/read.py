@@ -248,7 +248,8 @@ def _sweep(plain: Node) -> SweepConfig:
 
 
 def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], plain: Node) -> str:
-    """The group's choice, and in brackets what was changed in it: tic_tac_toe[size=4]."""
+    """The group's choice, with the name of what it finds elsewhere, and in brackets what was
+    changed in it: tic_tac_toe[size=4], openspiel:go[listed=20]."""
     starts = (f"{group}.", f"{group}@{group}.")
     typed = (item.lstrip("+") for item in overrides)
     changes = [
@@ -263,6 +264,9 @@ def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], pla
         telling = ("endpoint=", "scores=", "top=", "samples=", "seed=")
         changes = [change for change in changes if change.startswith(telling)]
         name = f"openai:{plain['model'].get('name')}"
+    elif group == "game" and "name" in plain["game"]:  # another library's
+        changes = [change for change in changes if not change.startswith("name=")]
+        name = f"{choices[group]}:{plain['game']['name']}"
     else:
         name = choices[group]
     changes = [change for change in changes if change != PLAIN]

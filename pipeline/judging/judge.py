@@ -102,9 +102,9 @@ def judge(game: Game[Any], work: Work, record: MatchRecord) -> tuple[list[Judged
         player = seating[choice.decision.seat]
         asked = player in work.players and len(set(choice.actions)) > 1
         if asked or traced:
-            one, stand = _judged(game, record, choice, player, work)
-            judged += [one] if asked else []
-            trace += [stand] if traced else []
+            true, seen = _results(game, record, choice, work)
+            judged += [_judged(record, choice, player, true, seen)] if asked else []
+            trace += [_stand(record, choice, true, seen)] if traced else []
     return judged, trace
 
 
@@ -135,37 +135,44 @@ def _choice(game: Game[Any], ply: int, state: Any, decision: DecisionRecord) -> 
 
 
 def _judged(
-    game: Game[Any], record: MatchRecord, choice: Choice, player: int, work: Work
-) -> tuple[Judged, Stand]:
+    record: MatchRecord, choice: Choice, player: int, true: np.ndarray, seen: np.ndarray
+) -> Judged:
     decision, actions = choice.decision, choice.actions
-    seat, chosen = decision.seat, decision.chosen
     kept = [at for at, action in enumerate(actions) if actions.index(action) == at]
-    true, seen = (_results(game, record, choice, work, hidden)[kept] for hidden in (False, True))
-    taken = kept.index(actions.index(actions[chosen]))
-    options = tuple(decision.options[at] for at in kept)
-    place = (record.match, record.deal, choice.ply, seat)
-    one = Judged(
-        *place,
+    return Judged(
+        *(record.match, record.deal, choice.ply, decision.seat),
         player=player,
-        options=options,
-        chosen=taken,
+        options=tuple(decision.options[at] for at in kept),
+        chosen=kept.index(_taken(choice)),
         fallback=decision.fallback,
-        true=won_together(true[:, :, seat]),
-        seen=won_together(seen[:, :, seat]),
+        true=won_together(true[:, :, decision.seat][kept]),
+        seen=won_together(seen[:, :, decision.seat][kept]),
     )
+
+
+def _stand(record: MatchRecord, choice: Choice, true: np.ndarray, seen: np.ndarray) -> Stand:
+    seat, taken = choice.decision.seat, _taken(choice)
     after = tuple(true[taken].mean(axis=0).tolist())
-    return one, Stand(*place, options[taken], after, float(seen[taken, :, seat].mean()))
+    place = (record.match, record.deal, choice.ply, seat)
+    told = choice.decision.options[taken]
+    return Stand(*place, told, after, float(seen[taken, :, seat].mean()))
+
+
+def _taken(choice: Choice) -> int:
+    """The option that was taken; of equal ones the first."""
+    return choice.actions.index(choice.actions[choice.decision.chosen])
 
 
 def _results(
-    game: Game[Any], record: MatchRecord, choice: Choice, work: Work, hidden: bool
-) -> np.ndarray:
-    """Who wins after each option, of shape (options, playouts, seats)."""
+    game: Game[Any], record: MatchRecord, choice: Choice, work: Work
+) -> tuple[np.ndarray, np.ndarray]:
+    """Who wins after each option from the true cards, and from hidden ones dealt afresh, each of
+    shape (options, playouts, seats)."""
     luck = int(stream(work.seed, game, record.deal, JUDGE, choice.ply).integers(2**62))
     random = (RANDOM,) * game.num_seats
-    seat, chosen = choice.decision.seat, choice.decision.chosen
-    said = {choice.actions.index(choice.actions[chosen]): choice.move}
-    return results(game, choice.state, seat, random, work.playouts, luck, hidden, said=said)
+    asked = (game, choice.state, choice.decision.seat, random, work.playouts, luck)
+    said = {_taken(choice): choice.move}
+    return results(*asked, hidden=False, said=said), results(*asked, hidden=True, said=said)
 
 
 def _other_game(game: Game[Any]) -> UserError:

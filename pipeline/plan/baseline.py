@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +29,7 @@ from games.capabilities import (
 from games.playouts import aimed, played, policies_of, simulate
 from pipeline.config.read import Seed
 from pipeline.plan.cells import Cell, seeded
+from pipeline.plan.patience import FEW, SECONDS, UNSEEN, Patience, Watch
 
 GAMES, FEWEST, A_DEAL = 1_000_000, 100_000, 1_000
 """How many games measure a baseline where the game plays itself: a thousand for each deal of the
@@ -45,9 +46,6 @@ LEAST, BATCH = 2_000, 100
 PLIES = 500_000
 """Plies after which no further batch is played: some ten seconds of tic-tac-toe."""
 
-SECONDS = 60.0
-"""As PLIES, for games whose plies are slow. How many deals it takes is then the machine's."""
-
 QUICK = 20.0
 """Seconds of a thread that GAMES games of one that plays itself may take: this project's take less
 than ten. A slower one is played as long as the others are, with ERROR for its error."""
@@ -55,7 +53,7 @@ than ten. A slower one is played as long as the others are, with ERROR for its e
 TRIED = 1_000
 """Games that tell how long a game takes that plays itself."""
 
-SOME = 1_000
+SOME = 100
 """Games that such a slow one plays between two looks at the error."""
 
 SCORED = 50_000
@@ -89,15 +87,6 @@ class Baseline:
         return math.sqrt(self.rate * (1 - self.rate) / self.games)
 
 
-@dataclass(frozen=True)
-class Watch:
-    """Who is told how many games are played, of about how many; it changes no result."""
-
-    reach: Callable[[int, int], None] = field(compare=False)
-
-
-UNSEEN = Watch(lambda done, total: None)
-
 Table = tuple[tuple[str, ...], tuple[int, ...]]
 """Who plays in a rotation: a policy a seat, and the seats whose results count."""
 
@@ -107,10 +96,18 @@ def enough(deals: int) -> int:
     return min(GAMES, max(FEWEST, A_DEAL * deals))
 
 
-def measure(cell: Cell, seed: Seed, games: int = GAMES, watch: Watch = UNSEEN) -> Baseline | None:
-    """The cell's baseline, or None where there is to be none, or another player is no policy.
+def measure(
+    cell: Cell,
+    seed: Seed,
+    games: int = GAMES,
+    watch: Watch = UNSEEN,
+    slow: float = math.inf,
+) -> Baseline | None:
+    """The cell's baseline, or None where there is to be none, another player is no policy, or a
+    game takes too long to be played FEW times in SECONDS.
 
     games: how many, where the game plays itself; another one is played until the error is small.
+    slow: how many deals do where either is slow; it is never played for longer than SECONDS.
     In a rotated cell the baseline is the mean over the rotations, as the cell's own results are.
     Of several seeds the first one settles its games.
     Raises UserError for a policy that the game does not have, and for a game without an end.
@@ -134,11 +131,11 @@ def measure(cell: Cell, seed: Seed, games: int = GAMES, watch: Watch = UNSEEN) -
     seed, _ = seeded(seed, 0)
     game: Any = cell.game  # frozen, and so fit for a cache
     if cell.measure == WIN.name and isinstance(game, Simulated):
-        return _counted(cell.baseline, game, tables, games, seed, watch)
+        return _counted(cell.baseline, game, tables, games, seed, watch, slow)
     own = {one.name for one in measures_of(game)}
     if isinstance(cell.game, Scored) and cell.measure in own:
         return _scored(cell.baseline, game, tables, cell.measure, seed)
-    return _played(cell.baseline, game, tables, cell.measure, seed, watch)
+    return _played(cell.baseline, game, tables, cell.measure, seed, watch, slow)
 
 
 def scripted(cell: Cell) -> list[str | None]:
@@ -161,16 +158,27 @@ def with_reference(cell: Cell) -> list[str | None]:
 
 
 def _counted(
-    policy: str, game: Any, tables: Sequence[Table], games: int, seed: int, watch: Watch
-) -> Baseline:
+    policy: str,
+    game: Any,
+    tables: Sequence[Table],
+    games: int,
+    seed: int,
+    watch: Watch,
+    slow: float,
+) -> Baseline | None:
     """Of so many games that the game plays itself; of a slow one until the error is small."""
-    if _quick(game, tables[0][0], seed):
-        games //= len(tables)
-        counts: Sequence[Sequence[int]] = [
-            _simulated(game, policies, games, seed) for policies, _ in tables
-        ]
-    else:
-        games, counts = _in_turns(game, tables, seed, watch)
+    if not _quick(game, tables[0][0], seed):
+        return _in_turns(policy, game, tables, seed, watch, slow)
+    games //= len(tables)
+    return _of_wins(
+        policy, tables, games, [_simulated(game, policies, games, seed) for policies, _ in tables]
+    )
+
+
+def _of_wins(
+    policy: str, tables: Sequence[Table], games: int, counts: Sequence[Sequence[int]]
+) -> Baseline:
+    """counts: of each table, the wins of each seat in so many games."""
     wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
     results = games * sum(len(seats) for _, seats in tables)
     if results == games * len(tables):
@@ -186,28 +194,32 @@ def _simulated(game: Game[Any], policies: Sequence[str], games: int, seed: int) 
 
 @lru_cache
 def _quick(game: Game[Any], policies: Sequence[str], seed: int) -> bool:
-    """Whether GAMES games take less than QUICK, by a few of them."""
+    """Whether GAMES games take less than QUICK, by a few of them: fewer where they take long."""
     simulate(game, policies, 1, seed)  # what is compiled is compiled
-    started = time.thread_time()
-    simulate(game, policies, TRIED, seed)
-    return (time.thread_time() - started) * GAMES / TRIED < QUICK
+    for tried in (TRIED // 100, TRIED):
+        started = time.thread_time()
+        simulate(game, policies, tried, seed)
+        if (time.thread_time() - started) * GAMES / TRIED >= QUICK:
+            return False
+    return True
 
 
 @lru_cache
 def _in_turns(
-    game: Game[Any], tables: Sequence[Table], seed: int, watch: Watch
-) -> tuple[int, list[list[int]]]:
-    """How many games of each table make the error small, and what each seat wins of them."""
+    policy: str, game: Game[Any], tables: Sequence[Table], seed: int, watch: Watch, slow: float
+) -> Baseline | None:
+    """Of as many games of each table as make the error small, or as there is time for."""
     most = math.ceil(1 / (2 * ERROR) ** 2 / len(tables))
-    counts, games, until = [np.zeros(game.num_seats + 1, np.int64) for _ in tables], 0, 0.0
-    while games < most and (not games or time.monotonic() < until):
-        until = until or time.monotonic() + SECONDS
+    counts, games = [np.zeros(game.num_seats + 1, np.int64) for _ in tables], 0
+    patience = Patience(slow)
+    while games < most and not patience.ends(games):
         own = np.random.default_rng((seed, games)).integers(2**62)
         for count, (policies, _) in zip(counts, tables, strict=True):
             count += simulate(game, policies, SOME, int(own))
         games += SOME
         watch.reach(games * len(tables), most * len(tables))
-    return games, [count.tolist() for count in counts]
+    found = _of_wins(policy, tables, games, [count.tolist() for count in counts])
+    return _told(found, game, WIN.name, games, watch, short=games < most)
 
 
 @lru_cache
@@ -230,23 +242,49 @@ def _scored(policy: str, game: Any, tables: Sequence[Table], name: str, seed: in
 
 @lru_cache
 def _played(
-    policy: str, game: Game[Any], tables: Sequence[Table], name: str, seed: int, watch: Watch
-) -> Baseline:
-    """Of as many deals as make the error small, each played in every rotation."""
+    policy: str,
+    game: Game[Any],
+    tables: Sequence[Table],
+    name: str,
+    seed: int,
+    watch: Watch,
+    slow: float,
+) -> Baseline | None:
+    """Of as many deals as make the error small, or as there is time for, each in every rotation."""
     (figure,) = (one for one in judgeable_by(game) if one.name == name)
+    span = figure.high - figure.low
     deals: list[tuple[float, float]] = []
-    plies, until = 0, time.monotonic() + SECONDS
-    while not _enough(deals, figure.high - figure.low):
-        if plies >= PLIES or time.monotonic() > until:
-            break
+    plies, patience = 0, Patience(slow)
+    while not _enough(deals, span) and plies < PLIES and not patience.ends(len(deals)):
         for deal in range(len(deals), len(deals) + BATCH):
             won, got, took = _dealt(game, tables, name, seed, deal)
             deals.append((won, got))
             plies += took
+            if patience.late:
+                break
         watch.reach(len(tables) * len(deals), len(tables) * _likely(deals, figure))
     each = sum(len(seats) for _, seats in tables)
     wins, mean = np.mean(deals, axis=0).tolist()
-    return Baseline(policy, round(wins * each * len(deals)), each * len(deals), mean, _error(deals))
+    games = each * len(deals)
+    found = Baseline(policy, round(wins * games), games, mean, _error(deals))
+    return _told(found, game, name, len(deals), watch, short=not _enough(deals, span))
+
+
+def _told(
+    found: Baseline, game: Game[Any], name: str, deals: int, watch: Watch, short: bool
+) -> Baseline | None:
+    """What was found, told where the error is not small; None where that is of too few deals."""
+    told = f"baseline {found.policy} of {getattr(game, 'name', type(game).__name__)}"
+    if deals < FEW:
+        many = "deal" if deals == 1 else "deals"
+        watch.say(f"no {told}: {deals} {many} took {SECONDS:g} s, and {FEW} are needed")
+        return None
+    if short:
+        watch.say(
+            f"{told}: {found.games:,} games, as they are slow: {name} {found.rate:.3f}, "
+            f"standard error {found.error:.3f}"
+        )
+    return found
 
 
 def _dealt(
@@ -271,6 +309,8 @@ def _enough(deals: Sequence[tuple[float, float]], span: float) -> bool:
 
 def _likely(deals: Sequence[tuple[float, float]], figure: Measure) -> int:
     """About how many deals it will take, by the spread of those that are played."""
+    if len(deals) < FEW:
+        return LEAST
     more = (_error(deals) / (ERROR * _spread(deals, figure.high - figure.low) or 1)) ** 2
     return max(LEAST, len(deals), math.ceil(len(deals) * more))
 
@@ -280,7 +320,9 @@ def _spread(deals: Sequence[tuple[float, float]], span: float) -> float:
 
 
 def _error(deals: Sequence[tuple[float, float]]) -> float:
-    """Standard error of the mean of the measure."""
+    """Standard error of the mean of the measure; nan of a single deal."""
+    if len(deals) < 2:
+        return math.nan
     return float(np.std([got for _, got in deals], ddof=1) / math.sqrt(len(deals)))
 
 

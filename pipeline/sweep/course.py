@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain
@@ -24,10 +25,11 @@ from pipeline.log.progress import Bar, Waiting
 from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults, collect
 from pipeline.log.this_run import about_this_run
-from pipeline.plan.baseline import GAMES, Watch, enough, measure
+from pipeline.plan.baseline import GAMES, Baseline, enough, measure
 from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Plan, Task
+from pipeline.plan.cells import Cell, Plan, Task
 from pipeline.plan.deals import planned_deals
+from pipeline.plan.patience import Watch, enough_of_a_slow_one
 from pipeline.play.driver import AHEAD, Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls, simulate
@@ -66,10 +68,7 @@ def run(
         return 0
     changed = code.compare(sweep.output_dir, cells, sweep.accept_code)
     changed_controls = controls.compare(cells, sweep)
-    games = GAMES if sweep.deals == "auto" else enough(sweep.deals)
-    with Waiting(out, "baseline", "games") as waiting:
-        watch = Watch(waiting.reach)
-        baselines = {cell.key: measure(cell, sweep.seed, games, watch) for cell in cells}
+    baselines = measured(out, cells, sweep)
     plan = seated(Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
@@ -129,6 +128,16 @@ def run(
         print(f"gauntlet: {failure}; see {sweep.output_dir / 'set_aside.jsonl'}", file=sys.stderr)
         return NOTHING_PLAYED
     return INTERRUPTED if interrupted else 0
+
+
+def measured(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> dict[str, Baseline | None]:
+    """The baseline of each cell, by its key, as sharp as so many deals need it."""
+    games, slow = GAMES, math.inf
+    if sweep.deals != "auto":
+        games, slow = enough(sweep.deals), enough_of_a_slow_one(sweep.deals)
+    with Waiting(out, "baseline", "games") as waiting:
+        watch = Watch(waiting.reach, out.print)
+        return {cell.key: measure(cell, sweep.seed, games, watch, slow) for cell in cells}
 
 
 def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:

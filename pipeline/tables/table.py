@@ -22,6 +22,8 @@ from stats.means import LEAST
 WIDTH = 100
 ROWS = 40
 """Rows of a table that a terminal shows; its CSV has all."""
+LEAST_NAMED, MOST_NAMED = 28, 39
+"""Characters of a cell's name beside its bar."""
 TESTS = {"two_sided": "other than", "above": "above", "non_inferior": "not below by a margin"}
 """The declared tests, in a few words."""
 WITHIN = " ~"
@@ -182,7 +184,7 @@ def foot(summary: pd.DataFrame) -> str:
         f"{len(rows)} cell{'s' if len(rows) > 1 else ''} of {name}"
         for name, rows in summary.groupby("experiment")
     )
-    baselines = sorted({f"{n:,}" for n in summary["baseline_n"] if n})
+    baselines = list(dict.fromkeys(f"{n:,}" for n in summary["baseline_n"] if n))
     tests = " or ".join(TESTS[name] for name in sorted(set(summary["test"])))
     best = summary["adjusted"].notna().any()
     lines = [
@@ -271,12 +273,15 @@ def bars_view(summary: pd.DataFrame, width: int = 60) -> RenderableType:
     known = summary.dropna(subset=["mean"])
     names, lines = short_names(known), list[str]()
     known = known.head(ROWS)
+    left = min(max((LEAST_NAMED, *map(len, names[:ROWS]))), MOST_NAMED)
     for scale, places in by_scale(known):
-        lines += _bars(known.iloc[places], [names[at] for at in places], scale, width)
+        padded = [f"{names[at][:left]:<{left}}" for at in places]
+        lines += _bars(known.iloc[places], padded, scale, width)
     return Text("\n".join(lines))
 
 
 def _bars(rows: pd.DataFrame, names: Sequence[str], scale: Scale, width: int) -> list[str]:
+    """names: all of one width."""
     drawn = rows[["mean", "mean_low", "mean_high", "baseline_mean"]].to_numpy(float)
     low, high = np.nanmin(drawn), np.nanmax(drawn)
     if scale.share:
@@ -294,7 +299,8 @@ def _bars(rows: pd.DataFrame, names: Sequence[str], scale: Scale, width: int) ->
             for column in range(place(row["mean_low"]), place(row["mean_high"]) + 1):
                 line[column] = "─" if line[column] == " " else "┼"
         line[place(row["mean"])] = "●"
-        lines.append(f"{name[:28]:<28} {''.join(line)}")
+        lines.append(f"{name} {''.join(line)}")
     first, last = (percent(x, 0) if scale.share else scale.mean(x) for x in (low, high))
     title = f"{scale.title} (┊ baseline)"
-    return [*lines, f"{title:<28} {first}{last:>{width - len(first)}}"]
+    left = len(names[0])
+    return [*lines, f"{title:<{left}} {first}{last:>{width - len(first)}}"]

@@ -45,6 +45,8 @@ def test_every_step_is_gone_with_torch_and_transformers_alone(tmp_path: Path) ->
     for figure in ("decision_ratio", "cached_ratio", "limit_share", "batch_invariant_cost"):
         assert f"tiny.{figure}" in figures
     assert figures["tiny.generation_ratio"] > 0
+    assert figures["tiny.shards_max_abs_logprob_diff"] < 1e-4
+    assert figures["tiny.shards_largest_share"] < 0.75
 
 
 def test_a_run_without_time_names_what_it_leaves_out() -> None:

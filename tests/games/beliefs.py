@@ -36,7 +36,7 @@ def small_game(cards: list[int]) -> State:
     for card in cards[2 * HAND + 1 :]:
         rules.push(array, rules.PILE, card)
     top = cards[2 * HAND]
-    rules.lay(array, top, (top & 63) // 15, -1)
+    rules.lay(array, top, rules.trait_of(top), (top & 63) // 15, -1)
     return State(array)
 
 

@@ -162,16 +162,16 @@ SLIPS = {
         "for _ in range(HAND):\n        for seat in range(seats):",
         "for seat in range(seats):\n        for _ in range(HAND):",
     ),
-    "a function may be turned up": ("trait_of(state[TOP]) >= SKIP:", "trait_of(state[TOP]) >= 13:"),
+    "a function may be turned up": ("state[TRAIT] >= SKIP:", "state[TRAIT] >= 13:"),
     "only the first card turned up stays": (
-        ">= SKIP:\n        put(state,",
-        ">= SKIP:\n        state[PLAYED] = 0\n        put(state,",
+        ">= SKIP:\n        turn_up(",
+        ">= SKIP:\n        state[PLAYED] = 0\n        turn_up(",
     ),
     "the last seat begins": (
         "    state[BEFORE] = state[IN_FORCE]\n",
         "    state[BEFORE] = state[IN_FORCE]\n    state[TO_MOVE] = seats - 1\n",
     ),
-    "the colour must fit": ("if trait_of(state[TOP]) < WILD:", "if False:"),
+    "the colour must fit": ("if state[TRAIT] < WILD:", "if False:"),
     "the number must fit": ("PLAIN << (15 * state[IN_FORCE])\n    if", "0\n    if"),
     "a wild waits until nothing else fits": (
         "if held & WILDS:",

@@ -32,7 +32,8 @@ def position(
         to_move,
         direction,
     )
-    array[rules.TOP], array[rules.TOP_BY], array[rules.WINNER] = card, -1, -1
+    array[rules.TOP], array[rules.TRAIT] = card, rules.trait_of(card)
+    array[rules.TOP_BY] = array[rules.WINNER] = -1
     array[rules.COLOUR] = COLOURS.index(colour) if colour else (card & 63) // 15
     for at, cards in stacks.items():
         array[at] = len(cards)

@@ -17,9 +17,10 @@ from common.errors import UserError
 from games.holdem import Holdem
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
-from pipeline.plan import baseline
+from pipeline.plan import baseline, patience
 from pipeline.plan.baseline import ERROR, LEAST, Baseline, enough, measure
 from pipeline.plan.cells import Cell, Player
+from pipeline.plan.patience import Watch
 from tests.games.bare import Bare, Judged, SumGuess, endless
 
 
@@ -128,6 +129,42 @@ def test_long_games_are_played_less_often(monkeypatch: pytest.MonkeyPatch) -> No
     assert known.error > ERROR
 
 
+def heard(game: Any, name: str = "win", slow: float = 300) -> tuple[Baseline | None, list[str]]:
+    """The baseline of a game, and what is said of it."""
+    told = list[str]()
+    watch = Watch(lambda done, total: None, told.append)
+    return measure(cell(game, Random(), Random(), measure=name), 7, 1, watch, slow), told
+
+
+@pytest.mark.parametrize("game", [Bare(TicTacToe()), TicTacToe()], ids=["rules", "itself"])
+def test_a_slow_game_is_played_as_often_as_the_sweep_needs_and_that_is_told(
+    game: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "PATIENT", 0.0)
+    monkeypatch.setattr(baseline, "QUICK", 0.0)
+    known, (line,) = heard(game)
+    assert known is not None
+    assert known.games == 300
+    assert ERROR < known.error < 0.03
+    assert f"300 games, as they are slow: win {known.rate:.3f}" in line
+    assert f"standard error {known.error:.3f}" in line
+
+
+def test_a_game_that_is_not_slow_is_known_well_and_nothing_is_said() -> None:
+    known, said = heard(Bare(TicTacToe(size=2, win_length=2)), slow=100)
+    assert known is not None
+    assert known.games >= LEAST
+    assert said == []
+
+
+def test_of_a_few_games_there_is_no_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "SECONDS", -1.0)
+    assert heard(Bare(TicTacToe(size=5))) == (
+        None,
+        ["no baseline random of Bare: 1 deal took 60 s, and 30 are needed"],
+    )
+
+
 def test_without_a_scripted_player_in_another_seat_there_is_none() -> None:
     assert measure(cell(TicTacToe(), Random(), Search()), 1) is None
     assert measure(cell(TicTacToe(), Search(), Random(), baseline=None), 1) is None
@@ -147,13 +184,13 @@ def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
     monkeypatch.setattr(baseline, "_quick", lambda *_: False)
     told: list[tuple[int, int]] = []
     slow = cell(Uno(), Rule(), Random())
-    known = measure(slow, 7, watch=baseline.Watch(lambda *reached: told.append(reached)))
+    known = measure(slow, 7, watch=Watch(lambda *reached: told.append(reached), print))
     assert known is not None
     assert known.games == 10_000
     assert known.error <= ERROR
-    assert told == [(done, 10_000) for done in range(1_000, 10_001, 1_000)]
+    assert told == [(done, 10_000) for done in range(100, 10_001, 100)]
     assert measure(slow, 7) == known, "who watches changes nothing"
-    assert len(told) == 10
+    assert len(told) == 100
 
 
 def test_uno_is_quick() -> None:

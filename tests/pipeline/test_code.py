@@ -71,7 +71,7 @@ SILENT = [
     ("games/uno/rules.py", '"""Room for a state', '"""A state'),
     ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000  # at most\n\n\n"),
     ("agents/prompting/cloze.py", "-> Decision | Unusable:", "->(Unusable|Decision) :"),
-    ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000\ndef other():\n    return 1\n"),
+    ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000\ndef unheard_of():\n    return 1\n"),
     ("games/uno/luck.py", "SETTLING = 24", "SETTLING = 25"),
     ("pipeline/log/schema.py", "class MatchRecord", "class More:\n    pass\n\n\nclass MatchRecord"),
     ("agents/prompting/tutri.py", "from __future__ import annotations", "import os"),

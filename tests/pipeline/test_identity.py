@@ -112,6 +112,7 @@ EXCEPTIONS = {
     "agents.prompting.gamebench": {
         *("attempts=", ", max_tokens=", "explained", "faults", "malformed", "illegal", "ok"),
     },
+    "agents.prompting.letter": {r"\W*([A-Z])\b"},  # no made-up reply is a letter alone
     "agents.prompting.observe": {  # of a good reply and of the record; what stands between three
         *("{", "}", "malformed", "illegal", "confidence", "reasoning", "; ", "replace"),
         *("max_tokens=", ", reasons=", ", "),

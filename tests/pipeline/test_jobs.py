@@ -65,6 +65,22 @@ def test_a_value_that_cannot_be_set_is_the_line_that_hydra_says(
     assert "deels is not a key of the config" in capsys.readouterr().err
 
 
+def test_another_librarys_game_is_called_by_its_name() -> None:
+    found: list[CellConfig] = []
+    typed = (
+        "game=openspiel",
+        "game.name=go,chess",
+        "game.listed=20",
+        "agent=random",
+        "prompt=cloze",
+    )
+    compose(typed, lambda cells, sweep: found.extend(cells) or 0)
+    assert [one.labels["game"] for one in found] == [
+        "openspiel:go[listed=20]",
+        "openspiel:chess[listed=20]",
+    ]
+
+
 def test_cells_built_together_are_those_built_alone() -> None:
     """They share what their players ask in a probe."""
     found: list[CellConfig] = []

@@ -150,7 +150,10 @@ def only_deal(folder: Path, *decisions: DecisionRecord) -> None:
     (path,) = Folder(folder).record_files()
     record = next(record for record in Folder(folder).matches() if record.deal == 0)
     statics = {asked.static: "Rules.\n" for made in decisions for asked in made.asked}
-    write(path, [replace(record, decisions=decisions, statics={**record.statics, **statics})])
+    write(
+        path,
+        [replace(record, clock=None, decisions=decisions, statics={**record.statics, **statics})],
+    )
 
 
 def test_impossible_letters_share_nothing(studied: Path) -> None:

@@ -108,6 +108,18 @@ def test_the_terminal_shows_some_rows_and_says_where_all_are() -> None:
     assert len(text.splitlines()) < 4 * ROWS
 
 
+@pytest.mark.parametrize(
+    "game", ["uno", "openspiel:liars_dice", "a_game_of_a_very_long_name_indeed"]
+)
+def test_a_bar_has_a_name_and_fits_the_terminal(game: str) -> None:
+    summary = summary_table(cells(3)).assign(game=[game, game, "other"])
+    *bars, foot = str(table.bars_view(summary)).splitlines()
+    assert {len(line) for line in (*bars, foot)} == {len(bars[0])}
+    assert len(foot) <= table.WIDTH
+    wanted = [name[: table.MOST_NAMED] for name in table.short_names(summary)]
+    assert [line[: len(name)] for line, name in zip(bars, wanted, strict=True)] == wanted
+
+
 def test_a_sheet_keeps_its_sums() -> None:
     sheet = Sheet("t", ("a",), [(str(at),) for at in range(9)] + [("sum",)], "foot", "x.csv", 1)
     assert sheet.first(9) is sheet

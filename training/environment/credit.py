@@ -66,7 +66,7 @@ class Advantage:
         cell, task = self.setting.cell, match.table.task
         luck = stream(self.setting.seed, cell.game, task.deal, LUCK).integers(2**62)
         moves = [made.move for made in match.decisions]
-        policies = self._policies(match)
+        policies = seated(match)
         return game.advantage(match.start, moves, seat, seat, policies, self.playouts, int(luck))
 
     def _of(self, match: Match, ply: int) -> float:
@@ -75,7 +75,7 @@ class Advantage:
         if made.forced:
             return 0.0
         luck = stream(self.setting.seed, cell.game, match.table.task.deal, JUDGE, ply)
-        policies = self._policies(match)
+        policies = seated(match)
         move = _move(made, cell.game.legal(state, made.seat))
         got = results(
             *(cell.game, state, made.seat, policies, self.playouts, int(luck.integers(2**62))),
@@ -87,9 +87,11 @@ class Advantage:
         usual = np.array(probabilities(cell.game, policies[made.seat], seen))
         return float(got[made.chosen] - usual @ got)
 
-    def _policies(self, match: Match) -> list[str]:
-        policies = with_reference(self.setting.cell)
-        return [str(policies[player]) for player in match.seating]
+
+def seated(match: Match) -> tuple[str, ...]:
+    """The scripted policy in each seat of a match, with the baseline in the learner's."""
+    policies = with_reference(match.setting.cell)
+    return tuple(str(policies[player]) for player in match.seating)
 
 
 def result(match: Match, seat: int) -> float:

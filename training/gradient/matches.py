@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from agents.prompting.cloze import LETTERS
 from models.base import Prompt
 from training.environment.environment import Environment
 from training.gradient.policy import Policy
+from training.gradient.values import Values
 
 
 @dataclass
@@ -19,6 +21,7 @@ class Choice:
 
     place: where it stands in its match: the seat, and how many decisions came before. to_go: its
     own reward and those that came after, each of these discounted by how much later it came.
+    worth: the advantage of each letter, where those are looked up.
     """
 
     prompt: Prompt
@@ -26,6 +29,7 @@ class Choice:
     letter: int
     place: tuple[int, int]
     to_go: float = 0.0
+    worth: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,10 @@ def play(
     first: int,
     luck: torch.Generator,
     discount: float = 1.0,
+    values: Values | None = None,
 ) -> Played:
     """One match an environment, of the deals from `first` on, the seats in turns. Matches that end
-    before there is a choice to make are left out."""
+    before there is a choice to make are left out. values: where all options' are to be noted."""
     for number, environment in enumerate(environments):
         seats = environment.seats
         environment.reset(first + number, seats[(first + number) % len(seats)])
@@ -52,7 +57,10 @@ def play(
     made, results = list[Choice](), list[float]()
     while active:
         for own, choice in zip(active, choose(list(active), policy, luck), strict=True):
+            worth = None if values is None else values.advantages(own.match, own.seat)
             _, reward, done, info = own.step(LETTERS[choice.letter])
+            if worth is not None:
+                choice.worth = under_letters(worth, choice, own)
             choice.place = (info["seat"], len(active[own]))
             active[own].append((choice, reward))
             if done:
@@ -72,6 +80,13 @@ def choose(
         chances = policy.logprobs(prompts, options).exp()
     letters = torch.multinomial(chances, 1, generator=luck)[:, 0].tolist()
     return [Choice(*each, (0, 0)) for each in zip(prompts, options, letters, strict=True)]
+
+
+def under_letters(worth: np.ndarray, choice: Choice, taken: Environment) -> np.ndarray:
+    """What the options are worth in the order in which the prompt showed them: the letter that was
+    answered stands beside the option that was taken."""
+    (*_, made) = (own for own in taken.match.decisions if own.seat == taken.seat and own.asked)
+    return np.roll(worth, choice.letter - made.chosen)[: choice.options]
 
 
 def with_returns(match: Sequence[tuple[Choice, float]], discount: float) -> list[Choice]:

@@ -1,9 +1,12 @@
 """Teaches a small model a game by policy gradient: `python -m training.gradient.reinforce`.
 
 REINFORCE (R. Williams, 1992): a choice becomes likelier by how much the rewards after it exceed
-those that are usual at its place in the match. Every update plays some hundred matches that were
+those that are usual at its place in the match. Every update plays some dozen matches that were
 never dealt before, the seats in turns, against a player of conf/player. `--reward advantage` takes
-each decision's advantage over a random player in place of the match's result.
+each decision's advantage over a random player in place of the match's result. `--reward expected`
+takes the exact advantages of all options, also of those not drawn, each weighted by its chance: the
+mean of what a drawn one gives, without its noise (R. Sutton et al., 2000; K. Ciosek, S. Whiteson,
+2018). It needs a game in which nothing is hidden, small enough to be gone through.
 
 The number of updates is fixed, so the same seed on the same machine gives the same weights. What
 is left in --out is a checkpoint; docs/training.md shows how the pipeline measures it.
@@ -30,14 +33,17 @@ from common.errors import UserError
 from models.engine.files import check_folder, local_folder
 from pipeline.log.progress import Bar
 from pipeline.tables.ink import ACCENT, save_png
-from training.environment.environment import PLAYOUTS, Environment
+from training.environment.environment import PLAYOUTS, Environment, Reward
 from training.gradient.matches import Choice, play
 from training.gradient.policy import Policy
+from training.gradient.values import Values
 
 SEEDS = 1 << 40
 """Training deals are of seeds from here on, which no sweep is likely to measure by."""
 FORGET = 0.05
 """How much of what is usual at a place the last update makes up."""
+WARMUP = 0.02
+"""The share of the updates in which the learning rate rises."""
 
 
 class Learner:
@@ -49,23 +55,38 @@ class Learner:
         self.optimizer = torch.optim.AdamW(parameters, lr=options.rate, weight_decay=0.0)
         steps = options.updates
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda step: min(1.0, 2 * (1 - step / steps))
+            self.optimizer,
+            lambda step: min((step + 1) / (WARMUP * steps), 1.0, 2 * (1 - step / steps)),
         )
         self.usual: dict[tuple[int, int], float] = {}
 
     def update(self, choices: Sequence[Choice]) -> float:
         """One step along the gradient; the mean entropy of the choices, in nats."""
-        gains = torch.tensor(self.gains(choices))
         found = self.policy.logprobs([c.prompt for c in choices], [c.options for c in choices])
-        taken = found[torch.arange(len(choices)), torch.tensor([c.letter for c in choices])]
         spread = entropy(found)
-        loss = -(gains * taken).mean() - self.options.entropy * spread.mean()
+        gain = self.expected if self.options.reward == "expected" else self.drawn
+        loss = -gain(choices, found) - self.options.entropy * spread.mean()
         self.optimizer.zero_grad()
         torch.autograd.backward(loss)
         clip_grad_norm_(self.policy.network.parameters(), 1.0)
         self.optimizer.step()
         self.schedule.step()
         return float(spread.detach().mean())
+
+    def drawn(self, choices: Sequence[Choice], found: Tensor) -> Tensor:
+        """Its gradient is REINFORCE's: of the letters that were drawn."""
+        taken = found[torch.arange(len(choices)), torch.tensor([c.letter for c in choices])]
+        return (torch.tensor(self.gains(choices)) * taken).mean()
+
+    def expected(self, choices: Sequence[Choice], found: Tensor) -> Tensor:
+        """What the policy gains in the mean over its letters, in standard deviations."""
+        worth = torch.zeros_like(found)
+        for row, choice in zip(worth, choices, strict=True):
+            assert choice.worth is not None
+            row[: choice.options] = torch.from_numpy(choice.worth)
+        some = worth[worth != 0]
+        scale = some.std() + 1e-6 if len(some) > 1 else torch.ones(())
+        return (found.exp() * worth).sum(1).mean() / scale
 
     def gains(self, choices: Sequence[Choice]) -> np.ndarray:
         """By how much each choice went better than usual at its place, in standard deviations:
@@ -90,11 +111,13 @@ def teach(options: argparse.Namespace) -> list[tuple[float, float]]:
     result of its matches and the entropy. Raises UserError."""
     torch.manual_seed(options.seed)
     policy = Policy(_folder(options.start))
+    reward: Reward = "advantage" if options.reward == "advantage" else "result"
     first = Environment(
-        *(options.game, options.opponent, "letter", options.reward, SEEDS + options.seed),
+        *(options.game, options.opponent, "letter", reward, SEEDS + options.seed),
         words=options.words,
         playouts=options.playouts,
     )
+    values = Values(first.setting) if options.reward == "expected" else None
     environments = [first, *(first.another() for _ in range(options.matches - 1))]
     learner, luck = Learner(policy, options), torch.Generator().manual_seed(options.seed)
     curve: list[tuple[float, float]] = []
@@ -104,18 +127,19 @@ def teach(options: argparse.Namespace) -> list[tuple[float, float]]:
     with bar, (options.out / "curve.csv").open("w", buffering=1) as kept:
         kept.write("update,result,entropy\n")
         for number in range(options.updates):
-            played = play(environments, policy, number * options.matches, luck, options.discount)
+            deal = number * options.matches
+            played = play(environments, policy, deal, luck, options.discount, values)
             curve.append((float(np.mean(played.results)), learner.update(played.choices)))
             kept.write(f"{number + 1},{curve[-1][0]:.4f},{curve[-1][1]:.4f}\n")
             bar.advance()
     settings = {k: str(v) if isinstance(v, Path) else v for k, v in vars(options).items()}
     seconds = round(time.process_time() - started, 1)
     policy.save(options.out, {"settings": settings, "cpu_seconds": seconds})
-    save_png({"curve": drawn(curve)}, options.out)
+    save_png({"curve": figure(curve)}, options.out)
     return curve
 
 
-def drawn(curve: Sequence[tuple[float, float]]) -> Figure:
+def figure(curve: Sequence[tuple[float, float]]) -> Figure:
     """The mean result of each twentieth of the way."""
     parts = np.array_split(np.array(curve)[:, 0], min(20, len(curve)))
     ends = np.cumsum([len(part) for part in parts])
@@ -146,7 +170,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("words", nargs="*", help="further words of a sweep's command line, as game.size=4")
     add("--game", default="tic_tac_toe", help="a file of conf/game")
     add("--opponent", default="random", help="a player of conf/player")
-    add("--reward", choices=("result", "advantage"), default="result")
+    add(
+        "--reward",
+        choices=("result", "advantage", "expected"),
+        default="result",
+        help="of the match; of each choice; or, exactly, of all options of each choice, where "
+        "--discount and --playouts do nothing",
+    )
     add(
         "--discount",
         type=float,

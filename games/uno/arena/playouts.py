@@ -26,15 +26,18 @@ from games.uno.chance import below, derive
 from games.uno.compiled import allocating, compiled, inlined
 from games.uno.playouts import DEAL, HIDDEN, MOVES, redeal
 from games.uno.rules import (
+    DRAW,
     EVERY_COLOUR,
     PLAIN,
     PLY,
     TO_MOVE,
-    TOP,
+    TRAIT,
     WILD,
     blank,
+    copy,
     hand_of,
     kind_of,
+    mover,
     trait_of,
 )
 
@@ -47,8 +50,8 @@ def choose(policy: int, state: np.ndarray, key: np.uint64) -> int:
     actions = legal(state)
     if policy == RULE:
         actions = preferred(state, actions)
-    if actions & (actions - 1) == 0:
-        return nth_of(actions, 0)
+    if actions == 1 << DRAW:
+        return DRAW
     return nth_of(actions, below(number_of(actions), key, state[PLY]))
 
 
@@ -59,7 +62,7 @@ def preferred(state: np.ndarray, actions: int) -> int:
         return actions
     if state[PHASE] != CARD:
         return most_held(state)
-    trait = trait_of(state[TOP])
+    trait = int(state[TRAIT])
     if trait < WILD and actions & EVERY_COLOUR << trait:
         return actions & EVERY_COLOUR << trait
     coloured = actions & PLAIN << (15 * int(state[IN_FORCE]))
@@ -88,7 +91,7 @@ def most_held(state: np.ndarray) -> int:
 def playout(state: np.ndarray, policies: np.ndarray, key: np.uint64) -> int:
     """Plays `state` to its end, in place, one policy a seat; the winners as a mask of seats."""
     while not over(state):
-        step(state, choose(policies[state[TO_MOVE]], state, key))
+        step(state, choose(policies[mover(state)], state, key))
     return int(state[WINNERS])
 
 
@@ -120,7 +123,7 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
             redeal(start, state[TO_MOVE], cards, derive(seed, HIDDEN, playing))
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):
-            trial[:] = start
+            copy(start, trial)
             step(trial, nth_of(actions, option))
             found[option, playing] = playout(trial, policies, key)
     return found

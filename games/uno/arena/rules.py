@@ -36,6 +36,7 @@ from games.uno.rules import (
     TO_MOVE,
     TOP,
     TOP_BY,
+    TRAIT,
     WILD,
     WILD_DRAW_FOUR,
     WILD_DRAW_FOURS,
@@ -86,9 +87,9 @@ def deal_lazily(state: np.ndarray, seats: int, seed: int) -> None:
     for _ in range(HAND):
         for seat in range(seats):
             push(state, hand_of(seat), next_card(state))
-    put(state, next_card(state))
-    while trait_of(state[TOP]) >= SKIP:
-        put(state, next_card(state))
+    turn_up(state)
+    while state[TRAIT] >= SKIP:
+        turn_up(state)
     state[BEFORE] = state[IN_FORCE]
 
 
@@ -105,8 +106,8 @@ def legal(state: np.ndarray) -> int:
     if state[PHASE] == CHALLENGE:
         return 1 << CALL | 1 << YIELD
     fitting = PLAIN << (15 * state[IN_FORCE])
-    if trait_of(state[TOP]) < WILD:
-        fitting |= EVERY_COLOUR << trait_of(state[TOP])
+    if state[TRAIT] < WILD:
+        fitting |= EVERY_COLOUR << state[TRAIT]
     held = held_by(state, state[TO_MOVE])
     actions = held & fitting
     if held & WILDS:
@@ -137,7 +138,7 @@ def step(state: np.ndarray, action: int) -> None:
 def play_card(state: np.ndarray, action: int) -> None:
     """Plays a card. The last one of a hand ends the game before it has any effect."""
     seat = state[TO_MOVE]
-    put(state, take(state, hand_of(seat), action))
+    put(state, take(state, hand_of(seat), action), action)
     state[TOP_BY] = seat
     if state[hand_of(seat)] == 0:
         state[WINNERS] = 1 << seat
@@ -162,7 +163,7 @@ def name_colour(state: np.ndarray, colour: int) -> None:
     """Names the colour of the wild just played; a wild draw four may now be challenged."""
     state[IN_FORCE] = colour
     pass_turn(state)
-    if trait_of(state[TOP]) == WILD_DRAW_FOUR:
+    if state[TRAIT] == WILD_DRAW_FOUR:
         state[PHASE] = CHALLENGE
 
 
@@ -201,9 +202,16 @@ def fewest(state: np.ndarray) -> int:
 
 
 @inlined
-def put(state: np.ndarray, card: int) -> None:
-    """Puts `card` on top of the played cards; one with a colour puts that in force."""
+def turn_up(state: np.ndarray) -> None:
+    card = next_card(state)
+    put(state, card, kind_of(card))
+
+
+@inlined
+def put(state: np.ndarray, card: int, kind: int) -> None:
+    """Puts `card` on top of the played cards; one with a colour puts that in force. `kind` is its
+    own, or the action that plays it."""
     push(state, PLAYED, card)
-    state[TOP], state[BEFORE] = card, state[IN_FORCE]
-    if trait_of(card) < WILD:
-        state[IN_FORCE] = kind_of(card) // 15
+    state[TOP], state[TRAIT], state[BEFORE] = card, trait_of(kind), state[IN_FORCE]
+    if trait_of(kind) < WILD:
+        state[IN_FORCE] = kind // 15

@@ -1,0 +1,114 @@
+"""A network in two parts on one device against itself whole: a step of `benchmarks.gpu`.
+
+    python -m benchmarks.two_shards SIZE [--device cuda]     prints one line of JSON
+
+Two processes hold a part each, cut by DeepSpeed or, where it is not installed, by transformers. On
+one card their sums go by way of the main memory, so it shows that parts answer as the whole does,
+and not how fast two cards would be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from benchmarks.decisions import turns
+from benchmarks.networks import SIZES, network_of, tokens_of
+from benchmarks.timing import compare, in_calls, rows_of, timed
+from models.base import Score
+from models.engine.packed import Packed
+from models.engine.reference import Reference
+from models.engine.shards import Rank, layer_weights, load_part
+
+PARTS = 2
+DECISIONS = {"cpu": 6, "cuda": 64}
+SECONDS = 300
+"""After which a rank that waits for the other one is given up."""
+
+Figures = dict[str, float]
+
+
+def measured(size: str, device: str) -> Figures:
+    """The figures of `measure`, found in processes of their own. Raises RuntimeError with the last
+    line that they wrote where one fails."""
+    command = [sys.executable, "-m", "benchmarks.two_shards", size, "--device", device]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["it wrote nothing"])[-1])
+    found: Figures = json.loads(done.stdout.splitlines()[-1])
+    return {f"{size}.shards_{figure}": value for figure, value in found.items()}
+
+
+def measure(size: str, device: str) -> Figures:
+    """How far the parts' answers lie from the plain scorer's of the whole, in float32; decisions a
+    second; the largest share of the layers' weights that a part holds."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "whole"
+        network = network_of(size, device).float()
+        network.save_pretrained(folder)
+        weights = layer_weights(network)
+        exact = rows_of(Reference(network, tokens_of(size)).score(asked(device)))
+        del network
+        if device == "cuda":
+            torch.cuda.empty_cache()
+        command = [sys.executable, "-m", "benchmarks.two_shards", size, "--device", device]
+        parts = [
+            subprocess.Popen([*command, "--part", str(number), "--folder", place])
+            for number in range(PARTS)
+        ]
+        try:
+            codes = [part.wait(SECONDS) for part in parts]
+        finally:
+            for part in parts:
+                part.kill()
+        if any(codes):
+            raise SystemExit("a part ended with an error")
+        told = [json.loads((Path(place) / f"{n}.json").read_text()) for n in range(PARTS)]
+    found = compare(exact, told[0]["rows"])
+    return {
+        "max_abs_logprob_diff": found["max_abs_logprob_diff"],
+        "argmax_flips": found["argmax_flips"],
+        "largest_share": max(one["weights"] for one in told) / weights,
+        "decisions_per_second": len(asked(device)) / told[0]["seconds"],
+    }
+
+
+def part(size: str, device: str, number: int, place: Path) -> None:
+    """One of the processes; leaves what it found in a file."""
+    rank = Rank(number, PARTS, f"file://{place / 'meeting'}", one_card=device == "cuda")
+    network, least = load_part(place / "whole", size, "float32", device, rank)
+    packed, requests = Packed(network, tokens_of(size), least=least), asked(device)
+    rows = rows_of(packed.score(requests))
+    seconds = timed({"parts": partial(in_calls, packed, requests, len(requests))}, network.device)
+    told = {"rows": rows, "weights": layer_weights(network), "seconds": seconds["parts"]}
+    (place / f"{number}.json").write_text(json.dumps(told))
+
+
+def asked(device: str) -> list[Score]:
+    found = [turn.decision for turn in turns(2 * DECISIONS[device]) if turn.decision is not None]
+    return found[: DECISIONS[device]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("size", choices=sorted(size for size in SIZES if SIZES[size].shape))
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.part is None:
+        print(json.dumps(measure(options.size, options.device)))
+    else:
+        part(options.size, options.device, options.part, options.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""What every option is worth, exactly, in games small enough to be played on in all ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from common.errors import UserError
+from games.base import Open
+from games.capabilities import measured, nothing_hidden
+from games.playouts import probabilities
+from training.environment.credit import checked, seated
+from training.environment.match import Match
+from training.environment.setting import Setting
+
+MOST = 200_000
+"""Positions that are looked through at most; Tic-Tac-Toe has 5,478."""
+
+
+class Values:
+    """The advantages of all options over the setting's baseline, by the game's rules alone.
+
+    All randomness of a game is in its deal, so that a position's value is the mean of its options'
+    values, weighted as the player to move takes them; every position is valued once, and two equal
+    states are the same position. Raises UserError for a setting without such values.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        checked(setting.cell)
+        self.game, self.measure = setting.cell.game, setting.cell.measure
+        if not nothing_hidden(self.game):
+            raise UserError(
+                f"reward=expected: {setting.cell.labels['game']} hides something, so that rules "
+                "alone do not say what an option is worth; take reward=advantage"
+            )
+        self.known: dict[tuple[Sequence[str], Any], np.ndarray] = {}
+
+    def advantages(self, match: Match, seat: int) -> np.ndarray:
+        """By how much each option of the seat that is to move is better than what the baseline
+        gets: float64 of shape (options,). Raises UserError where there are too many positions."""
+        policies = seated(match)
+        after = self._after(policies, match.state)[:, seat]
+        return np.asarray(after - self._chances(policies, match.state) @ after)
+
+    def _after(self, policies: Sequence[str], state: Any) -> np.ndarray:
+        """What each seat gets after each option: (options, seats)."""
+        (mover,) = self.game.to_move(state)
+        options = self.game.legal(state, mover)
+        if any(isinstance(option, Open) for option in options):
+            raise UserError("reward=expected: moves that want words cannot be gone through")
+        ahead = [self._value(policies, self.game.play(state, [option])) for option in options]
+        return np.stack(ahead)
+
+    def _value(self, policies: Sequence[str], state: Any) -> np.ndarray:
+        """What each seat gets from here on: (seats,)."""
+        if (found := self.known.get((policies, state))) is not None:
+            return found
+        if len(self.known) >= MOST:
+            raise UserError(
+                f"reward=expected: the game has more than {MOST:,} positions; take reward=advantage"
+            )
+        if self.game.to_move(state):
+            found = self._chances(policies, state) @ self._after(policies, state)
+        else:
+            found = np.array(measured(self.game, state)[self.measure], float)
+        self.known[policies, state] = found
+        return found
+
+    def _chances(self, policies: Sequence[str], state: Any) -> np.ndarray:
+        """How likely the scripted player to move takes each option: (options,)."""
+        (mover,) = self.game.to_move(state)
+        seen = self.game.observe(state, mover)
+        return np.array(probabilities(self.game, policies[mover], seen))
