@@ -1,4 +1,4 @@
-"""The figures in README.md, CONTRIBUTING.md and docs/*.md that a command makes, made again.
+"""The figures in README.md, CONTRIBUTING.md and docs/**/*.md that a command makes, made again.
 
 In Markdown they stand between two comments, each on a line of its own:
 
@@ -93,7 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python docs/figures.py", description="The figures in the documents, made again."
     )
     add = parser.add_argument
-    add("files", nargs="*", type=Path, help="Markdown (default: README, CONTRIBUTING, docs/*.md)")
+    add(
+        "files", nargs="*", type=Path, help="Markdown (default: README, CONTRIBUTING, docs/**/*.md)"
+    )
     add("--check", action="store_true", help="write nothing, say what differs, end with 1")
     add("--only", default="", metavar="PART", help="of a file's path or of the command")
     add("--slow", action="store_true", help="those that take minutes too")
@@ -111,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def documents() -> list[Path]:
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def _same(file: Path, given: argparse.Namespace, run: Callable[[str], str]) -> bool:

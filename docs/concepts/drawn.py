@@ -1,0 +1,190 @@
+"""The figures of the pages beside this file, drawn of a sweep that was played.
+
+`python docs/concepts/drawn.py DIR`: DIR is an output folder with two cells of pocket in UNO, the
+first asked by `cloze`, as `python -m pipeline.run prompt=cloze,counterfactual deals=400
+output_dir=DIR` leaves it. Says what it drew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from transformers import AutoTokenizer
+
+from common.disk import write_atomically
+from common.errors import UserError
+from models.engine.trie import grow, shared_length
+from pipeline.log.folder import Folder
+from pipeline.log.results import CellResults
+from pipeline.tables import ink, views
+from stats.intervals import running_mean
+
+HERE = Path(__file__).parent
+POCKET = HERE.parent.parent / "models" / "pocket" / "weights"
+LEAST = 25
+"""Deals from which on running figures are drawn: of fewer an interval says little."""
+OPTIONS = 7
+"""Of the decision whose prompts are drawn."""
+
+Floats = NDArray[np.float64]
+
+DARK = {"ink": "#e4e8ec", "muted": "#a1acb8", "line": "#343e49", "accent": "#62bce0"}
+DARK |= {"ground": "#14181d"} | {f"series-{at}": tone for at, tone in enumerate(ink.ON_BLACK, 2)}
+STYLE = (
+    "<style>svg { font-family: system-ui, sans-serif; } @media (prefers-color-scheme: dark) { svg {"
+    + " ".join(f"--{name}: {colour};" for name, colour in DARK.items())
+    + "} }</style>"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python docs/concepts/drawn.py", description="The figures of the concepts."
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="an output folder")
+    folder = parser.parse_args(arguments).folder
+    try:
+        cells = played(folder)
+        drawn = {"pairing": pairing(*cells), "luck": lucky(cells[0]), "scoring": tree(folder)}
+    except UserError as error:
+        print(f"gauntlet: {error}", file=sys.stderr)
+        return 2
+    for name, figure in drawn.items():
+        text = ink.svg(figure, name)
+        opening = text.index(">") + 1
+        file = HERE / f"{name}.svg"
+        write_atomically(file, text[:opening] + STYLE + text[opening:] + "\n")
+        print(f"{file}: {file.stat().st_size / 1024:.0f} kB")
+    return 0
+
+
+def played(folder: Path) -> list[CellResults]:
+    """The folder's two cells, cloze first, with their luck. Raises UserError for other ones."""
+    found = [
+        result for result in views.results_of(folder) if result.about.labels["model"] == "pocket"
+    ]
+    found.sort(key=lambda result: result.about.labels["prompt"])
+    if len(found) < 2 or any(result.adjusted is None for result in found[:2]):
+        raise UserError(f"{folder} has no two cells of pocket whose luck was taken out")
+    return found[:2]
+
+
+def pairing(first: CellResults, second: CellResults) -> Figure:
+    """How wide the interval of their difference is: over deals, in three ways."""
+    raw, clean = differences(first, second)
+    apart = np.hypot(*(reach(result.by_deal()[1]) for result in (first, second)))
+    lines = {
+        "wins, each cell on deals of its own": apart,
+        "wins, both on the same deals": reach(raw),
+        "the same, luck taken out": reach(clean),
+    }
+    with ink.drawn_for(ink.WIDE):
+        figure, axes = ink.canvas(2.9)
+        for (name, widths), colour, dash in zip(
+            lines.items(), ink.COLOURS, ink.DASHES, strict=False
+        ):
+            deals = np.arange(LEAST, len(widths) + 1)
+            axes.plot(deals, 100 * widths[LEAST - 1 :], color=colour, ls=dash, lw=1.4, label=name)
+        axes.set_xlabel("deals")
+        axes.set_ylabel("half of the 95% interval, points")
+        axes.set_ylim(bottom=0)
+        ink.keyed(figure)
+        ink.titled(
+            figure, "What two prompts differ by: how exactly it is known after so many deals"
+        )
+    told = {name: f"{100 * widths[-1]:.2f}" for name, widths in lines.items()}
+    print(f"half of the interval after {len(raw)} deals, points: {told}")
+    return figure
+
+
+def differences(first: CellResults, second: CellResults) -> tuple[Floats, Floats]:
+    """Deal by deal, of the deals that both have: of wins, and with the luck taken out."""
+    deals = min(first.complete_deals, second.complete_deals)
+    won = first.by_deal()[1][:deals] - second.by_deal()[1][:deals]
+    assert first.adjusted is not None
+    assert second.adjusted is not None
+    return won, first.adjusted.values[:deals] - second.adjusted.values[:deals]
+
+
+def reach(values: Floats) -> Floats:
+    """Half of the 95% interval of the mean of the first one, two, ... values."""
+    mean, low, _ = running_mean(values)
+    return mean - low
+
+
+def lucky(result: CellResults) -> Figure:
+    """One cell's mean as deals come in, as it is and with the luck taken out."""
+    assert result.adjusted is not None
+    lines = {"wins": result.by_deal()[1], "luck taken out": result.adjusted.values}
+    with ink.drawn_for(ink.WIDE):
+        figure, axes = ink.canvas(2.9)
+        for (name, values), colour, dash in zip(
+            lines.items(), ink.COLOURS, ink.DASHES, strict=False
+        ):
+            means, low, high = (100 * one[LEAST - 1 :] for one in running_mean(values))
+            deals = np.arange(LEAST, len(values) + 1)
+            axes.plot(deals, means, color=colour, ls=dash, lw=1.4, label=name)
+            axes.fill_between(deals, low, high, color=colour, alpha=0.15, lw=0)
+            told = f"{means[-1]:.1f} ({low[-1]:.1f} to {high[-1]:.1f})"
+            print(f"{result.about.labels['prompt']}, {name}, {len(values)} deals: {told}")
+        axes.axhline(
+            100 * result.about.baseline.rate, color=ink.MUTED, ls="--", lw=1, label="baseline"
+        )
+        axes.set_xlabel("deals")
+        axes.set_ylabel("win rate so far, %")
+        ink.keyed(figure, 3)
+        ink.titled(figure, "The same matches, counted by wins and by what decisions were worth")
+    return figure
+
+
+def tree(folder: Path) -> Figure:
+    """The prompts of one decision, cut into what they share and what they do not."""
+    prompts, static = asked(folder)
+    tokenizer = AutoTokenizer.from_pretrained(POCKET)
+    read = [tokenizer.encode(prompt, add_special_tokens=False) for prompt in prompts]
+    opening = tokenizer.encode(static, add_special_tokens=False)
+    first = shared_length(opening, read[0])
+    common = min(shared_length(read[0], other) for other in read[1:])
+    nodes, whole = len(grow(read).tokens), sum(map(len, read))
+    print(f"{len(read)} prompts, {whole} tokens; static {first}, shared {common}, tree {nodes}")
+    parts = {
+        "goal and rules: kept from decision to decision": (0, first, ink.PALE),
+        "the situation: computed once a decision": (first, common, ink.ACCENT),
+        "its own order of the options": (common, None, ink.CONTRAST),
+    }
+    with ink.drawn_for(ink.WIDE):
+        figure, axes = ink.canvas(2.6)
+        for name, (start, end, colour) in parts.items():
+            ends = np.array([end or len(one) for one in read])
+            places = np.arange(len(read))
+            axes.barh(places, ends - start, left=start, height=0.7, color=colour, label=name)
+        ink.name_rows(
+            axes, range(len(read)), [f"prompt {at + 1}" for at in range(len(read))], False
+        )
+        axes.set_xlabel(f"tokens; {whole:,} in {len(read)} prompts, {nodes:,} in their tree")
+        ink.keyed(figure, 1)
+        ink.titled(figure, "One decision asked by cloze: every option once under every letter")
+    return figure
+
+
+def asked(folder: Path) -> tuple[list[str], str]:
+    """The prompts of the log's first decision of seven options, and the part that never changes."""
+    statics: dict[str, str] = {}
+    for record in Folder(folder).records():
+        statics |= getattr(record, "statics", None) or {}
+        for decision in getattr(record, "decisions", ()):
+            for one in decision.asked:
+                if len(getattr(one, "branches", ())) == OPTIONS and len(one.choices) == OPTIONS:
+                    static = statics[one.static]
+                    return [static + one.shared + rest + one.cue for rest in one.branches], static
+    raise UserError(f"{folder} has no decision of {OPTIONS} options")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""How Sphinx builds the documents: `make docs`, into docs/_build/html, without the network."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [
+    str(HERE.parent),
+    str(HERE),
+]  # the project, which autodoc reads; and the modules here
+
+import docstrings  # noqa: E402
+import generated  # noqa: E402
+
+_project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+project, author = "Gauntlet", "The Gauntlet authors"
+copyright = author
+release = version = _project["version"]
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+exclude_patterns = ["_build"]
+suppress_warnings = ["misc.highlighting_failure"]  # a log's line with "..." in it is no JSON
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+highlight_language = "none"  # blocks without a language are what one types, and sees
+
+default_role = "code"  # docstrings are Markdown: what stands in single backticks is code
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 90
+add_module_names = False
+nitpicky = True
+# Names of other libraries would need their inventories from the network.
+nitpick_ignore_regex = [("py:.*", ".*")]
+
+html_theme = "furo"
+html_title = "Gauntlet"
+html_static_path = ["_static"]
+html_css_files = ["gauntlet.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
+
+# Links are checked among the documents alone: the network is nobody's business here.
+linkcheck_ignore = [r"https?://.*"]
+
+copybutton_prompt_text = r"\$ "
+copybutton_prompt_is_regexp = True
+
+
+README = re.compile(r"\]\((?:\.\./)+README\.md#the-pocket-models\)")
+"""The one part of README.md that the documents point to; here it is a page."""
+
+
+def relinked(_app: Any, _page: str, source: list[str]) -> None:
+    """Sphinx's hook for the text of each page."""
+    source[0] = README.sub("](/pocket.md)", source[0])
+
+
+def setup(app: Any) -> None:
+    """The pages that are made of the code and the configs are written before Sphinx looks."""
+    generated.write(HERE / "reference")
+    app.connect("source-read", relinked)
+    app.connect("autodoc-process-docstring", docstrings.as_lists)
