@@ -17,7 +17,7 @@ PLAYOUTS ?= 1000
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run reproduce test test-all test-cluster test-training check figures pages ui clean
+.PHONY: help run reproduce test test-all test-cluster test-training check docs figures pages ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -46,6 +46,9 @@ check: $(DEV) ## lint and type-check
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+docs: $(VENV)/with-docs ## build the documentation into docs/_build/html
+	$(PY) -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 
 figures: $(DEV) ## write the figures in the docs anew: SLOW=1 for those of minutes, ONLY=llm_uno
 	$(PY) docs/figures.py $(if $(SLOW),--slow) --only "$(ONLY)"
