@@ -13,7 +13,7 @@ from tests.test_layers import ROOT
 
 EXTRAS = (
     *("accelerate", "deepspeed", "flask", "nicegui", "openai", "pettingzoo", "pyarrow", "pygame"),
-    *("pyspiel", "statsmodels", "textarena"),
+    *("pyspiel", "textarena"),
 )
 PROGRAM = f"""
 import sys

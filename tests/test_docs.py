@@ -34,7 +34,7 @@ SEATS = {
 }
 """The page's games, and who sits at the table."""
 
-MEGABYTES = 500
+MEGABYTES = 560
 """What checking one new game may take."""
 
 DEALS = 3

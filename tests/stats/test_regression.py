@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statsmodels.discrete.discrete_model import Logit
-from statsmodels.regression.linear_model import OLS
 
 from stats.regression import clustered_linear, clustered_logit
 
@@ -99,24 +97,6 @@ def test_impossible_data_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         clustered_logit(won, design, deals)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_both_are_those_of_statsmodels(seed: int) -> None:
-    """Random designs of two to five columns, deals of one to many matches."""
-    rng = np.random.default_rng(seed)
-    n, columns = int(rng.integers(40, 400)), int(rng.integers(2, 6))
-    design = np.c_[np.ones(n), rng.integers(0, 2, (n, columns - 1))]
-    values, deals = design @ rng.normal(size=columns) + rng.normal(size=n), rng.integers(0, n, n)
-    won = (values > np.median(values)).astype(float)
-    own = (clustered_logit(won, design, deals, 0.9), clustered_linear(values, design, deals, 0.9))
-    theirs = (Logit(won, design), {"disp": 0}), (OLS(values, design), {})
-    for fit, (model, options) in zip(own, theirs, strict=True):
-        told = model.fit(cov_type="cluster", cov_kwds={"groups": deals}, use_t=True, **options)
-        assert fit.coefficients == pytest.approx(told.params, rel=1e-6, abs=1e-9)
-        assert fit.errors == pytest.approx(told.bse, rel=1e-6)
-        assert fit.p_values == pytest.approx(told.pvalues, rel=1e-5, abs=1e-12)
-        assert np.c_[fit.low, fit.high] == pytest.approx(told.conf_int(0.1), rel=1e-6, abs=1e-9)
 
 
 def test_the_linear_coefficient_is_the_difference_of_means() -> None:
