@@ -10,14 +10,12 @@ Holm's strictest step, so that the power holds for each test even where no other
 
 from __future__ import annotations
 
-from math import ceil, copysign, nan, sqrt
+from math import ceil, nan, sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import bdtr, bdtrik, ndtr, ndtri
+from scipy.special import ndtri
 
 from stats import checks
-from stats.checks import Floats
 
 
 def power_one_proportion(
@@ -30,10 +28,18 @@ def power_one_proportion(
     continuity correction.
     Raises ValueError for deals or cells below 1 and for rate, baseline or alpha outside (0, 1).
     """
-    n = checks.at_least_one(deals, "deals")
+    from statsmodels.stats.power import normal_power_het
+
     null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
-    least = float(ndtri(1 - _step(alpha, cells))) * null  # what sqrt(n) times the gain must exceed
-    return float(ndtr((sqrt(n) * (rate - baseline) - least) / alternative))
+    power = normal_power_het(
+        rate - baseline,
+        checks.at_least_one(deals, "deals"),
+        _step(alpha, cells),
+        std_null=null,
+        std_alternative=alternative,
+        alternative="larger",
+    )
+    return float(power)
 
 
 def deals_one_proportion(
@@ -45,12 +51,16 @@ def deals_one_proportion(
     Levin and Paik, section 2.5).
     Raises ValueError for a rate that is not above the baseline, and for values outside (0, 1).
     """
+    from statsmodels.stats.power import normal_sample_size_one_tail
+
     null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
     if rate <= baseline:
         raise ValueError(f"rate must lie above the baseline {baseline:g}, got {rate:g}")
     checks.inside(power, "power")
-    spread = float(ndtri(1 - _step(alpha, cells)) * null + ndtri(power) * alternative)
-    return ceil((max(spread, 0.0) / (rate - baseline)) ** 2)
+    deals = normal_sample_size_one_tail(
+        rate - baseline, power, _step(alpha, cells), std_null=null, std_alternative=alternative
+    )
+    return ceil(float(deals))
 
 
 def detectable_one_proportion(
@@ -58,20 +68,20 @@ def detectable_one_proportion(
 ) -> float:
     """The smallest true difference from `baseline` that `deals` deals show with chance `power`.
 
-    Solves `power_one_proportion` for rate - baseline: with a = sqrt(n), c = a p0 + z_alpha
-    sqrt(p0(1-p0)) and z of `power` it is a p - c = z sqrt(p(1-p)), squared a quadratic equation.
-    nan where even a rate next to 1 falls short. Raises ValueError as `power_one_proportion`, and
-    for power outside (alpha/cells, 1).
+    Solves `power_one_proportion` for rate - baseline; nan where even a rate next to 1 falls
+    short. Raises ValueError as `power_one_proportion`, and for power outside (alpha/cells, 1).
     """
-    step = _step(alpha, cells)
-    z = float(ndtri(checks.inside(power, "power", low=step)))
-    a = sqrt(checks.at_least_one(deals, "deals"))
-    c = a * baseline + float(ndtri(1 - step)) * _spread(baseline, "baseline")
-    if a <= c:
+    from scipy.optimize import brentq
+
+    checks.inside(power, "power", low=_step(alpha, cells))
+
+    def surplus(rate: float) -> float:
+        return power_one_proportion(deals, rate, baseline, alpha, cells) - power
+
+    nearly_sure = 1.0 - 1e-9
+    if surplus(nearly_sure) < 0:
         return nan
-    middle, scale = 2 * a * c + z * z, 2 * (a * a + z * z)
-    root = copysign(sqrt(max(0.0, middle**2 - 2 * scale * c * c)), z)
-    return (middle + root) / scale - baseline
+    return float(brentq(surplus, baseline, nearly_sure)) - baseline
 
 
 def detectable_mean(error: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1) -> float:
@@ -97,15 +107,15 @@ def power_paired(
     binomial chance (S. W. Duffy (1984), Biometrics 40, 1005-1015).
     Raises ValueError for values outside these ranges, deals or cells below 1, alpha outside (0, 1).
     """
+    from scipy.stats import binom
+
     n, half = checks.at_least_one(deals, "deals"), _step(alpha, cells) / 2
     share = _share_of_a(difference, discordant)
-    first, last = _quantile(1e-13, n, discordant), _quantile(1 - 1e-13, n, discordant)
-    m = np.arange(int(first), int(last) + 1)
-    limit = _quantile(half, m, 0.5) - 1  # the most wins of the weaker side that give p < alpha
-    rejects = _up_to(limit, m, share) + _up_to(limit, m, 1.0 - share)
-    return float(
-        np.diff(_up_to(m, n, discordant), prepend=_up_to(first - 1, n, discordant)) @ rejects
-    )
+    first, last = binom.ppf(1e-13, n, discordant), binom.isf(1e-13, n, discordant)
+    m = np.arange(first, last + 1)
+    limit = binom.ppf(half, m, 0.5) - 1  # the most wins of the weaker side that give p < alpha
+    rejects = binom.cdf(limit, m, share) + binom.sf(m - limit - 1, m, share)
+    return float(binom.pmf(m, n, discordant) @ rejects)
 
 
 def detectable_paired(
@@ -124,21 +134,6 @@ def detectable_paired(
         return power_paired(deals, difference, discordant, alpha, cells) - power
 
     return float(brentq(surplus, 0.0, discordant)) if surplus(discordant) >= 0 else nan
-
-
-def _up_to(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
-    """The binomial chance of at most `k`, which may be -1: scipy.stats has it too, and takes half a
-    second to load."""
-    some = np.maximum(k, 0)
-    chances: Floats = np.where(np.asarray(k) < 0, 0.0, bdtr(some, np.asarray(n, int), p))
-    return chances
-
-
-def _quantile(chance: float, n: ArrayLike, p: float) -> Floats:
-    """The least k with `_up_to(k)` of at least `chance`."""
-    k = np.ceil(bdtrik(chance, n, p))
-    k = np.where(np.isnan(k), 0.0, k)
-    return np.where(_up_to(k - 1, n, p) >= chance, k - 1, k)
 
 
 def _step(alpha: float, cells: int) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtrc, betaincinv, gammaln, ndtr, ndtri
+from scipy.special import bdtrc, betaincinv, ndtr
 
 from stats import checks
 from stats.checks import Floats, Side
@@ -52,14 +52,13 @@ def wilson(wins: ArrayLike, games: ArrayLike, level: float = 0.95) -> Interval:
     Raises ValueError for counts that are not whole or not 0 <= wins <= games, and for a level
     outside (0, 1).
     """
+    from statsmodels.stats.proportion import proportion_confint
+
     k, n = checks.counts(wins, games)
-    z = float(ndtri(0.5 + checks.inside(level, "level") / 2))
-    some = np.where(n > 0, n, 1.0)
-    rate, square = k / some, z * z / some
-    centre = (rate + square / 2) / (1 + square)
-    reach = z * np.sqrt(rate * (1 - rate) / some + square / (4 * some)) / (1 + square)
-    low = np.where(k == 0, 0.0, centre - reach)
-    high = np.where(k == n, 1.0, centre + reach)
+    alpha = 1.0 - checks.inside(level, "level")
+    low, high = proportion_confint(k, np.where(n > 0, n, 1.0), alpha=alpha, method="wilson")
+    low = np.where(k == 0, 0.0, low)
+    high = np.where(k == n, 1.0, high)
     return Interval(_ratio(k, n), _where(n > 0, low), _where(n > 0, high))
 
 
@@ -137,24 +136,12 @@ def fisher_test(
     k, n = checks.counts(wins, games)
     k0, n0 = checks.counts(baseline_wins, baseline_games, "baseline wins")
     known = ~np.isnan(two_sample_z(k, n, k0, n0).z)
-    chances = np.vectorize(_of_so_many, otypes=[float])
-    return _where(known, chances(*(np.where(known, side, 1) for side in (k, n, k + k0, n + n0))))
+    if not known.any():  # loading scipy.stats takes half a second
+        return _where(known, known)
+    from scipy.stats import hypergeom
 
-
-def _of_so_many(wins: float, games: float, all_wins: float, all_games: float) -> float:
-    """The chance that `games` drawn of all hold `wins` or more of all wins: the upper tail of the
-    hypergeometric law, which scipy.stats has too, and takes half a second to load."""
-    held = np.arange(wins, min(games, all_wins) + 1)
-    logs = _log_choices(all_wins, held) + _log_choices(all_games - all_wins, games - held)
-    return float(min(1.0, np.exp(logs - _log_choices(all_games, games)).sum()))
-
-
-def _log_choices(of: ArrayLike, taken: ArrayLike) -> Floats:
-    """The logarithm of how many ways there are to take so many of them; minus infinity of none."""
-    left = np.subtract(of, taken)
-    ways = gammaln(np.add(of, 1)) - gammaln(np.add(taken, 1)) - gammaln(left + 1)
-    result: Floats = np.where(left >= 0, ways, -np.inf)
-    return result
+    shape = (np.where(known, side, 1) for side in (n + n0, k + k0, n))
+    return _where(known, hypergeom.sf(np.where(known, k, 1) - 1, *shape))
 
 
 def sign_test(ahead: ArrayLike, behind: ArrayLike, side: Side = "either") -> Floats:

@@ -43,6 +43,8 @@ class Sweep:
     def start(self, folder: Path, launch: str, torn: int | None = None) -> subprocess.Popen[bytes]:
         module = ["pipeline.run"] if torn is None else ["tests.pipeline.torn_run", str(torn)]
         words = [*self.model, f"deals={self.deals}", f"launch={launch}", f"output_dir={folder}"]
+        if launch == "local":  # without a number a sweep as short as this one has no workers
+            words.append("launch.workers=2")
         command = [sys.executable, "-m", *module, *COMMAND, *words]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

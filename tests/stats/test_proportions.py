@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, hypergeom
 from statsmodels.stats.descriptivestats import sign_test as sign_test_of_statsmodels
-from statsmodels.stats.proportion import proportion_confint, proportions_ztest
+from statsmodels.stats.proportion import proportions_ztest
 
 from stats.checks import Side
 from stats.proportions import (
@@ -90,13 +90,6 @@ def test_wilson_limits_are_where_the_score_test_just_rejects() -> None:
     interval = wilson(37, 90, level=0.9)
     assert one_sample_z(37, 90, interval.low).z == pytest.approx(1.644854, abs=1e-6)
     assert one_sample_z(37, 90, interval.high).z == pytest.approx(-1.644854, abs=1e-6)
-
-
-@given(tallies(), st.floats(0.5, 0.999))
-def test_wilson_is_that_of_statsmodels(tally: tuple[int, int], level: float) -> None:
-    interval = wilson(*tally, level=level)
-    theirs = proportion_confint(*tally, alpha=1 - level, method="wilson")
-    assert (interval.low, interval.high) == pytest.approx(theirs, abs=1e-12)
 
 
 @given(tallies(), st.floats(0.5, 0.999))
