@@ -53,6 +53,10 @@ ROUNDS = 3
 """Packs that are timed; the median counts."""
 
 
+COMPARED = 8
+"""Decisions whose scores are compared bit by bit."""
+
+
 def made(folder: Path, layers: int, width: int, inner: int) -> None:
     """Writes a checkpoint with random weights, a file a layer, never holding more than one."""
     config = LlamaConfig(
@@ -161,7 +165,8 @@ def deciding(folder: Path, offload: str) -> dict[str, Any]:
     local = Checkpoint(str(folder), offload=offload, device="cpu").load()  # type: ignore[arg-type]
     stream = stream_of(local._writer.network)
     pack = filling(local)
-    replies = [*local.answer(pack), *local.answer([Generate(pack[0].prompts[0], 8)])]
+    # Both ways are asked the same, though their packs hold different numbers of decisions.
+    replies = [*local.answer(asked()[:COMPARED]), *local.answer([Generate(pack[0].prompts[0], 8)])]
     rates, waits = [], []
     for _ in range(ROUNDS):
         dropped(folder)
