@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from benchmarks import apart
 from benchmarks.decisions import turns
 from benchmarks.networks import SIZES, config_of, tokens_of
 from models.base import Score
@@ -79,13 +78,8 @@ def installed() -> list[str]:
 
 
 def measured(engine: str, size: str) -> dict[str, float]:
-    """The engine's decisions a second at a size, in a process of its own. Raises RuntimeError with
-    the last line that it wrote where it fails."""
-    command = [sys.executable, "-m", "benchmarks.engines", engine, size]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or ["it wrote nothing"])[-1])
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    """The engine's decisions a second at a size, in a process of its own. Raises RuntimeError."""
+    found = apart.figures("benchmarks.engines", engine, size)
     return {f"{size}.{engine}_{figure}": value for figure, value in found.items()}
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import torch
 
+from benchmarks import apart
 from benchmarks.decisions import turns
 from benchmarks.networks import SIZES, network_of, tokens_of
 from benchmarks.timing import compare, in_calls, rows_of, timed
@@ -36,13 +37,8 @@ Figures = dict[str, float]
 
 
 def measured(size: str, device: str) -> Figures:
-    """The figures of `measure`, found in processes of their own. Raises RuntimeError with the last
-    line that they wrote where one fails."""
-    command = [sys.executable, "-m", "benchmarks.two_shards", size, "--device", device]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or ["it wrote nothing"])[-1])
-    found: Figures = json.loads(done.stdout.splitlines()[-1])
+    """The figures of `measure`, found in processes of their own. Raises RuntimeError."""
+    found = apart.figures("benchmarks.two_shards", size, "--device", device)
     return {f"{size}.shards_{figure}": value for figure, value in found.items()}
 
 

@@ -71,7 +71,7 @@ def row(game: OpenSpiel, speed: bool) -> tuple[str, ...]:
     try:
         for number in range(GAMES):
             play(game, number, met)
-    except Exception as error:
+    except Exception as error:  # whatever the library raises, the row says it
         works = f"{type(error).__name__}: {' '.join(str(error).split())}"
     together = engine.movers(game.live(game.deal(np.random.default_rng(0))))[1:]
     own = (

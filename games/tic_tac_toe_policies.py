@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from games.playouts import check_known
+
 MOST = 7
 """Cells a side, at most, of a grid whose cells are told in one 64-bit number."""
 BATCH = 50_000
@@ -48,8 +50,7 @@ def _completing(marks: int, free: Sequence[int], lines: Sequence[int]) -> list[i
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that there is not."""
-    if policy not in TOLD:
-        raise ValueError(f"tic-tac-toe has the policies {', '.join(TOLD)}, not {policy!r}")
+    check_known("tic-tac-toe", policy, TOLD)
 
 
 def results(

@@ -68,6 +68,12 @@ def check_moves(moves: int) -> None:
         raise ValueError(f"moves is {moves}; a prompt tells 0 or more recent moves")
 
 
+def check_length(max_tokens: int) -> None:
+    """Raises ValueError unless a reply may be that long."""
+    if max_tokens < 1:
+        raise ValueError(f"max_tokens is {max_tokens}; a reply needs 1 or more")
+
+
 def role_and_rules(observation: Observation, goal: Goal, words: Wording = PLAIN) -> str:
     """The static part of a prompt: who the model is, what it plays for, and the rules."""
     rules = words.rules.format(rules=observation.rules)

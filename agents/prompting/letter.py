@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.base import Decision, Turn
-from agents.prompting.base import Asking, Unusable, check_moves
+from agents.prompting.base import Asking, Unusable, check_length, check_moves
 from agents.prompting.cloze import LETTERS, prompts
 from agents.prompting.wording import Worded
 from models.base import Generate, Generation
@@ -35,8 +35,7 @@ class Letter(Worded):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_moves(self.moves)
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens is {self.max_tokens}; a reply needs 1 or more")
+        check_length(self.max_tokens)
 
     def labels(self) -> tuple[str, ...]:
         return ()

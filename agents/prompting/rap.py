@@ -18,7 +18,7 @@ import numpy as np
 from agents.base import Answer, Decision, Question, Turn
 from agents.lookahead import Note
 from agents.mcts import Choice, Node, Search, Visit, best_total
-from agents.prompting.base import Asking, check_moves, situation
+from agents.prompting.base import Asking, check_length, check_moves, situation
 from agents.prompting.cloze import LETTERS
 from agents.prompting.foretelling import UNKNOWN, Questions, actions_in, between
 from agents.prompting.gamebench import null_action
@@ -55,8 +55,7 @@ class Rap(Search):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_moves(self.moves)
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens is {self.max_tokens}; a reply needs 1 or more")
+        check_length(self.max_tokens)
         if not 0 <= self.temperature <= 2:
             raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from agents.base import Answer, Decision, Question, Status, Turn
 from agents.lookahead import Note
-from agents.prompting.base import Unusable, aim, check_moves, role, told_facts
+from agents.prompting.base import Unusable, aim, check_length, check_moves, role, told_facts
 from agents.prompting.reading import form_of, move_in
 from agents.prompting.wording import PLAIN
 from games.base import Observation
@@ -54,8 +54,7 @@ class Reasoned:
 
     def __post_init__(self) -> None:
         check_moves(self.moves)
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens is {self.max_tokens}; a reply needs 1 or more")
+        check_length(self.max_tokens)
         if not 0 <= self.temperature <= 2:
             raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from agents.base import Decision, Status, Turn
 from agents.prompting.answers import listed, named, wanted
-from agents.prompting.base import Asking, Unusable, aim, check_moves, role, told_facts
+from agents.prompting.base import Asking, Unusable, aim, check_length, check_moves, role, told_facts
 from agents.prompting.wording import PLAIN, Worded, Wording
 from models.base import Generate, Generation, Prompt
 
@@ -36,8 +36,7 @@ class Vanilla(Worded):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_moves(self.moves)
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens is {self.max_tokens}; a reply needs 1 or more")
+        check_length(self.max_tokens)
 
     def labels(self) -> tuple[str, ...]:
         return ()

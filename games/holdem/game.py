@@ -18,6 +18,7 @@ from games.holdem.belief import make_belief
 from games.holdem.habits import habits, learn
 from games.holdem.policies import CODES, make_room
 from games.holdem.state import State, View, seen_by
+from games.playouts import check_known
 
 AT_ONCE = 20_000
 """Hands that are played in one compiled call, in about a second at the most: a signal waits for
@@ -326,8 +327,7 @@ class Holdem:
 
     def code(self, policy: str) -> int:
         """The number of a policy by name. Raises ValueError."""
-        if policy not in CODES:
-            raise ValueError(f"hold'em has the policies {', '.join(CODES)}, not {policy!r}")
+        check_known("hold'em", policy, CODES)
         return CODES[policy]
 
 

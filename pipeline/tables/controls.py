@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,8 @@ WARNINGS = logging.getLogger("gauntlet")
 Links = Mapping[str, Mapping[str, str]]
 """By a cell's key, and the control's name, the control's key."""
 
+Kind = TypeVar("Kind", bound=Mapping[str, Any])
+
 COLUMNS = [
     *("cell", "control", "deals", "measure", "mean", "control_mean"),
     *("difference", "ci_low", "ci_high", "p_value"),
@@ -45,20 +47,29 @@ def place_of(folder: Path) -> Path:
 
 def keep_links(folder: Path, links: Links) -> None:
     """Adds which controls the cells have to what is known of others."""
-    text = written({**read_links(folder), **links}, indent=1)
-    write_atomically(folder / "controls.json", text)
+    write_links(folder / "controls.json", {**read_links(folder), **links})
 
 
 def read_links(folder: Path) -> Links:
-    """None where the file is damaged; the same sweep again writes it anew."""
-    path = folder / "controls.json"
+    return links_in(folder / "controls.json", dict[str, dict[str, str]])
+
+
+def write_links(path: Path, links: Mapping[str, Any]) -> None:
+    """Which cells beside the sweep's belong to which of its own."""
+    write_atomically(path, written(links, indent=1))
+
+
+def links_in(path: Path, kind: type[Kind]) -> Kind:
+    """What `write_links` wrote, of this kind; none where the file is damaged, as the same sweep
+    again writes it anew."""
     try:
-        return convert(parsed(path.read_bytes()), dict[str, dict[str, str]])
+        kept: Kind = convert(parsed(path.read_bytes()), kind)
+        return kept
     except FileNotFoundError:
-        return {}
+        return kind()
     except (OSError, ValueError):
         WARNINGS.warning("%s is damaged; the same sweep again writes it anew", path)
-        return {}
+        return kind()
 
 
 def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:

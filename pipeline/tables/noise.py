@@ -19,14 +19,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from msgspec import convert
 
-from common.disk import write_atomically
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.log.schema import MatchRecord
-from pipeline.log.small import parsed, written
-from pipeline.tables.controls import beside, of_pair, place_of
+from pipeline.tables.controls import beside, links_in, of_pair, place_of, write_links
 from pipeline.tables.numbers import percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
@@ -55,19 +52,11 @@ def file_of(folder: Path) -> Path:
 
 def keep_links(folder: Path, links: Links) -> None:
     """Adds which noise cells there are to what is known of others."""
-    write_atomically(file_of(folder), written({**read_links(folder), **links}, indent=1))
+    write_links(file_of(folder), {**read_links(folder), **links})
 
 
 def read_links(folder: Path) -> Links:
-    """None where the file is damaged; the same sweep again writes it anew."""
-    path = file_of(folder)
-    try:
-        return convert(parsed(path.read_bytes()), dict[str, str])
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError):
-        WARNINGS.warning("%s is damaged; the same sweep again writes it anew", path)
-        return {}
+    return links_in(file_of(folder), dict[str, str])
 
 
 def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:

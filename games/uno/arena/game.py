@@ -11,6 +11,7 @@ import numpy as np
 from common.errors import IllegalAction
 from games import uno
 from games.base import Action, Fact, Observation
+from games.playouts import check_known
 from games.uno import guess, review, told
 from games.uno.arena import encode, rules, words
 from games.uno.arena import playouts as engine
@@ -199,8 +200,7 @@ class UnoArena:
 
     def code(self, policy: str) -> int:
         """The number of a policy by name. Raises ValueError."""
-        if policy not in CODES:
-            raise ValueError(f"uno arena has the policies {', '.join(CODES)}, not {policy!r}")
+        check_known("uno arena", policy, CODES)
         return CODES[policy]
 
 
