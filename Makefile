@@ -16,6 +16,9 @@ PLAYOUTS ?= 1000
 # A worker a core; each takes a file at a time, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
+# What Python compiles is kept, whatever the shell says: a run loads 4,000 modules.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run reproduce test test-all test-cluster test-training check docs figures pages ui clean
 

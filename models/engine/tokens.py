@@ -13,6 +13,7 @@ from jinja2 import TemplateError
 
 from common.errors import ModelError
 from models.base import Prompt
+from models.engine.files import SHIPPED
 from models.engine.trie import shared_length
 
 BREAK = re.compile(r"\n(?=[A-Za-z0-9])")
@@ -230,11 +231,17 @@ def has_local_words(tokenizer: Any) -> bool:
 
 @lru_cache(maxsize=8)
 def load_tokens(folder: Path, name: str, chat: bool) -> Tokens:
-    """The tokenizer in a checkpoint's folder; `name` is how the user called the checkpoint."""
-    from transformers import AutoTokenizer
+    """The tokenizer in a checkpoint's folder; `name` is how the user called the checkpoint.
 
+    Those in the box are of the library's plain class; its way to find that out imports all of
+    torch, which nothing else in a plan does.
+    """
+    import transformers
+
+    shipped = name.startswith(SHIPPED)
+    kind = transformers.PreTrainedTokenizerFast if shipped else transformers.AutoTokenizer
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
+        tokenizer = kind.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False
         )
     except (OSError, ValueError, KeyError, TypeError, ImportError) as error:

@@ -7,6 +7,7 @@ against every model for as long as the positions are the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -27,8 +28,26 @@ def stream(seed: Seed, game: Game[Any], deal: int, *purpose: int) -> np.random.G
     The game counts by `deal_key`, not by its other parameters, so that variants of a game meet the
     same cards too.
     """
+    return streams(seed, game, deal)(*purpose)
+
+
+def streams(seed: Seed, game: Game[Any], deal: int) -> Callable[..., np.random.Generator]:
+    """`stream` of one deal, by purpose: for who draws from many."""
     one, number = seeded(seed, deal)
-    return np.random.default_rng([one, _number(deal_key(game)), number, *purpose])
+    start = [*_words(one), *_words(_number(deal_key(game))), *_words(number)]
+
+    def of(*purpose: int) -> np.random.Generator:
+        return np.random.default_rng(np.array([*start, *purpose], np.uint32))
+
+    return of
+
+
+def _words(number: int) -> list[int]:
+    """Its 32-bit digits, the lowest first: as NumPy itself reads a seed, which takes it longer."""
+    words = [number & 0xFFFFFFFF]
+    while number := number >> 32:
+        words.append(number & 0xFFFFFFFF)
+    return words
 
 
 def deal_key(game: Game[Any]) -> tuple[str | int, ...]:

@@ -13,7 +13,7 @@ from pipeline.config.read import Seed
 from pipeline.log.exchanges import margin
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.plan.cells import Cell, Task
-from pipeline.plan.chance import CHOICE, DEAL, WORDS, stream
+from pipeline.plan.chance import CHOICE, DEAL, WORDS, streams
 from pipeline.play.chains import Chain, answered, joined
 
 Made = tuple[Action, DecisionRecord]
@@ -26,7 +26,7 @@ def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
     Seats that move at the same time are asked side by side.
     """
     game, table = cell.game, Table(cell, task, seed)
-    state = game.deal(stream(seed, game, task.deal, DEAL))
+    state = game.deal(table.stream(DEAL))
     while seats := game.to_move(state):
         made = yield from joined([table.turn(state, seat) for seat in seats])
         table.decisions += [decision for _, decision in made]
@@ -39,7 +39,8 @@ class Table:
     """The players at their seats, and what has been written down so far."""
 
     def __init__(self, cell: Cell, task: Task, seed: Seed) -> None:
-        self.cell, self.task, self.seed = cell, task, seed
+        self.cell, self.task = cell, task
+        self.stream = streams(seed, cell.game, task.deal)
         self.seating, sample = cell.seating(task.rotation), cell.sample(task.rotation)
         self.again = (sample,) if sample else ()
         self.turns = [0] * len(cell.players)
@@ -57,7 +58,7 @@ class Table:
         forced = len(options) == 1 and not isinstance(options[0], Open)
         decision = Decision(0)
         if not forced or (self.cell.ask_forced and player.model is not None):
-            rng = stream(self.seed, game, self.task.deal, CHOICE, seat, ply, *self.again)
+            rng = self.stream(CHOICE, seat, ply, *self.again)
             thinking = player.agent.decide(turn, rng)
             decision = yield from answered(thinking, player.model, asked, self.statics)
         move = self._move(options[decision.option], decision.text, seat, ply)
@@ -68,7 +69,7 @@ class Table:
         for a player that has none of its own."""
         if not isinstance(option, Open):
             return option
-        rng = stream(self.seed, self.cell.game, self.task.deal, WORDS, seat, ply, *self.again)
+        rng = self.stream(WORDS, seat, ply, *self.again)
         return Said(option, text) if text else spoken(option, rng)
 
     def endings(self, state: Any) -> list[Chain[None]]:

@@ -47,6 +47,16 @@ def test_importing_it_imports_no_torch():
     assert out.stdout.strip() == "[]"
 
 
+def test_planning_with_a_model_in_the_box_imports_no_torch():
+    program = "import sys; from models.checkpoint import Checkpoint as C; source = "
+    program += "C('pkg:models/pocket/weights'); source.check_choices(['A', 'B']); "
+    program += "source.identity(); print('torch' in sys.modules)"
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == "False"
+
+
 def test_identity_moves_with_the_contents_and_nothing_else(checkpoint_folder, folder):
     before = Checkpoint(str(checkpoint_folder)).identity()
     assert Checkpoint(str(folder)).identity() == before

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from common.errors import ModelError
 from models.base import Prompt
-from models.engine.tokens import Tokens, has_local_words
+from models.engine.files import PROJECT, SHIPPED
+from models.engine.tokens import Tokens, has_local_words, load_tokens
 
 TEMPLATE = (
     "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
@@ -171,3 +172,15 @@ def test_tokens_of_a_checkpoint_are_those_of_its_tokenizer(checkpoint_folder: Pa
     prompt = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:")
     assert tokens.encode(prompt) == tokenizer(prompt.text)["input_ids"]
     assert tokens.encode(prompt)[0] == tokenizer.bos_token_id
+
+
+@pytest.mark.parametrize("model", sorted(one.name for one in (PROJECT / "models").glob("pocket*")))
+def test_a_tokenizer_in_the_box_is_the_one_that_the_library_would_find(model: str) -> None:
+    folder = PROJECT / "models" / model / "weights"
+    loaded = load_tokens(folder, f"{SHIPPED}models/{model}/weights", chat=False).tokenizer
+    found = AutoTokenizer.from_pretrained(str(folder))
+
+    assert type(loaded) is type(found)
+    assert loaded.backend_tokenizer.to_str() == found.backend_tokenizer.to_str()
+    assert loaded.special_tokens_map == found.special_tokens_map
+    assert loaded.init_kwargs.keys() == found.init_kwargs.keys()
