@@ -25,17 +25,15 @@ import numpy as np
 from games.uno.chance import below, derive
 from games.uno.compiled import allocating, compiled, inlined
 from games.uno.memory import Memory, begin, follow, make_memory
-from games.uno.playouts import DEAL, HIDDEN, MOVES, playout, redeal
+from games.uno.playouts import DEAL, HIDDEN, MOVES, playout, redeal_lazily
 from games.uno.policies import Room, choose, count_cards, make_room, weigh
 from games.uno.posterior import World, make_world, true_world, walk
 from games.uno.rules import (
     ACTIONS,
     DIRECTION,
-    PILE,
     PLY_CAP,
     SEATS,
     SEED,
-    STACK,
     TO_MOVE,
     WINNER,
     blank,
@@ -43,6 +41,7 @@ from games.uno.rules import (
     deal,
     hand_of,
     legal,
+    loosen,
     over,
     step,
 )
@@ -58,10 +57,6 @@ SETTLING = 24
 STEPS = 6
 """Steps of the walk before the first world and before each further one."""
 
-FRESH = 24
-"""How many of the next cards of the pile each world shuffles anew. The order of the rest is a
-random one as well, the deal's own."""
-
 
 class Measure(NamedTuple):
     """What decisions are judged by: whose wins are counted, what every other seat played and the
@@ -75,7 +70,7 @@ class Measure(NamedTuple):
 
 class Desk(NamedTuple):
     """Room to judge one decision after another: what is known of the game, a world, counts and
-    weights, the game's state, a playout's, the reference's weights, the cards to deal afresh."""
+    weights, the game's state, a playout's, the reference's weights."""
 
     memory: Memory
     world: World
@@ -83,7 +78,6 @@ class Desk(NamedTuple):
     state: np.ndarray
     trial: np.ndarray
     shares: np.ndarray
-    cards: np.ndarray
 
 
 @allocating
@@ -95,7 +89,6 @@ def make_desk(seats: int) -> Desk:
         blank(seats),
         blank(seats),
         np.empty(ACTIONS, np.int64),
-        np.empty(STACK, np.int64),
     )
 
 
@@ -204,9 +197,9 @@ def judge(action: int, measure: Measure, key: int, desk: Desk) -> float:
     for playing in range(measure.n):
         if measure.worlds == WALK:
             drawn = walk(memory, world, policies, STEPS, luck, drawn)
-            stir(world.state, derive(key, HIDDEN, playing))
+            loosen(world.state, derive(key, HIDDEN, playing))
         else:
-            redeal(world.state, seat, desk.cards, derive(key, HIDDEN, playing))
+            redeal_lazily(world.state, seat, derive(key, HIDDEN, playing))
         world.state[SEED] = np.int64(derive(key, DEAL, playing))
         moves = derive(key, MOVES, playing)
         other = other_option(desk.shares, action, (turn + playing) % others)
@@ -226,12 +219,3 @@ def other_option(shares: np.ndarray, taken: int, turn: int) -> int:
         option += 1
         turn -= 0 if option == taken else shares[option]
     return option
-
-
-@inlined
-def stir(state: np.ndarray, key: np.uint64) -> None:
-    """Shuffles the next FRESH cards of the pile with the rest of it."""
-    for count in range(min(FRESH, state[PILE] - 1)):
-        top = PILE + state[PILE] - count
-        other = PILE + 1 + below(state[PILE] - count, key, count)
-        state[top], state[other] = state[other], state[top]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from games.uno.bits import nth_of, number_of
-from games.uno.chance import derive, shuffle
-from games.uno.compiled import allocating, compiled
+from games.uno.chance import derive
+from games.uno.compiled import allocating, compiled, inlined
 from games.uno.policies import Room, choose, make_room
 from games.uno.rules import (
+    HANDS,
     PILE,
-    PLAYED,
     PLY,
     SEED,
     STACK,
@@ -21,8 +21,12 @@ from games.uno.rules import (
     deal_lazily,
     hand_of,
     legal,
+    loosen,
     mover,
+    next_card,
     over,
+    push,
+    settle,
     step,
 )
 
@@ -50,23 +54,25 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
 
 
 @compiled
-def redeal(state: np.ndarray, seat: int, cards: np.ndarray, key: np.uint64) -> None:
-    """Deals afresh, uniformly, all that `seat` cannot see: the pile and the other hands.
+def redeal(state: np.ndarray, seat: int, key: np.uint64) -> None:
+    """Deals afresh, uniformly, all that `seat` cannot see: the pile and the other hands."""
+    redeal_lazily(state, seat, key)
+    settle(state)
 
-    cards: room for 108 cards.
-    """
-    size = 0
-    for stack in range(PILE, len(state), STACK):
-        if stack != PLAYED and stack != hand_of(seat):
-            for place in range(stack + 1, stack + 1 + state[stack]):
-                cards[size] = state[place]
-                size += 1
-    shuffle(cards, 0, size, key)
-    for stack in range(PILE, len(state), STACK):
-        if stack != PLAYED and stack != hand_of(seat):
-            for place in range(stack + 1, stack + 1 + state[stack]):
-                size -= 1
-                state[place] = cards[size]
+
+@inlined
+def redeal_lazily(state: np.ndarray, seat: int, key: np.uint64) -> None:
+    """As `redeal`, with a pile as in `games.uno.rules.deal_lazily`."""
+    own = hand_of(seat)
+    for hand in range(HANDS, len(state), STACK):
+        if hand != own:
+            for place in range(hand + 1, hand + 1 + state[hand]):
+                push(state, PILE, state[place])
+    loosen(state, key)
+    for hand in range(HANDS, len(state), STACK):
+        if hand != own:
+            for place in range(hand + 1, hand + 1 + state[hand]):
+                state[place] = next_card(state)
 
 
 def values(
@@ -96,11 +102,10 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
     actions = legal(state)
     found = np.zeros((number_of(actions), n), np.uint16)
     start, trial = state.copy(), state.copy()
-    cards = np.empty(len(state), np.int64)
     room = make_room()
     for playing in range(n):
         if hidden:
-            redeal(start, state[TO_MOVE], cards, derive(seed, HIDDEN, playing))
+            redeal_lazily(start, state[TO_MOVE], derive(seed, HIDDEN, playing))
         start[SEED] = np.int64(derive(seed, DEAL, playing))
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):

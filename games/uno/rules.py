@@ -368,6 +368,12 @@ def loose_pile(state: np.ndarray) -> None:
     state[SHUFFLES] += 1
 
 
+@inlined
+def loosen(state: np.ndarray, key: np.uint64) -> None:
+    """Has the pile shuffled by this key, as its cards are drawn."""
+    state[LOOSE], state[ORDER] = state[PILE], np.int64(key)
+
+
 @compiled
 def settle(state: np.ndarray) -> None:
     """Shuffles what is loose in the pile."""

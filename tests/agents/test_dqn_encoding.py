@@ -93,7 +93,7 @@ def test_hidden_cards_do_not_show(game: Any) -> None:
     for number, state in enumerate(states(game, 6)):
         (seat,) = game.to_move(state)
         other = state.array.copy()
-        redeal(other, seat, np.empty(len(other), np.int64), np.uint64(number))
+        redeal(other, seat, np.uint64(number))
         assert (encoded(game, State(other)) == encoded(game, state)).all()
         same = game.option_codes(game.observe(State(other), seat))
         assert same == game.option_codes(game.observe(state, seat))

@@ -159,7 +159,7 @@ def final(game: Game[Any], seed: int) -> Any:
 def unseen_by(seat: int, state: Any, rng: np.random.Generator) -> Any:
     """A UNO state with other cards in the pile and in the other hands, and other luck to come."""
     array = state.array.copy()
-    redeal(array, seat, np.empty(len(array), np.int64), rng.integers(2**63, dtype=np.uint64))
+    redeal(array, seat, rng.integers(2**63, dtype=np.uint64))
     array[SEED] = rng.integers(2**63)
     return UnoState(array, state.history)
 

@@ -178,7 +178,6 @@ def sample(network: Network, follow: bool, seats: int, decisions: int, n: int, s
     worth = np.zeros((decisions, MOST))
     options = np.zeros(decisions, np.int64)
     row = np.empty(FEATURES, np.int64)
-    cards = np.empty(128, np.int64)
     state, start, trial = rules.blank(seats), rules.blank(seats), rules.blank(seats)
     done = game = 0
     state[rules.WINNER] = 0
@@ -196,7 +195,7 @@ def sample(network: Network, follow: bool, seats: int, decisions: int, n: int, s
             start[:] = state
             for playing in range(n):
                 trick = derive(int(key), 4 + ply % 50, playing)
-                engine.redeal(start, start[rules.TO_MOVE], cards, trick)
+                engine.redeal(start, start[rules.TO_MOVE], trick)
                 start[rules.SEED] = np.int64(trick)
                 for option in range(count):
                     trial[:] = start

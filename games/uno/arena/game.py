@@ -137,7 +137,7 @@ class UnoArena:
         """A state that fits what the seat sees, each equally likely whatever was played so far."""
         array = known(observation.view)
         key = rng.integers(2**63, dtype=np.uint64)
-        redeal(array, observation.seat, np.empty(len(array), np.int64), key)
+        redeal(array, observation.seat, key)
         array[SEED] = rng.integers(2**63)
         return State(array, observation.history)
 

@@ -24,7 +24,7 @@ from games.uno.arena.rules import (
 from games.uno.bits import nth_of, number_of
 from games.uno.chance import below, derive
 from games.uno.compiled import allocating, compiled, inlined
-from games.uno.playouts import DEAL, HIDDEN, MOVES, redeal
+from games.uno.playouts import DEAL, HIDDEN, MOVES, redeal_lazily
 from games.uno.rules import (
     DRAW,
     EVERY_COLOUR,
@@ -117,10 +117,9 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
     actions = legal(state)
     found = np.empty((number_of(actions), n), np.uint16)
     start, trial = state.copy(), state.copy()
-    cards = np.empty(len(state), np.int64)
     for playing in range(n):
         if hidden:
-            redeal(start, state[TO_MOVE], cards, derive(seed, HIDDEN, playing))
+            redeal_lazily(start, state[TO_MOVE], derive(seed, HIDDEN, playing))
         key = derive(seed, MOVES, playing)
         for option in range(len(found)):
             copy(start, trial)
