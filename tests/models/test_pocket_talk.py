@@ -73,11 +73,10 @@ def test_its_answers_are_worth_more_than_random_ones(
 ) -> None:
     # As many playouts as a lesson has do for learning, but are too noisy to judge by.
     monkeypatch.setattr(data, "ARENA_PLAYOUTS", 2000)
+    # So are 80 lessons: their share of what could be gained goes from .11 to .51 (eight seeds).
     rng = np.random.default_rng(78)
-    gained = possible = 0.0
-    for lesson in islice(data.arena_lessons(2, rng), 80):
+    gained = []
+    for lesson in islice(data.arena_lessons(2, rng), 400):
         decision, _ = drive(LLM(Vanilla()), lesson.turn, lambda asked: model.answer([asked])[0])
-        worth = lesson.logits - lesson.logits.mean()
-        gained += worth[decision.option]
-        possible += worth.max()
-    assert gained > 0.3 * possible
+        gained.append(lesson.logits[decision.option] - lesson.logits.mean())
+    assert np.mean(gained) > 3 * np.std(gained, ddof=1) / np.sqrt(len(gained))
