@@ -21,6 +21,12 @@ settings.load_profile("untimed")
 FIGURE = "figure"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """RLCard unpacks files where it is first imported: before workers do it at the same time."""
+    if not hasattr(config, "workerinput"):
+        import rlcard.games.doudizhu.utils  # noqa: F401
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """A worker a core that this process may use: pytest-xdist counts those of the machine."""
