@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,3 +31,19 @@ class BrakedModel(FakeModel):
         with suppress(FileNotFoundError):
             time.sleep(float(Path(self.source.brake).read_text()))
         return super().answer(requests)
+
+
+def words(brake: Path) -> tuple[str, ...]:
+    """Of a command whose model this is."""
+    target = f"model._target_={Braked.__module__}.{Braked.__name__}"
+    return ("model=fake", "packages=[tests]", target, f"+model.brake={brake}")
+
+
+@contextmanager
+def braked(brake: Path, seconds: float) -> Iterator[None]:
+    """While it lasts, the models of this file wait so long before every batch."""
+    brake.write_text(f"{seconds}")
+    try:
+        yield
+    finally:
+        brake.unlink()

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.logs import matches, preparations
+from tests.cluster.brake import braked, words
+from tests.pipeline.logs import finished, matches, preparations
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("slurm.sh")
@@ -140,8 +141,7 @@ def brake(tmp_path: Path) -> Path:
 
 def common(folder: Path, brake: Path) -> list[str]:
     return [
-        "tracking=none", "baseline=null", "model=fake", "packages=[tests]", f"deals={DEALS}",
-        "model._target_=tests.cluster.brake.Braked", f"+model.brake={brake}", "width=4",
+        "tracking=none", "baseline=null", *words(brake), f"deals={DEALS}", "width=4",
         f"output_dir={folder}",
     ]  # fmt: skip
 
@@ -161,13 +161,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "out"
 
 
-def whole_lines(folder: Path) -> int:
-    return sum(path.read_bytes().count(b"\n") for path in (folder / "records").glob("*.jsonl"))
-
-
 def wait_for_matches(folder: Path, number: int) -> None:
     deadline = time.monotonic() + PATIENCE
-    while whole_lines(folder) < number:
+    while finished(folder) < number:
         assert time.monotonic() < deadline, "no match was played"
         time.sleep(0.2)
 
@@ -199,18 +195,17 @@ def test_a_sweep_over_two_nodes_has_the_records_of_one_process(
 def test_a_job_at_its_time_limit_is_queued_again_and_goes_on(
     site: Site, folder: Path, brake: Path, undisturbed: Path, figure: Callable[[str], None]
 ) -> None:
-    brake.write_text("1")
-    number = site.submit(*job(folder, brake, "launch.time=60", "launch.signal=120"))
-    wait_for_matches(folder, 3)
-    hours, minutes, _ = site.about(number)["RunTime"].split(":")
-    near = 60 * int(hours) + int(minutes) + 3
-    site.ask("scontrol", "update", f"JobId={number}", f"TimeLimit={near}")
-    site.wait(number, "PENDING")
-    site.ask("scontrol", "update", f"JobId={number}", "TimeLimit=60")  # enough for the rest
-    stopped = whole_lines(folder)
-    assert 3 <= stopped < 2 * DEALS
-    assert site.settled() == []
-    brake.unlink()
+    with braked(brake, 1.0):
+        number = site.submit(*job(folder, brake, "launch.time=60", "launch.signal=120"))
+        wait_for_matches(folder, 3)
+        hours, minutes, _ = site.about(number)["RunTime"].split(":")
+        near = 60 * int(hours) + int(minutes) + 3
+        site.ask("scontrol", "update", f"JobId={number}", f"TimeLimit={near}")
+        site.wait(number, "PENDING")
+        site.ask("scontrol", "update", f"JobId={number}", "TimeLimit=60")  # enough for the rest
+        stopped = finished(folder)
+        assert 3 <= stopped < 2 * DEALS
+        assert site.settled() == []
     assert site.wait(number, "COMPLETED")["Restarts"] == "1"
     assert "SIGUSR1: the sweep stopped; queued again, time 1 of 20" in printed(folder, number)
     figure(f"SLURM, time limit: stopped after {stopped} of {2 * DEALS} matches, then finished")
@@ -221,14 +216,13 @@ def test_a_job_at_its_time_limit_is_queued_again_and_goes_on(
 def test_a_preempted_job_is_queued_again_and_goes_on(
     site: Site, folder: Path, brake: Path, undisturbed: Path
 ) -> None:
-    brake.write_text("0.3")
-    number = site.submit(*job(folder, brake))
-    wait_for_matches(folder, 3)
-    site.ask("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null",
-             "--wrap=sleep 1")  # fmt: skip
-    site.wait(number, "PENDING")
-    assert whole_lines(folder) < 2 * DEALS
-    brake.unlink()
+    with braked(brake, 0.3):
+        number = site.submit(*job(folder, brake))
+        wait_for_matches(folder, 3)
+        site.ask("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null",
+                 "--wrap=sleep 1")  # fmt: skip
+        site.wait(number, "PENDING")
+        assert finished(folder) < 2 * DEALS
     site.wait(number, "COMPLETED")
     assert "SIGTERM: the sweep stopped" in printed(folder, number)
     assert matches(folder) == matches(undisturbed)
@@ -256,7 +250,7 @@ def test_a_lost_node_leaves_the_sweep_to_the_other_one(
     try:
         wait_for_matches(folder, 3)
         site.crash("n2")
-        done = whole_lines(folder)
+        done = finished(folder)
         assert done < 2 * DEALS
         brake.unlink()
         assert site.wait(number, "COMPLETED")["Restarts"] == "0"

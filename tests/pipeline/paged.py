@@ -16,6 +16,7 @@ from nicegui.testing import User
 from nicegui.testing.user_simulation import user_simulation
 
 from pipeline import run
+from pipeline.pages import runs
 from pipeline.pages.site import register
 from pipeline.tables import gallery
 from tests.pipeline.conftest import FAST
@@ -78,5 +79,6 @@ def visit(outputs: Path, act: Callable[[User], Awaitable[None]]) -> None:
             Client.page_routes.clear()  # else NiceGUI drops the modules that hold our pages
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "EVERY", 0.2)  # what a page read on shows at its next look
         patch.setattr(gc, "collect", lambda: 0)  # NiceGUI's simulation would do so twice, at length
         asyncio.run(go())

@@ -67,7 +67,7 @@ class Stopping:
 
 @pytest.fixture
 def stopping(url: str, folder: Path, served: Counting, script: Script) -> Stopping:
-    script.seconds = (0.1, 0.2, 0.5)
+    script.seconds = (0.3, 0.4, 0.5)  # long enough to be under way, and sure to be waited for
     return Stopping(url, folder, served)
 
 
@@ -94,8 +94,9 @@ def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
     stopping: Stopping, script: Script, players: tuple[str, ...]
 ) -> None:
     with stopping.start(*players) as run:
-        while stopping.answered() < 10 and run.poll() is None:
-            time.sleep(0.05)  # only the server's count tells how far the command is
+        while stopping.answered() < 10:  # only the server's count tells how far the command is
+            assert run.poll() is None, "".join(run.communicate())
+            time.sleep(0.05)
         os.killpg(run.pid, signal.SIGINT)
         out, err = run.communicate(timeout=120)
     assert run.returncode == 130, out + err

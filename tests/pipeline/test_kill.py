@@ -14,19 +14,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.brake import braked, words
 from tests.pipeline.logs import finished, matches
 
 A_ROUND = 6
 """Kills of a round, which has every kind: a write, a driver, three workers and their driver."""
 
 COMMAND = ("tracking=none", "baseline=null", "width=8")
-PAUSE = 0.02
-"""Seconds of the slow fake's pause before a batch of answers."""
+PAUSE = 0.15
+"""Seconds that the braked fake waits before a batch of answers while its sweep is being killed: a
+test process that the machine leaves without a core for a second still finds the sweep under way."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,10 @@ class Sweep:
 
     def start(self, folder: Path, launch: str, torn: int | None = None) -> subprocess.Popen[bytes]:
         module = ["pipeline.run"] if torn is None else ["tests.pipeline.torn_run", str(torn)]
-        words = [*self.model, f"deals={self.deals}", f"launch={launch}", f"output_dir={folder}"]
+        command = [sys.executable, "-m", *module, *COMMAND, *self.model]
+        command += [f"deals={self.deals}", f"launch={launch}", f"output_dir={folder}"]
         if launch == "local":  # without a number a sweep as short as this one has no workers
-            words.append("launch.workers=2")
-        command = [sys.executable, "-m", *module, *COMMAND, *words]
+            command.append("launch.workers=2")
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -159,26 +162,31 @@ def test_a_sweep_killed_everywhere_has_the_records_of_one_that_never_was(
     tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
     """A model that only waits, in a small game: what is killed is the sweep, not its players."""
-    (tmp_path / "brake").write_text(f"{PAUSE}")
-    small = ("game=tic_tac_toe", "controls=[]", "packages=[tests]")
-    slow = (*small, "model=fake", "model._target_=tests.cluster.brake.Braked")
-    killed_everywhere(tmp_path, Sweep(40, (*slow, f"+model.brake={tmp_path / 'brake'}")), 1, figure)
+    brake = tmp_path / "brake"
+    sweep = Sweep(40, ("game=tic_tac_toe", "controls=[]", *words(brake)))
+    killed_everywhere(tmp_path, sweep, 1, figure, braked(brake, PAUSE))
 
 
 @pytest.mark.slow
 def test_so_has_one_of_a_real_model_killed_four_times_as_often(
     tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    killed_everywhere(tmp_path, Sweep(150, ("model=pocket",)), 4, figure)
+    killed_everywhere(tmp_path, Sweep(150, ("model=pocket",)), 4, figure, nullcontext())
 
 
 def killed_everywhere(
-    place: Path, sweep: Sweep, rounds: int, figure: Callable[[str], None]
+    place: Path,
+    sweep: Sweep,
+    rounds: int,
+    figure: Callable[[str], None],
+    slowed: AbstractContextManager[None],
 ) -> None:
+    """Kills `sweep` in so many rounds, `slowed` meanwhile, and compares it with a calm one."""
     calm, stormy = place / "calm", place / "stormy"
     assert sweep.start(calm, "inline").wait(600) == 0
     killer = Killer(stormy, sweep, rounds, random.Random(7))
-    killer.go()
+    with slowed:
+        killer.go()
     figure(
         f"kills: {killer.counts}, torn lines: {killer.lost}, "
         f"matches safe after the last one: {finished(stormy)} of {sweep.matches}"

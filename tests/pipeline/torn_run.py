@@ -2,8 +2,8 @@
 
     python -m tests.pipeline.torn_run N [overrides of pipeline.run]
 
-The process writes half of what it was to write and then sends itself SIGKILL: what a power cut or
-the kernel's out-of-memory killer leaves behind.
+The process writes half of what it was to write, never up to the very end of a line, and then sends
+itself SIGKILL: what a power cut or the kernel's out-of-memory killer leaves behind.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def tear_write(number: int) -> None:
         if left > 0:
             real(on, descriptor, data)
         else:
-            on.write(descriptor, data[: len(data) // 2])
+            on.write(descriptor, data[: len(data) // 2].removesuffix(b"\n"))
             os.kill(os.getpid(), signal.SIGKILL)
 
     disk.write_all = write
