@@ -7,15 +7,18 @@ fresh MLflow store each time, so nothing is kept but what Python and numba have 
 `--tree` the same command of another checkout takes turns with it, for figures of one sitting.
 
 Stages are functions of the pipeline, by name; each has the time that passes in it and in no other
-stage. `imports` is all loading of modules by the main thread, wherever it happens.
+stage. `imports` is all loading of modules by the main thread, wherever it happens. Moments are what
+a person waits for, in seconds of the clock since the command was typed.
 """
 
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import resource
+import runpy
 import statistics
 import subprocess
 import sys
@@ -23,7 +26,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +43,7 @@ STAGES: Mapping[str, Sequence[str]] = {
     "play": ("pipeline.play.driver:Driver.run",),
     "judge": ("pipeline.judging.luck:adjust",),
     "controls": ("pipeline.sweep.controls:play",),
-    "tables": ("pipeline.tables.views:write_views",),
+    "tables": ("pipeline.tables.views:write_tables", "pipeline.tables.views:write_views"),
     "figures": (
         "pipeline.tables.gallery:drawings",
         "pipeline.tables.gallery:save_png",
@@ -51,13 +54,21 @@ STAGES: Mapping[str, Sequence[str]] = {
         "pipeline.tracking.follow:Follower.close",
     ),
 }
+MOMENTS: Mapping[str, tuple[str, bool]] = {
+    "first match begins": ("pipeline.play.driver:Driver.run", False),
+    "tables are there": ("pipeline.tables.views:Views.show", True),
+}
+"""When a function is first called, or has first returned."""
 
 
 class Stopwatch:
     """Seconds by stage; a stage within another stops the other's."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], typed: float) -> None:
+        """typed: when the command was, by `time.perf_counter`."""
         self.seconds: dict[str, float] = dict.fromkeys((*STAGES, IMPORTS), 0.0)
+        self.moments: dict[str, float] = {}
+        self._typed = typed
         self._clock = clock
         self._open: list[str] = []
         self._since = clock()
@@ -86,6 +97,20 @@ class Stopwatch:
 
         return timing
 
+    def noted(self, moment: str, after: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def noting(*arguments: Any, **named: Any) -> Any:
+            if not after:
+                self._note(moment)
+            result = function(*arguments, **named)
+            self._note(moment)
+            return result
+
+        return noting
+
+    def _note(self, moment: str) -> None:
+        self.moments.setdefault(moment, time.perf_counter() - self._typed)
+
 
 def watch(stopwatch: Stopwatch) -> None:
     """Times imports from now on, and the functions of STAGES once their module is there: before
@@ -93,11 +118,16 @@ def watch(stopwatch: Stopwatch) -> None:
     import importlib._bootstrap as bootstrap
     import threading
 
-    wanted: dict[str, list[tuple[str, str]]] = {}
-    for stage, places in STAGES.items():
-        for place in places:
-            module, _, path = place.partition(":")
-            wanted.setdefault(module, []).append((stage, path))
+    wanted: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
+    watched = [
+        (place, partial(stopwatch.timed, stage)) for stage in STAGES for place in STAGES[stage]
+    ]
+    watched += [
+        (place, partial(stopwatch.noted, name, after)) for name, (place, after) in MOMENTS.items()
+    ]
+    for place, wrapped in watched:
+        module, _, path = place.partition(":")
+        wanted.setdefault(module, []).append((path, wrapped))
     load, main = bootstrap._find_and_load, threading.main_thread()  # type: ignore[attr-defined]
 
     def loading(name: str, find: Any) -> Any:
@@ -105,30 +135,32 @@ def watch(stopwatch: Stopwatch) -> None:
             return load(name, find)
         with stopwatch.of(IMPORTS):
             module = load(name, find)
-        for stage, path in wanted.pop(name, ()):
+        for path, wrapped in wanted.pop(name, ()):
             *inner, last = path.split(".")
             holder = getattr(module, inner[0], None) if inner else module
             if function := getattr(holder, last, None):  # another checkout may lack it
-                setattr(holder, last, stopwatch.timed(stage, function))
+                setattr(holder, last, wrapped(function))
         return module
 
     bootstrap._find_and_load = loading  # type: ignore[attr-defined]
 
 
-def inside(clock: str, file: Path, words: Sequence[str]) -> int:
-    """Runs the command in this process and writes its seconds by stage."""
-    stopwatch = Stopwatch(CLOCKS[clock])
+def inside(clock: str, typed: float, file: Path, words: Sequence[str]) -> None:
+    """Runs the command in this process, to its end, and writes its seconds by stage."""
+    stopwatch = Stopwatch(CLOCKS[clock], typed)
     watch(stopwatch)
-    from pipeline.run import main
-
-    status = main(list(words))
-    file.write_text(json.dumps(stopwatch.seconds))
-    return status
+    atexit.register(
+        lambda: file.write_text(
+            json.dumps({"stages": stopwatch.seconds, "moments": stopwatch.moments})
+        )
+    )
+    sys.argv = ["pipeline.run", *words]
+    runpy.run_module("pipeline.run", run_name="__main__", alter_sys=True)
 
 
 def once(tree: Path, clock: str) -> dict[str, float]:
     """Seconds by stage of one run of the checkout at `tree`, with `wall` and `cpu`, of all
-    processes that it waited for. clock: one of CLOCKS, for the stages."""
+    processes that it waited for, and its moments. clock: one of CLOCKS, for the stages."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-start-") as folder:
         told = Path(folder) / "seconds.json"
         words = (*COMMAND, f"output_dir={folder}/out", f"tracking.store={folder}/mlflow")
@@ -138,6 +170,7 @@ def once(tree: Path, clock: str) -> dict[str, float]:
             str(Path(__file__).resolve()),
             "--inside",
             clock,
+            str(time.perf_counter()),
             str(told),
         ]
         env = {**os.environ, "PYTHONPATH": str(tree)}
@@ -148,9 +181,9 @@ def once(tree: Path, clock: str) -> dict[str, float]:
         wall = time.perf_counter() - since
         if done.returncode:
             raise SystemExit(f"{tree}: {done.stderr or done.stdout}")
-        seconds: dict[str, float] = json.loads(told.read_text())
-    whole = {"wall": wall, "cpu": _cpu() - used}
-    return {**seconds, REST: whole[clock] - sum(seconds.values()), **whole}
+        found: dict[str, dict[str, float]] = json.loads(told.read_text())
+    seconds, whole = found["stages"], {"wall": wall, "cpu": _cpu() - used}
+    return {**seconds, REST: whole[clock] - sum(seconds.values()), **whole, **found["moments"]}
 
 
 def _cpu() -> float:
@@ -161,7 +194,7 @@ def _cpu() -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["--inside"]:
-        return inside(given[1], Path(given[2]), given[3:])
+        inside(given[1], float(given[2]), Path(given[3]), given[4:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.start", description="A small run's seconds, stage by stage."
     )

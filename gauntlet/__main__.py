@@ -8,8 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from common.errors import nearest
+from common.process import as_process
 from gauntlet import __version__
 from pipeline import ROOMS
 
@@ -93,5 +95,10 @@ def completion(words: Sequence[str]) -> int:
     return 0
 
 
+def command() -> NoReturn:
+    """What `gauntlet` in a shell calls."""
+    as_process(main)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

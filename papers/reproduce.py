@@ -13,6 +13,8 @@ from pathlib import Path
 
 from common.disk import write_atomically
 from common.errors import UserError
+from common.process import as_process
+from common.terminal import console
 from papers.audit import reproduction as audit_papers
 from papers.gamebench import reproduction as gamebench
 from papers.llm_uno import reproduction as llm_uno
@@ -20,7 +22,6 @@ from papers.observer import reproduction as observer
 from papers.reproductions import Reproduction, Settings
 from papers.talaga import reproduction as talaga
 from papers.uno_arena import reproduction as uno_arena
-from pipeline.tables import table
 
 MODELS, DEALS = "pocket", 2000
 """The model, and deals a cell by default: minutes with a small model on a laptop, an interval of
@@ -48,7 +49,7 @@ DEFAULTS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_intermixed_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
-    out = table.console()
+    out = console()
     own_models, own_deals = DEFAULTS.get(given.paper, (MODELS, DEALS))
     models = tuple(dict.fromkeys(filter(None, (given.models or own_models).split(","))))
     deals = own_deals if given.deals is None else given.deals
@@ -93,4 +94,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

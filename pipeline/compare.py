@@ -18,6 +18,8 @@ import pandas as pd
 
 from common.disk import write_atomically
 from common.errors import UserError
+from common.process import as_process
+from common.terminal import console
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables import table
@@ -80,9 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {given.csv} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
     names = {name: name for name in [*pairs["cell_a"], *pairs["cell_b"]]}
-    table.console().print(table.pairs_view(pairs, names))
+    console().print(table.pairs_view(pairs, names))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
+from common.process import as_process
+from common.terminal import console
 from pipeline.log.progress import Waiting
 from pipeline.tables.parquet import export
-from pipeline.tables.table import console
 from pipeline.tables.views import results_of
 
 
@@ -44,4 +45,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -41,6 +41,8 @@ from rich.console import Console
 
 from common.disk import write_atomically
 from common.errors import UserError
+from common.process import as_process
+from common.terminal import console
 from games.capabilities import PlayedOut, Scored, seatings_of
 from pipeline.config.read import Node, Seed
 from pipeline.judging.judge import Work, judge
@@ -62,7 +64,7 @@ from pipeline.log.schema import MatchRecord
 from pipeline.tables import ink
 from pipeline.tables.metric_figures import metric_figures
 from pipeline.tables.metric_sheets import sheets
-from pipeline.tables.table import console, sheet_view
+from pipeline.tables.table import sheet_view
 from pipeline.tables.views import results_of
 from pipeline.tracking.judged import add_metrics
 from pipeline.tracking.store import STORE, tracking_uri
@@ -273,4 +275,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

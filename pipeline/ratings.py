@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import get_args
 
 from common.errors import UserError
+from common.process import as_process
+from common.terminal import console
 from pipeline.tables import ink, table
 from pipeline.tables.contest import Contest, contest_of
 from pipeline.tables.rating_figures import rating_figures
@@ -72,16 +74,16 @@ def _write(found: RatingTables, out: Path) -> list[Path]:
 
 
 def _show(contest: Contest, found: RatingTables, files: Sequence[Path], out: Path) -> None:
-    console = table.console()
+    shown = console()
     for sheet in sheets(found):
-        console.print(table.sheet_view(sheet.first(table.ROWS)))
-        console.print()
+        shown.print(table.sheet_view(sheet.first(table.ROWS)))
+        shown.print()
     if found.overall["low"].isna().all():
-        console.print("No limits: a game has a single deal, which tells nothing of others.\n")
+        shown.print("No limits: a game has a single deal, which tells nothing of others.\n")
     if contest.aside:
-        console.print(f"{contest.aside} cell(s) left out, which are not of two even sides.\n")
+        shown.print(f"{contest.aside} cell(s) left out, which are not of two even sides.\n")
     for file in (*files, out / "figures"):
-        console.print(
+        shown.print(
             f"{'figures' if file == out / 'figures' else 'table':<8} {file}", soft_wrap=True
         )
 
@@ -111,4 +113,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

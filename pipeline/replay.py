@@ -19,11 +19,12 @@ from rich.table import Table
 from common.disk import write_atomically
 from common.errors import UserError
 from common.foreign import one_line, visible
+from common.process import as_process
+from common.terminal import WIDTH, console
 from pipeline.log.folder import Folder
 from pipeline.log.replayed import ReplayedMatch, ReplayedTurn, replayed
 from pipeline.log.trace import Trace, TracedPrompt
 from pipeline.tables.page import Entry, rendered, rows
-from pipeline.tables.table import WIDTH, console
 
 TEMPLATE = Path(__file__).parent / "replay.html.j2"
 
@@ -178,4 +179,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
-from pipeline.tables import origin, table
-from pipeline.tables.views import results_of, write_views
+from common.process import as_process
+from common.terminal import console
+from pipeline.tables import origin
+from pipeline.tables.report import write_report
+from pipeline.tables.views import results_of, write_tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,16 +27,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     folder = given.output_dir
     try:
-        views = write_views(folder, results_of(folder), paper=given.paper)
+        views = write_tables(folder, results_of(folder))
+        views.show()
+        write_report(views, paper=given.paper)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
-    views.show()
     for line in origin.notes(folder):
-        table.console().print(f"\n{line}")
+        console().print(f"\n{line}")
     print(f"\nreport: {folder / 'report.html'}")
     if given.paper:
         print(f"paper:  {folder / 'paper' / 'main.tex'}")
@@ -41,4 +45,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+from common.process import as_process
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
 
@@ -30,4 +31,4 @@ def play(given: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig) 
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

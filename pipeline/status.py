@@ -24,6 +24,8 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.foreign import visible
+from common.process import as_process
+from common.terminal import console
 from pipeline.log.folder import Folder, damaged
 from pipeline.log.live import Running
 from pipeline.log.outcomes import Outcome, outcome
@@ -32,7 +34,7 @@ from pipeline.log.schema import MatchRecord
 from pipeline.log.tail import Place, Tail
 from pipeline.tables.numbers import number, percent, short
 from pipeline.tables.scale import Scale, heading
-from pipeline.tables.table import LABELS, console, short_names
+from pipeline.tables.table import LABELS, short_names
 
 SILENT_SECONDS = 30.0
 """A run that says it plays but has not written for so long is probably gone."""
@@ -272,4 +274,4 @@ def _watch(status: Status) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
+from common.process import as_process
+from common.terminal import console
 from pipeline.config.keys import TRACES
 from pipeline.log.progress import Waiting
-from pipeline.tables.table import console
-from pipeline.tables.views import results_of, write_views
+from pipeline.tables.report import write_report
+from pipeline.tables.views import results_of, write_tables
 from pipeline.tracking.judged import add_metrics
 from pipeline.tracking.store import STORE, tracking_uri
 from pipeline.tracking.track import track
@@ -34,10 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         folder, store = options.output_dir, options.store
-        results = results_of(folder)
-        views = write_views(folder, results)
+        views = write_tables(folder, results_of(folder))
+        write_report(views)
         with Waiting(console(), "traces", "matches", done="traced") as waiting:
-            track(folder, store, results, views, options.traces, waiting.reach)
+            track(store, views, options.traces, waiting.reach)
         add_metrics(folder, store)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
@@ -47,4 +49,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

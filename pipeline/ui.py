@@ -11,6 +11,7 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.extras import require
+from common.process import as_process
 from pipeline.tracking.store import STORE, tracking_uri
 
 
@@ -43,4 +44,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -20,14 +20,14 @@ from msgspec import convert
 
 from common.errors import UserError
 from common.foreign import visible
+from common.process import as_process
 from pipeline.judging.luck import Luck
 from pipeline.log.folder import Folder, key_of
+from pipeline.log.links import noise_file, place_of
 from pipeline.log.results import About
 from pipeline.log.schema import MatchRecord
 from pipeline.log.small import LOGS, Described, Stops, Told, line_reader, parsed
 from pipeline.plan.cells import digest
-from pipeline.tables import noise
-from pipeline.tables.controls import place_of
 
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 
@@ -152,7 +152,7 @@ def _small(found: Findings) -> None:
     controls: Any = dict[str, dict[str, str]]
     kinds = [(place.stop_file, Stops), (place.status_file, Told)]
     kinds += [(place.path / "controls.json", controls), *((path, Luck) for path in luck)]
-    kinds += [(noise.file_of(place.path), dict[str, str])]
+    kinds += [(noise_file(place.path), dict[str, str])]
     for path, kind in kinds:
         try:
             convert(parsed(path.read_bytes()), kind)
@@ -196,4 +196,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

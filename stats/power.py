@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import ceil, nan, sqrt
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from stats import checks
 
@@ -28,18 +28,10 @@ def power_one_proportion(
     continuity correction.
     Raises ValueError for deals or cells below 1 and for rate, baseline or alpha outside (0, 1).
     """
-    from statsmodels.stats.power import normal_power_het
-
+    n = checks.at_least_one(deals, "deals")
     null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
-    power = normal_power_het(
-        rate - baseline,
-        checks.at_least_one(deals, "deals"),
-        _step(alpha, cells),
-        std_null=null,
-        std_alternative=alternative,
-        alternative="larger",
-    )
-    return float(power)
+    least = float(ndtri(1 - _step(alpha, cells))) * null  # what sqrt(n) times the gain must exceed
+    return float(ndtr((sqrt(n) * (rate - baseline) - least) / alternative))
 
 
 def deals_one_proportion(
@@ -51,16 +43,12 @@ def deals_one_proportion(
     Levin and Paik, section 2.5).
     Raises ValueError for a rate that is not above the baseline, and for values outside (0, 1).
     """
-    from statsmodels.stats.power import normal_sample_size_one_tail
-
     null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
     if rate <= baseline:
         raise ValueError(f"rate must lie above the baseline {baseline:g}, got {rate:g}")
     checks.inside(power, "power")
-    deals = normal_sample_size_one_tail(
-        rate - baseline, power, _step(alpha, cells), std_null=null, std_alternative=alternative
-    )
-    return ceil(float(deals))
+    spread = float(ndtri(1 - _step(alpha, cells)) * null + ndtri(power) * alternative)
+    return max(1, ceil((max(spread, 0.0) / (rate - baseline)) ** 2))
 
 
 def detectable_one_proportion(
@@ -68,20 +56,19 @@ def detectable_one_proportion(
 ) -> float:
     """The smallest true difference from `baseline` that `deals` deals show with chance `power`.
 
-    Solves `power_one_proportion` for rate - baseline; nan where even a rate next to 1 falls
-    short. Raises ValueError as `power_one_proportion`, and for power outside (alpha/cells, 1).
+    Solves `power_one_proportion` for rate - baseline: with a = sqrt(n), c = a p0 + z_alpha
+    sqrt(p0(1-p0)) and z of `power` it is a p - c = z sqrt(p(1-p)), squared a quadratic equation in
+    p. nan where even a rate next to 1 falls short. Raises ValueError as `power_one_proportion`, and
+    for power outside (alpha/cells, 1).
     """
-    from scipy.optimize import brentq
-
-    checks.inside(power, "power", low=_step(alpha, cells))
-
-    def surplus(rate: float) -> float:
-        return power_one_proportion(deals, rate, baseline, alpha, cells) - power
-
-    nearly_sure = 1.0 - 1e-9
-    if surplus(nearly_sure) < 0:
+    step = _step(alpha, cells)
+    z = float(ndtri(checks.inside(power, "power", low=step)))
+    a = sqrt(checks.at_least_one(deals, "deals"))
+    c = a * baseline + float(ndtri(1 - step)) * _spread(baseline, "baseline")
+    if a <= c:
         return nan
-    return float(brentq(surplus, baseline, nearly_sure)) - baseline
+    root = z * sqrt(4 * c * (a - c) + z * z)
+    return (2 * a * c + z * z + root) / (2 * (a * a + z * z)) - baseline
 
 
 def detectable_mean(error: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1) -> float:

@@ -7,14 +7,14 @@ its name. Nothing imports it.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
+from common.process import as_process
+from common.terminal import console
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.sizing.offload import DISK, EFFICIENCY, Pace
 from pipeline.sizing.planner import show
-from pipeline.tables.table import console
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,4 +43,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_process(main)

@@ -18,6 +18,7 @@ from pipeline.launch.cluster import patience, started
 from pipeline.launch.place import HERE
 from pipeline.log import code
 from pipeline.log.events import redact
+from pipeline.log.links import keep_controls, keep_noise, place_of
 from pipeline.log.progress import Bar
 from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults
@@ -26,8 +27,6 @@ from pipeline.plan.cells import Cell, Plan, Task
 from pipeline.play.driver import Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep.stopped import stop_asked
-from pipeline.tables import noise
-from pipeline.tables.controls import keep_links, place_of
 
 
 def compare(cells: Sequence[Cell], sweep: SweepConfig) -> code.Changed:
@@ -65,11 +64,11 @@ def _link(cells: Sequence[Cell], sweep: SweepConfig) -> None:
     own = {cell.key: controls_of(cell, sweep.controls) for cell in cells}
     links = {key: {told: one.key for told, one in some.items()} for key, some in own.items()}
     if any(links.values()):
-        keep_links(sweep.output_dir, links)
+        keep_controls(sweep.output_dir, links)
     found = {cell.key: noise_of(cell) for cell in cells} if sweep.noise_floor else {}
     asked = {key: one.key for key, one in found.items() if one is not None}
     if asked:
-        noise.keep_links(sweep.output_dir, asked)
+        keep_noise(sweep.output_dir, asked)
 
 
 def _play_missing(out: Console, plan: Plan, sweep: SweepConfig, log: Log) -> int:

@@ -11,7 +11,8 @@ from itertools import chain
 from rich.console import Console
 
 from common.disk import write_atomically
-from common.errors import Halted, UserError
+from common.errors import Halted
+from common.terminal import console
 from pipeline.config import resolved
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
@@ -23,7 +24,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar, Waiting
 from pipeline.log.records import Log
-from pipeline.log.results import About, CellResults, collect
+from pipeline.log.results import About, collect
 from pipeline.log.this_run import about_this_run
 from pipeline.plan.baseline import GAMES, Baseline, enough, measure
 from pipeline.plan.build import build_cells
@@ -32,14 +33,11 @@ from pipeline.plan.deals import planned_deals
 from pipeline.plan.patience import Watch, enough_of_a_slow_one
 from pipeline.play.driver import AHEAD, Driver, lease_size
 from pipeline.play.scheduler import Finished
-from pipeline.sweep import controls, simulate
+from pipeline.sweep import controls
 from pipeline.sweep.announce import announce
 from pipeline.sweep.stopped import stop_asked
-from pipeline.tables import aside, origin, pairing, table
-from pipeline.tables.views import write_views
+from pipeline.tables import aside, pairing
 from pipeline.tracking.follow import live_tracking
-from pipeline.tracking.store import tracking_uri
-from pipeline.tracking.track import track
 
 INTERRUPTED = 130
 NOTHING_PLAYED = 1
@@ -61,9 +59,11 @@ def run(
     command: as it was typed, for the log. seated: the plan as it is to be played, where somebody
     sits elsewhere than the plan can know, such as a person at a page; its cells keep their keys.
     """
-    out = table.console()
+    out = console()
     cells = build_cells(cell_configs)
     if sweep.simulate:
+        from pipeline.sweep import simulate
+
         simulate.run(out, cells, sweep)
         return 0
     changed = code.compare(sweep.output_dir, cells, sweep.accept_code)
@@ -110,6 +110,8 @@ def run(
                 interrupted = left_beside > 0
             except Halted as error:
                 interrupted, halted = True, error
+        from pipeline.sweep.told import show  # pandas, matplotlib: no match waits for them
+
         show(out, sweep, results, hurry=interrupted and not halted)
         for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
             out.print(f"paid     {account}", soft_wrap=True)
@@ -217,32 +219,3 @@ def play_missing(
     except KeyboardInterrupt:
         return True
     return False
-
-
-def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry: bool) -> None:
-    """Writes and prints the tables, logs to MLflow, and says where everything is. hurry: without
-    figures and MLflow, as whoever interrupts a run does not want to wait."""
-    folder = sweep.output_dir
-    views = write_views(folder, results, draw=not hurry)
-    out.print()
-    views.show()
-    out.print()
-    for line in origin.notes(folder):
-        out.print(line)
-    if hurry:
-        out.print(f"figures  python -m pipeline.report {folder}", soft_wrap=True)
-    elif sweep.tracking["kind"] == "mlflow":
-        store = str(sweep.tracking["store"])
-        try:
-            with Waiting(out, "traces", "matches", done="traced") as waiting:
-                track(folder, store, results, views, sweep.tracking["traces"], waiting.reach)
-            out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
-        except UserError as error:
-            out.print(f"warning: {error}", soft_wrap=True)
-    out.print(f"records  {Folder(folder).records_folder}", soft_wrap=True)
-    out.print(f"tables   {folder / 'summary.csv'}, {folder / 'pairs.csv'}", soft_wrap=True)
-    if (folder / "labels.csv").exists():
-        names = f"{folder / 'labels.csv'}, {folder / 'debiasing.csv'}"
-        out.print(f"letters  {names}", soft_wrap=True)
-    out.print(f"replies  {folder / 'samples.txt'}, {folder / 'choices.csv'}", soft_wrap=True)
-    out.print(f"report   {folder / 'report.html'}", soft_wrap=True)

@@ -1,36 +1,24 @@
 """What players of a fixed place of the list won on a cell's deals, beside the cell.
 
-DIR/controls/         their log, an output folder of its own
-DIR/controls.json     for each cell the controls that were played for it, by name
-DIR/controls.csv      a row for each cell and control
+DIR/controls.csv has a row for each cell and control.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from msgspec import convert
 
-from common.disk import write_atomically
 from pipeline.log.folder import Folder
+from pipeline.log.links import controls_in, place_of
 from pipeline.log.results import CellResults, collect, measures
-from pipeline.log.small import parsed, written
 from pipeline.tables.numbers import p_value
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import paired
 from pipeline.tables.table import Sheet
-
-WARNINGS = logging.getLogger("gauntlet")
-
-Links = Mapping[str, Mapping[str, str]]
-"""By a cell's key, and the control's name, the control's key."""
-
-Kind = TypeVar("Kind", bound=Mapping[str, Any])
 
 COLUMNS = [
     *("cell", "control", "deals", "measure", "mean", "control_mean"),
@@ -41,40 +29,9 @@ minus the second with its 95% interval, both of the `measure` that the cell is j
 is two-sided, paired by deal, and in nobody's family."""
 
 
-def place_of(folder: Path) -> Path:
-    return folder / "controls"
-
-
-def keep_links(folder: Path, links: Links) -> None:
-    """Adds which controls the cells have to what is known of others."""
-    write_links(folder / "controls.json", {**read_links(folder), **links})
-
-
-def read_links(folder: Path) -> Links:
-    return links_in(folder / "controls.json", dict[str, dict[str, str]])
-
-
-def write_links(path: Path, links: Mapping[str, Any]) -> None:
-    """Which cells beside the sweep's belong to which of its own."""
-    write_atomically(path, written(links, indent=1))
-
-
-def links_in(path: Path, kind: type[Kind]) -> Kind:
-    """What `write_links` wrote, of this kind; none where the file is damaged, as the same sweep
-    again writes it anew."""
-    try:
-        kept: Kind = convert(parsed(path.read_bytes()), kind)
-        return kept
-    except FileNotFoundError:
-        return kind()
-    except (OSError, ValueError):
-        WARNINGS.warning("%s is damaged; the same sweep again writes it anew", path)
-        return kind()
-
-
 def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:
     """controls.csv; without rows where no control was played."""
-    links = read_links(folder)
+    links = controls_in(folder)
     found = beside(folder) if links else {}
     rows = [
         _row(name, result, found[key])

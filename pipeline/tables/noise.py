@@ -4,9 +4,7 @@ With `noise_floor=true` every cell whose subject asks a model has a noise cell b
 player on the same deals, a blank line more in its prompts and their facts in another order
 (`agents.noise`). Two prompts that differ by no more than that have not been shown to differ.
 
-DIR/controls/     the noise cells' log, beside the controls'
-DIR/noise.json    for each cell its noise cell
-DIR/noise.csv     a row a cell
+DIR/noise.csv has a row a cell.
 """
 
 from __future__ import annotations
@@ -21,9 +19,10 @@ import numpy as np
 import pandas as pd
 
 from pipeline.log.folder import Folder
+from pipeline.log.links import noise_in, place_of
 from pipeline.log.results import CellResults
 from pipeline.log.schema import MatchRecord
-from pipeline.tables.controls import beside, links_in, of_pair, place_of, write_links
+from pipeline.tables.controls import beside, of_pair
 from pipeline.tables.numbers import percent
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
@@ -42,26 +41,10 @@ met in the same situation, in so many `matches`: up to the first that came out o
 which the two play different games. changed: the share of these decisions; changed_matches: of the
 matches. set_aside: matches of the noise cell."""
 
-Links = Mapping[str, str]
-"""By a cell's key that of its noise cell."""
-
-
-def file_of(folder: Path) -> Path:
-    return folder / "noise.json"
-
-
-def keep_links(folder: Path, links: Links) -> None:
-    """Adds which noise cells there are to what is known of others."""
-    write_links(file_of(folder), {**read_links(folder), **links})
-
-
-def read_links(folder: Path) -> Links:
-    return links_in(file_of(folder), dict[str, str])
-
 
 def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:
     """noise.csv; without rows where no noise cell was played."""
-    links = read_links(folder)
+    links = noise_in(folder)
     found = beside(folder) if links else {}
     played = [
         (result, found[links[result.about.key]])

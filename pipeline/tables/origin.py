@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.log import code
 from pipeline.log.folder import Folder
-from pipeline.tables.controls import place_of
+from pipeline.log.links import place_of
 
 FEW = 3
 """How many values a line lists."""

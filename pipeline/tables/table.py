@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from common.foreign import visible
+from common.terminal import console
 from pipeline.config.keys import GROUPS
 from pipeline.tables.numbers import number, p_value, percent
 from pipeline.tables.scale import Scale, by_scale, heading, scales_of
 from stats.means import LEAST
 
-WIDTH = 100
 ROWS = 40
 """Rows of a table that a terminal shows; its CSV has all."""
 LEAST_NAMED, MOST_NAMED = 28, 39
@@ -66,14 +66,6 @@ def listed(names: Sequence[str], most: int = ROWS) -> str:
         return ", ".join(names)
     few = most // 10
     return f"{', '.join(names[:few])} and {len(names) - few:,} other cells"
-
-
-def console(markup: bool = False) -> Console:
-    """A console no wider than 100 columns, whatever the terminal. Without `markup` brackets in a
-    text are brackets; with it, what others wrote must be escaped."""
-    own = Console()
-    width = min(WIDTH, own.width) if own.is_terminal else WIDTH
-    return Console(highlight=False, markup=markup, width=width)
 
 
 def short_names(summary: pd.DataFrame) -> list[str]:

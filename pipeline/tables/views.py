@@ -1,12 +1,10 @@
-"""Everything that shows a folder's results: tables as CSV, figures, one self-contained page."""
+"""A folder's results as tables: CSV files, and what a terminal and the page show of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from shlex import quote
 
 import pandas as pd
 
@@ -20,17 +18,11 @@ from pipeline.tables import (
     costs,
     diagnostics,
     ended,
-    gallery,
-    ink,
     labels,
-    metric_figures,
     noise,
     obfuscation,
-    origin,
     parser,
-    printed,
     robustness,
-    setting,
     standings,
     stops,
     table,
@@ -38,41 +30,41 @@ from pipeline.tables import (
 )
 from pipeline.tables.answers import Answer, answers
 from pipeline.tables.conditions import conditions
-from pipeline.tables.page import rendered
 from pipeline.tables.pairing import paired_off
-from pipeline.tables.scale import Scale, heading, scales_of
+from pipeline.tables.scale import Scale, scales_of
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import Sheet
-
-TEMPLATE = Path(__file__).parent / "report.html.j2"
-PAGE_ROWS, PAGE_CELLS = 100, 20
-"""Rows of a table that the page shows, and cells whose choices and replies it does; files have all.
-"""
 
 
 @dataclass(frozen=True)
 class Views:
-    """What was written: summary.csv and pairs.csv, further sheets, the report's sentences, what
-    there is to say of which cells are paired, and that all replies were plainly read."""
+    """What there is to show of a folder: summary.csv and pairs.csv, further sheets, the report's
+    sentences, what there is to say of which cells are paired, and what the figures are drawn of."""
 
+    folder: Path
+    results: Sequence[CellResults]
     summary: pd.DataFrame
     pairs: pd.DataFrame
     sheets: Sequence[Sheet]
     said: Sequence[Answer]
     note: str
-    read: str = ""
+    diagnosis: diagnostics.Diagnosis
+    study: labels.Study | None
+
+    @property
+    def read(self) -> str:
+        """That all replies were plainly read, or how many were not."""
+        return self.diagnosis.audit.line
 
     def show(self) -> None:
         """Prints the tables."""
         table.show(self.summary, self.pairs, self.sheets, self.note, self.read)
 
 
-def write_views(
-    folder: Path, results: Sequence[CellResults], draw: bool = True, paper: bool = False
-) -> Views:
-    """Writes summary.csv, pairs.csv, figures/ and report.html, what `diagnostics` finds, and
-    where a cell studies letters labels.csv and debiasing.csv. draw: figures too; they take longest.
-    paper: DIR/paper as well."""
+def write_tables(folder: Path, results: Sequence[CellResults]) -> Views:
+    """Writes summary.csv and pairs.csv, what `diagnostics` finds, further tables where there is
+    something to tell, and where a cell studies letters labels.csv and debiasing.csv. The page and
+    the figures are `report.write_report`'s: they take longest."""
     matter = conditions(results)
     pairing = paired_off(results, Folder(folder).pairs)
     summary, pairs = summary_table(results, matter), pairs_table(results, pairing.chosen)
@@ -88,11 +80,7 @@ def write_views(
         write_atomically(folder / noise.FILE, floors.to_csv(index=False))
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
-    study, judged = labels.study(folder, results), metric_figures.read(folder)
-    found = gallery.Found(results, summary, pairs, diagnosis, study, judged)
-    drawn = gallery.drawings(found) if draw else {}
-    if draw:
-        gallery.save_png(drawn, folder / "figures")
+    study = labels.study(folder, results)
     stopped = stops.sheets(folder, table.short_names(summary), results)
     spent = costs.cost_sheets(summary)
     varied = [*_watched(folder, seen, summary), *_varied(folder, results, summary)]
@@ -100,15 +88,10 @@ def write_views(
     first = [*parser.sheets(diagnosis.audit, names), *noise.sheets(floors, names, scales), *stopped]
     first += adjusted.sheets(folder, summary, results)
     sheets = [*first, *varied, *_study(folder, study, summary), *told, *spent]
-    drawings = {name: figure.html(name) for name, figure in drawn.items()}
     said = answers(results, summary, pairs, matter, stops.verdicts(folder, results))
     if more := tuple(noise.sentences(floors, pairs, names, scales)):
         said.append(Answer("Is it more than noise?", more))
-    views = Views(summary, pairs, sheets, said, pairing.foot, diagnosis.audit.line)
-    write_atomically(folder / "report.html", _page(folder, results, views, drawings, diagnosis))
-    if paper:
-        printed.write(folder / "paper", found, drawn)
-    return views
+    return Views(folder, results, summary, pairs, sheets, said, pairing.foot, diagnosis, study)
 
 
 def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) -> list[Sheet]:
@@ -156,56 +139,3 @@ def results_of(folder: Path) -> list[CellResults]:
     abouts = place.abouts()
     results = collect(abouts, place.outcomes(measures(abouts)), place.set_aside, deals=None)
     return luck.attach(folder, stopping.cut(folder, results))
-
-
-def _replay(folder: Path, match: str) -> str:
-    """The command that shows a match whole."""
-    return f"python -m pipeline.replay {match} --prompts --in {quote(str(folder))}"
-
-
-def _page(
-    folder: Path,
-    results: Sequence[CellResults],
-    views: Views,
-    drawings: dict[str, str],
-    diagnosis: diagnostics.Diagnosis,
-) -> str:
-    summary, pairs = views.summary, views.pairs
-    names, scales = table.short_names(summary), scales_of(summary)
-    few = table.clearest(pairs, PAGE_ROWS) if len(pairs) > PAGE_ROWS else pairs
-    return rendered(
-        TEMPLATE,
-        title=folder.name,
-        replay=partial(_replay, folder),
-        facts=setting.facts(folder, results, names),
-        rows=list(zip(names, scales, summary.head(PAGE_ROWS).to_dict("records"), strict=False)),
-        heading=heading(scales),
-        best=summary["adjusted"].notna().any(),
-        best_pairs=pairs["adj_difference"].notna().any(),
-        pairs=list(zip(scales_of(few), few.to_dict("records"), strict=True)),
-        names=dict(zip(summary["cell"], names, strict=True)),
-        drawings=drawings,
-        sheets=[one.first(PAGE_ROWS) for one in views.sheets],
-        cells=diagnostics.page_cells(diagnosis, summary, PAGE_CELLS),
-        misread=parser.parts(
-            diagnosis.audit, dict(zip(summary["cell"], names, strict=True)), PAGE_CELLS
-        ),
-        opening=parser.opening,
-        drawing_style=ink.PAGE_STYLE,
-        answers=views.said,
-        foot=[
-            table.left_out(PAGE_ROWS, len(summary), "summary.csv"),
-            *table.foot(summary).splitlines(),
-            views.read,
-        ],
-        pairs_notes=[
-            table.left_out(PAGE_ROWS, len(pairs), "pairs.csv", "clearest"),
-            views.note,
-            table.within_note(few),
-        ],
-        within=table.within_noise,
-        mark=table.WITHIN,
-        warnings=[*origin.notes(folder), *table.some_warnings(summary, PAGE_ROWS)],
-        replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
-        runs=Folder(folder).lines("runs"),
-    )

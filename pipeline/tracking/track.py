@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -58,11 +57,17 @@ Row = tuple[CellResults, "pd.Series[Any]"]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A folder that has its views written, as MLflow is told of it."""
+    """A folder that has its tables and its page written, as MLflow is told of it."""
 
-    place: Folder
-    results: Sequence[CellResults]
     views: Views
+
+    @cached_property
+    def place(self) -> Folder:
+        return Folder(self.views.folder)
+
+    @property
+    def results(self) -> Sequence[CellResults]:
+        return self.views.results
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -95,21 +100,19 @@ class Sweep:
 
 
 def track(
-    folder: Path,
     store: str,
-    results: Sequence[CellResults],
     views: Views,
     traces: str = "none",
     reach: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
-    """Logs a sweep that has its views written. Returns how many spans of traces were.
+    """Logs a sweep that has its tables and its page written. Returns how many spans of traces were.
 
     store: a folder for a sqlite store, or the http(s) address of a server. traces: "sample", "all"
     or "none"; reach: told how many matches are traced, of how many.
     Raises UserError where the store cannot be opened or written.
     """
-    sweep = Sweep(Folder(folder), results, views)
-    with usable(store, folder):
+    sweep = Sweep(views)
+    with usable(store, views.folder):
         client = open_store(store)
         forget(client, sweep.place.id)
         forget_traces(client, sweep.place.id)
@@ -118,7 +121,7 @@ def track(
             runs |= _Logged(client, experiment_in(client, store, name), sweep).log(rows)
         if traces == "none":
             return 0
-        return log_traces(client, sweep.place, results, runs, traces, reach)
+        return log_traces(client, sweep.place, sweep.results, runs, traces, reach)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from common.terminal import WIDTH
 from games.capabilities import Measure
 from pipeline.log.results import CellResults
 from pipeline.tables import figures, ink, many, table
@@ -115,7 +116,7 @@ def test_a_bar_has_a_name_and_fits_the_terminal(game: str) -> None:
     summary = summary_table(cells(3)).assign(game=[game, game, "other"])
     *bars, foot = str(table.bars_view(summary)).splitlines()
     assert {len(line) for line in (*bars, foot)} == {len(bars[0])}
-    assert len(foot) <= table.WIDTH
+    assert len(foot) <= WIDTH
     wanted = [name[: table.MOST_NAMED] for name in table.short_names(summary)]
     assert [line[: len(name)] for line, name in zip(bars, wanted, strict=True)] == wanted
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from common.terminal import WIDTH
 from games.capabilities import Measure
 from pipeline.log.results import CellResults
 from pipeline.tables import table
@@ -192,7 +193,7 @@ def drawn(cells: Sequence[CellResults]) -> dict[str, str]:
 def shown(cells: Sequence[CellResults], capsys: pytest.CaptureFixture[str]) -> str:
     table.show(summary_table(cells), pairs_table(cells))
     found = capsys.readouterr().out
-    assert max(map(len, found.splitlines())) <= table.WIDTH
+    assert max(map(len, found.splitlines())) <= WIDTH
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import ModelError, UserError
+from common.terminal import console
 from games.tic_tac_toe import TicTacToe
 from models.checkpoint import Checkpoint
 from pipeline.config.compose import refuse_calls
@@ -18,7 +19,6 @@ from pipeline.config.nodes import build
 from pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
 from pipeline.log.trace import Answer, Trace, TracedPrompt
 from pipeline.replay import page, show
-from pipeline.tables.table import console
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 

@@ -239,7 +239,7 @@ def test_the_steepest_fall_of_a_deck_is_found_and_who_gained() -> None:
 
 
 def test_tables_fit_a_terminal(table2: Block) -> None:
-    from pipeline.tables.table import console
+    from common.terminal import console
 
     out = console()
     for table in ("table2", "table4", "table5"):

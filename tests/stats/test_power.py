@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.stats import binom, multinomial, norm
+from statsmodels.stats.power import normal_power_het, normal_sample_size_one_tail
 
 from stats.paired import PairCounts, mcnemar
 from stats.power import (
@@ -69,6 +71,41 @@ def test_a_detectable_difference_has_the_power(deals: int, baseline: float, powe
     gain = detectable_one_proportion(deals, baseline, power)
     if not np.isnan(gain):
         assert power_one_proportion(deals, baseline + gain, baseline) == pytest.approx(power)
+
+
+@given(
+    st.integers(1, 50_000),
+    st.floats(0.01, 0.98),
+    st.floats(0.01, 0.5),
+    st.floats(0.06, 0.99),
+    st.integers(1, 16),
+)
+def test_closed_forms_are_statsmodels(
+    deals: int, baseline: float, gain: float, power: float, cells: int
+) -> None:
+    rate, alpha = min(baseline + gain, 0.99), 0.05
+    spreads = {
+        "std_null": sqrt(baseline * (1 - baseline)),
+        "std_alternative": sqrt(rate * (1 - rate)),
+    }
+    found = power_one_proportion(deals, rate, baseline, alpha, cells)
+    theirs = normal_power_het(
+        rate - baseline, deals, alpha / cells, alternative="larger", **spreads
+    )
+    assert found == pytest.approx(float(theirs), abs=1e-12)
+    fewest = normal_sample_size_one_tail(rate - baseline, power, alpha / cells, **spreads)
+    assert (
+        abs(deals_one_proportion(rate, baseline, power, alpha, cells) - fewest) <= 1 + 1e-9 * fewest
+    )
+    least = detectable_one_proportion(deals, baseline, power, alpha, cells)
+
+    def surplus(rate: float) -> float:
+        return power_one_proportion(deals, rate, baseline, alpha, cells) - power
+
+    if surplus(1 - 1e-9) < 0:
+        assert np.isnan(least) or least == pytest.approx(1 - baseline, abs=1e-6)
+    else:
+        assert baseline + least == pytest.approx(brentq(surplus, baseline, 1 - 1e-9), abs=1e-9)
 
 
 def test_power_without_a_difference_is_alpha() -> None:

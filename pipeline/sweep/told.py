@@ -1,0 +1,48 @@
+"""What a sweep tells in the end: tables, figures and page, MLflow, and where all of it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from common.errors import UserError
+from pipeline.config.read import SweepConfig
+from pipeline.log.folder import Folder
+from pipeline.log.progress import Waiting
+from pipeline.log.results import CellResults
+from pipeline.tables import origin
+from pipeline.tables.report import write_report
+from pipeline.tables.views import write_tables
+from pipeline.tracking.store import tracking_uri
+from pipeline.tracking.track import track
+
+
+def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry: bool) -> None:
+    """Writes and prints the tables, draws, logs to MLflow, and says where everything is. hurry:
+    without figures and MLflow, as whoever interrupts a run does not want to wait."""
+    folder = sweep.output_dir
+    views = write_tables(folder, results)
+    out.print()
+    views.show()
+    out.print()
+    write_report(views, draw=not hurry)
+    for line in origin.notes(folder):
+        out.print(line)
+    if hurry:
+        out.print(f"figures  python -m pipeline.report {folder}", soft_wrap=True)
+    elif sweep.tracking["kind"] == "mlflow":
+        store = str(sweep.tracking["store"])
+        try:
+            with Waiting(out, "traces", "matches", done="traced") as waiting:
+                track(store, views, sweep.tracking["traces"], waiting.reach)
+            out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
+        except UserError as error:
+            out.print(f"warning: {error}", soft_wrap=True)
+    out.print(f"records  {Folder(folder).records_folder}", soft_wrap=True)
+    out.print(f"tables   {folder / 'summary.csv'}, {folder / 'pairs.csv'}", soft_wrap=True)
+    if (folder / "labels.csv").exists():
+        names = f"{folder / 'labels.csv'}, {folder / 'debiasing.csv'}"
+        out.print(f"letters  {names}", soft_wrap=True)
+    out.print(f"replies  {folder / 'samples.txt'}, {folder / 'choices.csv'}", soft_wrap=True)
+    out.print(f"report   {folder / 'report.html'}", soft_wrap=True)
