@@ -70,9 +70,9 @@ def row(name: str, figures: Figures) -> str:
     """A row of the table, in Markdown."""
     return (
         f"| {name} | {figures['path']} | {figures['decisions_per_second']:.3g} "
-        f"| {figures['decision_ratio']:.2g} | {figures['cached_ratio']:.2g} "
+        f"| {figures['cached_ratio']:.2g} | {figures['decision_ratio']:.2g} "
         f"| {figures['max_abs_logprob_diff']:.1e} |"
     )
 
 
-HEAD = "| family | path | decisions/s | x loop | x cached | max |\n|---|---|---|---|---|---|"
+HEAD = "| family | path | decisions/s | x cached | x loop | max |\n|---|---|---|---|---|---|"

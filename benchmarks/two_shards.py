@@ -65,7 +65,7 @@ def measure(size: str, device: str) -> Figures:
             for part in parts:
                 part.kill()
         if any(codes):
-            raise SystemExit("a part ended with an error")
+            raise SystemExit(f"a part ended with an error: {codes}")
         told = [json.loads((Path(place) / f"{n}.json").read_text()) for n in range(PARTS)]
     found = compare(exact, told[0]["rows"])
     return {
@@ -85,6 +85,8 @@ def part(size: str, device: str, number: int, place: Path) -> None:
     seconds = timed({"parts": partial(in_calls, packed, requests, len(requests))}, network.device)
     told = {"rows": rows, "weights": layer_weights(network), "seconds": seconds["parts"]}
     (place / f"{number}.json").write_text(json.dumps(told))
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()  # else its threads abort the process now and then
 
 
 def asked(device: str) -> list[Score]:

@@ -8,6 +8,7 @@ noisy values lies nearer to that of blind choice than it should. Both go into th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from math import nan, sqrt
 from typing import Literal, get_args
 
@@ -122,21 +123,26 @@ def ranks(values: ArrayLike, chosen: ArrayLike, tie: Tie = "min") -> Floats:
         raise ValueError(f"tie is one of {', '.join(get_args(Tie))}, got {tie!r}")
     e, at = np.asarray(values, float), np.asarray(chosen)[..., None]
     own = np.take_along_axis(e, at, -1)
-    better = (e > own + SAME).sum(-1)
-    tied = np.abs(e - own) <= SAME
+    found: Floats = 1.0 + _number(e > own + SAME)
     if tie == "average":
-        better = better + (tied.sum(-1) - 1) / 2
+        found = found + (_number(np.abs(e - own) <= SAME) - 1) / 2
     elif tie == "strict_index":
-        better = better + (tied & (np.arange(e.shape[-1]) < at)).sum(-1)
-    found: Floats = 1.0 + better
+        found = found + _number((np.abs(e - own) <= SAME) & (np.arange(e.shape[-1]) < at))
     return found
 
 
 def critical(values: ArrayLike, threshold: float) -> NDArray[np.bool_]:
     """Whether the best and the worst option, along the last axis, are `threshold` or more apart."""
     e = np.asarray(values, float)
-    found: NDArray[np.bool_] = e.max(-1) - e.min(-1) >= threshold - SAME
+    options = np.moveaxis(e, -1, 0)  # one after the other: numpy is slow along an axis of two
+    spread = reduce(np.maximum, options) - reduce(np.minimum, options)
+    found: NDArray[np.bool_] = spread >= threshold - SAME
     return found
+
+
+def _number(those: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many are true along the last axis."""
+    return reduce(np.add, np.moveaxis(those.astype(np.int64), -1, 0))
 
 
 def score(

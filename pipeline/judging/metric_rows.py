@@ -69,29 +69,34 @@ class JudgedCell:
 
 
 def metric_rows(cell: JudgedCell, reading: Reading) -> Iterator[dict[str, Any]]:
-    """metrics.csv: for each judged player its wins, and ODHR@K and ADR@K in every reading."""
+    """metrics.csv: for each judged player its wins, and ODHR@K and ADR@K in every reading. Without
+    fallbacks those that leave them out are those that count them, and are not reckoned twice."""
     for player in cell.judges:
         own = [one for one in cell.judged if one.player == player]
         won = wins(cell, player)
         for k, source in product(OPTIONS, SOURCES):
             those = [one for one in own if len(one.options) == k]
-            for threshold, fallbacks in product(reading.thresholds, ("left_out", "counted")):
-                kept = [one for one in those if fallbacks == "counted" or not one.fallback]
-                yield {
-                    "cell": cell.name,
-                    "key": cell.key,
-                    "player": player,
-                    "name": cell.players[player],
-                    **won,
-                    "values": source,
-                    "threshold": threshold,
-                    "fallbacks": fallbacks,
-                    "options": k,
-                    **figures(kept, k, source, threshold, reading),
-                    "playouts": reading.playouts,
-                    "tie": reading.tie,
-                    "traces": reading.traces,
-                }
+            own_will = [one for one in those if not one.fallback]
+            for threshold in reading.thresholds:
+                counted = left_out = figures(those, k, source, threshold, reading)
+                if len(own_will) < len(those):
+                    left_out = figures(own_will, k, source, threshold, reading)
+                for fallbacks, found in (("left_out", left_out), ("counted", counted)):
+                    yield {
+                        "cell": cell.name,
+                        "key": cell.key,
+                        "player": player,
+                        "name": cell.players[player],
+                        **won,
+                        "values": source,
+                        "threshold": threshold,
+                        "fallbacks": fallbacks,
+                        "options": k,
+                        **found,
+                        "playouts": reading.playouts,
+                        "tie": reading.tie,
+                        "traces": reading.traces,
+                    }
 
 
 def wins(cell: JudgedCell, player: int) -> dict[str, Any]:

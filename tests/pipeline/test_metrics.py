@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -208,6 +209,7 @@ def test_by_ray_the_files_are_the_same_to_the_byte(sweep: Sweep, folder: Path) -
     assert sweep("game=uno_arena", "agent=random,rule", "deals=20") == 0
     measured(folder, "--everybody")
     here = outputs(folder)
+    shutil.rmtree(folder / "judged")  # what is kept would not be judged again
     command = [sys.executable, "-m", "pipeline.metrics", str(folder), "--playouts", "40"]
     command += ["--everybody", "--launch", "local", "workers=2"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
