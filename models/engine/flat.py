@@ -27,7 +27,7 @@ from models.engine.trie import PromptTree, chain
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
-ROWS = {"cpu": 256, "cuda": 1024}
+ROWS = {"cpu": 128, "cuda": 1024}
 """Rows of a linear layer's tile."""
 ANSWERS = 64
 """Rows of a tile of the last layer and the head, where only answers are left."""
