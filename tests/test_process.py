@@ -1,0 +1,55 @@
+"""A command's end: told and written is all that should be, and nothing is taken apart."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import atexit, sys, threading, time
+from common.process import as_process
+
+class Taken:
+    def __del__(self):
+        print("taken apart")
+
+kept, late = Taken(), threading.Thread(target=lambda: (time.sleep(0.2), print("waited for")))
+atexit.register(lambda: print("told", file=sys.stderr))
+
+def main():
+    print("written")
+    late.start()
+    threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
+    {end}
+
+as_process(main)
+"""
+
+
+def ended(end: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", PROGRAM.format(end=end)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30)
+
+
+def test_it_ends_with_its_status_and_is_not_taken_apart() -> None:
+    done = ended("return 3")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "written\nwaited for\n", "told\n")
+
+
+def test_a_command_that_breaks_off_ends_as_any_process() -> None:
+    done = ended("sys.exit(2)")
+    assert (done.returncode, done.stderr) == (2, "told\n")
+    assert ended("raise ValueError('x')").returncode == 1
+
+
+def test_who_reads_no_further_is_no_error() -> None:
+    command = [sys.executable, "-c", PROGRAM.format(end="return 3")]
+    env = {**os.environ, "PYTHONUNBUFFERED": ""}  # what is written waits for the end
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=env, **both) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == "told\n"
+        assert running.wait(30) == 3
