@@ -62,7 +62,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def go(copy: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=copy, capture_output=True, text=True, timeout=300
+        [sys.executable, *arguments], cwd=copy, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -2,6 +2,7 @@
 
 What a model writes to one rotation of cloze (`agents.prompting.cloze`): a decision costs one prompt
 and a token or two, and its taste for some letters becomes noise, not a preference for some options.
+Of more options than letters the prompt shows the first 26 of its order, each option equally often.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ from agents.actors import Playouts, Scripted
 from agents.base import Agent, Checked, Status, Turn
 from agents.human import Human
 from agents.lookahead import Tree
+from agents.prompting.cloze import LETTERS
 from agents.prompting.gamebench import Base
+from agents.prompting.letter import Letter
 from agents.prompting.rap import Rap
 from agents.prompting.words import CUE
 from agents.random import Random
@@ -199,11 +201,17 @@ def test_prompts_tell_all_and_share_what_does_not_change(
     statics: dict[tuple[int, bool], set[str]] = {}
     for turn, decision, asked in match(agent, game, seed, opinionated):
         seen = turn.observation
+        crowded = isinstance(getattr(agent, "method", None), Letter) and len(seen.options) > len(
+            LETTERS
+        )
         for requests in looked_at(agent, asked):
             prompts = [prompt for request in requests for prompt in prompts_of(request)]
             told = "".join(prompt.text for prompt in prompts)
             words = prompts[0].cue == CUE and len(requests) == 1
             options = (seen.options[decision.option],) if words else seen.options
+            if crowded:
+                options = tuple(option for option in options if option in told)
+                assert len(options) >= len(LETTERS)
             for text in (*rules(agent, turn), *(fact.text for fact in seen.facts), *options):
                 assert text in told
             for text in (seen.role, *(f"player {s}" for s in seen.team if s != seen.seat)):

@@ -170,6 +170,10 @@ def test_options_name_the_legal_actions(game: Game[Any], seed: int) -> None:
             assert len(set(names)) == len(set(actions)) == len(pairs)
 
 
+WITHOUT_MOVES = ("Snake", "Surround")
+"""TextArena's games in which the library tells the board, and nobody's moves."""
+
+
 @every_game
 @few
 @given(seeds)
@@ -191,7 +195,7 @@ def test_an_observation_is_facts_in_plain_words(game: Game[Any], seed: int) -> N
                 assert fact.text == fact.text.strip(space)
                 assert fact.text.strip()
             assert hash((seen.game, seen.rules, seen.facts, seen.history, seen.options))
-    assert told > 0 or plies == 1
+    assert told > 0 or plies == 1 or getattr(game, "name", "").startswith(WITHOUT_MOVES)
 
 
 @every_game

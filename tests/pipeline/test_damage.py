@@ -29,6 +29,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.reading import Reader
 from pipeline.log.schema import MatchRecord, Preparation
 from pipeline.sweep import course
+from pipeline.sweep import told as in_the_end
 from pipeline.tables.views import results_of
 from pipeline.verify import verify
 from tests.pipeline.conftest import FAST
@@ -78,7 +79,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(course, "build_cells", lambda _: cells)
-        patched.setattr(course, "show", lambda *_, **__: None)
+        patched.setattr(in_the_end, "show", lambda *_, **__: None)
         patched.setattr(os, "fsync", lambda _: None)
         with redirect_stdout(io.StringIO()):
             assert resume(base / "sound") == resume(base / "other", 2) == 0
