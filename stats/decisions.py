@@ -123,12 +123,12 @@ def ranks(values: ArrayLike, chosen: ArrayLike, tie: Tie = "min") -> Floats:
         raise ValueError(f"tie is one of {', '.join(get_args(Tie))}, got {tie!r}")
     e, at = np.asarray(values, float), np.asarray(chosen)[..., None]
     own = np.take_along_axis(e, at, -1)
-    found: Floats = 1.0 + _number(e > own + SAME)
+    better: Floats = _number(e > own + SAME).astype(float)
     if tie == "average":
-        found = found + (_number(np.abs(e - own) <= SAME) - 1) / 2
+        better += (_number(np.abs(e - own) <= SAME) - 1) / 2
     elif tie == "strict_index":
-        found = found + _number((np.abs(e - own) <= SAME) & (np.arange(e.shape[-1]) < at))
-    return found
+        better += _number((np.abs(e - own) <= SAME) & (np.arange(e.shape[-1]) < at))
+    return 1.0 + better
 
 
 def critical(values: ArrayLike, threshold: float) -> NDArray[np.bool_]:
