@@ -15,6 +15,7 @@ from pipeline.log import live
 from pipeline.log.folder import Folder
 from pipeline.play.match import Table
 from pipeline.sweep import course as sweeping
+from pipeline.sweep import told as ending
 from pipeline.tracking import follow
 from pipeline.tracking import track as tracking
 from pipeline.tracking.store import tracking_uri
@@ -89,7 +90,7 @@ def test_runs_of_many_cells_bring_what_is_their_own(
     monkeypatch.setattr(follow, "MANY", 1)
     told = ("tracking=mlflow", f"tracking.store={store}", "game=tic_tac_toe", "deals=2")
     with monkeypatch.context() as killed:  # before the final runs are made
-        killed.setattr(sweeping, "track", lambda *_: "")
+        killed.setattr(ending, "track", lambda *_: "")
         assert sweep(*told) == 0
     assert [run.info.run_name for run in runs(store)] == ["out (live)"]
     assert sweep(*told) == 0
@@ -180,7 +181,7 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     from mlflow.tracking import MlflowClient
 
     with monkeypatch.context() as killed:  # before the final runs are made
-        killed.setattr(sweeping, "track", lambda *_: "")
+        killed.setattr(ending, "track", lambda *_: "")
         assert sweep("tracking=mlflow", f"tracking.store={store}", "prompt=cloze") == 0
     client = MlflowClient(tracking_uri(store))
     found = {run.info.run_name: run for run in runs(store)}
