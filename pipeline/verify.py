@@ -23,7 +23,7 @@ from common.foreign import visible
 from common.process import as_process
 from pipeline.judging.luck import Luck
 from pipeline.log.folder import Folder, key_of
-from pipeline.log.links import noise_file, place_of
+from pipeline.log.links import controls_file, noise_file, place_of
 from pipeline.log.results import About
 from pipeline.log.schema import MatchRecord
 from pipeline.log.small import LOGS, Described, Stops, Told, line_reader, parsed
@@ -151,7 +151,7 @@ def _small(found: Findings) -> None:
     luck = sorted((place.path / "luck").glob("*.json"))
     controls: Any = dict[str, dict[str, str]]
     kinds = [(place.stop_file, Stops), (place.status_file, Told)]
-    kinds += [(place.path / "controls.json", controls), *((path, Luck) for path in luck)]
+    kinds += [(controls_file(place.path), controls), *((path, Luck) for path in luck)]
     kinds += [(noise_file(place.path), dict[str, str])]
     for path, kind in kinds:
         try:

@@ -38,7 +38,7 @@ def noise_file(folder: Path) -> Path:
 
 def keep_controls(folder: Path, links: Controls) -> None:
     """Adds which controls the cells have to what is known of others."""
-    _write(_controls_file(folder), {**controls_in(folder), **links})
+    _write(controls_file(folder), {**controls_in(folder), **links})
 
 
 def keep_noise(folder: Path, links: Noise) -> None:
@@ -47,14 +47,14 @@ def keep_noise(folder: Path, links: Noise) -> None:
 
 
 def controls_in(folder: Path) -> Controls:
-    return _read(_controls_file(folder), dict[str, dict[str, str]])
+    return _read(controls_file(folder), dict[str, dict[str, str]])
 
 
 def noise_in(folder: Path) -> Noise:
     return _read(noise_file(folder), dict[str, str])
 
 
-def _controls_file(folder: Path) -> Path:
+def controls_file(folder: Path) -> Path:
     return folder / "controls.json"
 
 
