@@ -16,13 +16,18 @@ OBJECTS = 50_000
 that thousands of modules hold eight times while they are loaded, and find nothing."""
 
 
+def collect_seldom() -> None:
+    """From now on Python looks for unreachable objects after OBJECTS new ones."""
+    gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
+
+
 def as_process(main: Callable[[], int]) -> NoReturn:
     """Runs `main` and ends the process with the status that it returns.
 
     Whoever waits to be told of the end is told, and what was written is written. But what was
     loaded is left to the system: Python would take it apart object by object, for a second or two.
     """
-    gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
+    collect_seldom()
     status = main()
     running: Any = threading
     running._shutdown()  # as Python does: waits for threads that are no daemons

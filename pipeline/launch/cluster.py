@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from common.errors import ModelError, Stopped, UserError, WorkerLost
+from common.process import collect_seldom
 from models.base import Model, ModelSource, Paid
 from pipeline.config.read import Node
 from pipeline.launch.devices import allot, name_of
@@ -111,6 +112,7 @@ class _Actor:
                 return source.load()
             return ShardGroup(source, places, planned)
 
+        collect_seldom()
         self._refusal: Stopped | None = None
         try:
             planned.check_code(plan.cells)
