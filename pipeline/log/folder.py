@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.sealed import unsealed
 from pipeline.config.read import Seed
 from pipeline.log.lines import LINES, Lines
 from pipeline.log.outcomes import Measures, Outcomes, outcome
@@ -45,6 +46,7 @@ from pipeline.log.small import (
     line_reader,
     parsed,
 )
+from pipeline.plan.cells import digest
 
 WARNINGS = logging.getLogger("gauntlet")
 
@@ -250,10 +252,15 @@ def damaged(lines: int, folder: Path) -> str:
 
 
 def _description(file: Path) -> tuple[dict[str, Any], About]:
-    """What a cell is, and what tables need of it. Raises UserError."""
+    """What a cell is, and what tables need of it. Raises UserError. Without a checksum, as older
+    versions wrote it, its identity must be that of its key."""
     try:
-        data = parsed(file.read_bytes(), Described)
-        return data, About.read(data)
+        text = file.read_bytes()
+        data = parsed(text, Described)
+        about = About.read(data)
+        if not unsealed(text)[1] and digest(data.get("identity")) != about.key:
+            raise ValueError("the identity that it tells is not that of its key")
+        return data, about
     except (OSError, ValueError) as error:
         raise UserError(
             f"{file} is damaged: it should hold the description of a cell; the same sweep again "

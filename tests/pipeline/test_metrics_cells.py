@@ -13,6 +13,7 @@ from common.errors import UserError
 from pipeline import metrics, track
 from pipeline.judging.metric_rows import by_cell
 from pipeline.log.folder import Folder
+from pipeline.log.small import written
 from pipeline.tables.metric_figures import by_player, traces
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import placed, write
@@ -29,7 +30,7 @@ def twins(sweep: Sweep, folder: Path) -> Path:
     about = json.loads(cell.read_text())
     stem = cell.stem.replace(about["key"], OTHER)
     del about["crc32"]
-    (cell.parent / f"{stem}.json").write_text(json.dumps({**about, "key": OTHER}))
+    (cell.parent / f"{stem}.json").write_bytes(written({**about, "key": OTHER}))
     (log,) = (folder / "records").glob("*.jsonl")
     again = [
         placed(replace(record, cell=OTHER))

@@ -12,6 +12,7 @@ import pytest
 from common.errors import UserError
 from games.uno import Uno
 from pipeline import replay
+from pipeline.log.small import written
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited, matches
 
@@ -115,6 +116,6 @@ def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
     assert about["identity"]["game"]["quirks"]
     about["identity"]["game"]["quirks"] = Uno().quirks
     del about["crc32"]
-    cell.write_text(json.dumps(about))
+    cell.write_bytes(written(about))
     with pytest.raises(UserError, match="another version of Uno"):
         replay.replay(match, [folder])

@@ -82,13 +82,17 @@ def test_a_gap_is_wrong_once_the_run_has_finished(said: Callable[[int], str], fo
     assert "  line 1: its prompts share text " in said(1)
 
 
-def test_a_description_is_that_of_its_key(said: Callable[[int], str], folder: Path) -> None:
+def test_a_description_is_that_of_its_key(
+    said: Callable[[int], str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (cell,) = (folder / "cells").iterdir()
     text = cell.read_text()
     cell.write_text(text.replace('"rotations": 1', '"rotations": 2'))
     assert "its checksum is wrong; the same sweep again writes it anew" in said(1)
     cell.write_text(text[: text.index(',"crc32"')].replace("TicTacToe", "Chess") + "}")
     assert "the identity that it tells is not that of its key" in said(1)
+    assert report.main([str(folder)]) == 2
+    assert f"{cell} is damaged" in capsys.readouterr().err
 
 
 def test_lines_without_a_checksum_are_counted(said: Callable[[int], str], folder: Path) -> None:
