@@ -258,7 +258,7 @@ def test_a_planted_bug_is_found(sound: Sound, bug: str) -> None:
     count = len(sound.files)
     tries = [
         Damage(kind, (number + 0.5) / count, place, other, b"\x07%", "seven")
-        for place in (step / 25 for step in range(25))
+        for place in (0.02, 0.3, 0.5, 0.8, *(step / 25 for step in range(25)))
         for other in (0.05, 0.6)
         for number in range(count)
     ]
