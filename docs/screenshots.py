@@ -1,7 +1,11 @@
-"""The pictures of the pages in docs/pages: `python docs/screenshots.py [DIR]`.
+"""The pictures of the pages in docs/pages, and of the parser's audit in a report:
+
+    python -m docs.screenshots [DIR]
 
 Serves the runs under DIR (default: outputs, in which `make run` has left `quickstart`) and takes
-each page in headless Chromium: light, dark, and 380 pixels wide.
+each page in headless Chromium: light, dark, and 380 pixels wide. The audit is taken where DIR holds
+`audited`, a run with replies that cannot be used: `python -m pipeline.run -m game=tic_tac_toe
+prompt=direct prompt.max_tokens=24,240 deals=20 output_dir=outputs/audited`.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from pipeline.log.folder import Folder
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = "/usr/bin/chromium"
-RUN = "quickstart"
+RUN, AUDITED = "quickstart", "audited"
 LOOKS = {"": ("light", 1200), "_dark": ("dark", 1200), "_narrow": ("light", 380)}
 HEIGHT, COLOURS = 900, 128
 """Of a picture: pixels, and how many colours it is kept in."""
@@ -31,6 +35,12 @@ SETTLED, BEGUN = 4000, 10_000
 """Milliseconds in which a page has read its run and drawn it, and in which a match has begun."""
 BUTTONS = {"play": "Sit down", "observe": "Watch"}
 """Of pages whose pictures are of what they begin; it is left under DIR."""
+SECTIONS = ("what-was-wrong-with-replies", "replies-looked-at")
+"""Of a report, by what their headings are called: the audit."""
+NEXT = (
+    "one => { do one = one.nextElementSibling; while (one.tagName != 'H2'); return one.offsetTop }"
+)
+"""Where the section after a heading begins."""
 
 
 def pages(folder: Path) -> dict[str, str]:
@@ -86,15 +96,35 @@ def take(browser: Browser, address: str, file: Path, look: str) -> None:
     page = context.new_page()
     page.goto(address)
     page.wait_for_timeout(SETTLED)
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    picture.quantize(COLOURS).save(file, optimize=True)
-    print(f"{file}: {file.stat().st_size / 1024:.0f} kB", flush=True)
+    keep(Image.open(io.BytesIO(page.screenshot())), file)
     context.close()
+
+
+def keep(picture: Image.Image, file: Path) -> None:
+    picture.convert("RGB").quantize(COLOURS).save(file, optimize=True)
+    print(f"{file}: {file.stat().st_size / 1024:.0f} kB", flush=True)
+
+
+def take_audit(browser: Browser, report: Path, file: Path) -> None:
+    """Writes a picture of a report's SECTIONS, one below the other, their first reply unfolded."""
+    page = browser.new_page(viewport={"width": LOOKS[""][1], "height": HEIGHT})
+    page.goto(report.as_uri())
+    page.locator(f"#{SECTIONS[-1]} ~ details").first.evaluate("one => one.open = true")
+    whole = Image.open(io.BytesIO(page.screenshot(full_page=True)))
+    headings = [page.locator(f"#{section}") for section in SECTIONS]
+    spans = [(one.evaluate("one => one.offsetTop"), one.evaluate(NEXT)) for one in headings]
+    both = Image.new("RGB", (whole.width, sum(stop - start for start, stop in spans)))
+    top = 0
+    for start, stop in spans:
+        both.paste(whole.crop((0, start, whole.width, stop)), (0, top))
+        top += stop - start
+    keep(both, file)
+    page.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python docs/screenshots.py", description="The pictures of the pages, taken again."
+        prog="python -m docs.screenshots", description="The pictures of the pages, taken again."
     )
     parser.add_argument("outputs", nargs="?", type=Path, default=Path("outputs"), metavar="DIR")
     parser.add_argument("--only", default="", metavar="PART", help="of a page's name")
@@ -115,6 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 file = ROOT / "docs" / "pages" / f"{name}{look}.png"
                 file.parent.mkdir(exist_ok=True)
                 take(browser, where, file, look)
+        report = outputs / AUDITED / "report.html"
+        if report.exists() and given.only in "parser_audit":
+            take_audit(browser, report, ROOT / "docs" / "parser_audit.png")
         browser.close()
     return 0
 

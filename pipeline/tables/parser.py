@@ -207,8 +207,8 @@ def sheets(found: Audited, names: Mapping[str, str]) -> Iterator[Sheet]:
     headings += ["unreported"] * ("unreported" in odd)
     headings = ["cell", "replies", *headings, "decisions", *(SHORT.get(one, one) for one in taken)]
     meant = [f"{SHORT.get(name, name)}: {MEANT[name]}." for name in odd if name in MEANT]
-    foot = "Of the subject's. " + " ".join(meant)
-    yield Sheet("What was wrong with replies", headings, rows, fill(foot, FOOT), FILE)
+    foot = fill("Of the subject's. " + " ".join(meant), FOOT, break_on_hyphens=False)
+    yield Sheet("What was wrong with replies", headings, rows, foot, FILE)
 
 
 SHORT = {"truncated": "cut", "fallbacks": "fallback", "reasked": "re-asked"}
