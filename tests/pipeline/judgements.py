@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from papers.published import Row
+from pipeline.log.small import written
 
 
 def by_id(rows: Iterator[Row]) -> dict[str, Row]:
@@ -21,5 +21,5 @@ def describe(folder: Path, cell: str, key: str, age: int) -> None:
     about |= {"baseline": None, "cards": "", "helping": False}
     path = folder / "cells" / f"{cell}-{key}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(about))
+    path.write_bytes(written(about))
     os.utime(path, (age, age))
