@@ -23,11 +23,12 @@ A_TOKEN = 256
 spells by their numbers; four are usual."""
 OF_AN_ERROR = 1 << 16
 """Bytes of a refusal that are read; what follows is dropped."""
-KEPT = ("retry-after", "retry-after-ms", "location")
-"""Of a reply's headers. The others say how to read it, and a name of a compression in the place of
-a character set is one more way to unfold it."""
+KEPT = (b"retry-after", b"retry-after-ms", b"location")
+"""Of a reply's headers, as bytes: a server may send any. The others say how to read it, and a name
+of a compression in the place of a character set is one more way to unfold it."""
 REDIRECTED = "x-redirected"
 """Where the address stands that a redirection names, so that nobody follows it."""
+RENAMED = {b"location": REDIRECTED.encode()}
 
 LIMIT: ContextVar[int] = ContextVar("limit", default=SPARE)
 """The most bytes of the reply to the request that this task sends."""
@@ -49,10 +50,12 @@ async def bound(response: httpx2.Response) -> None:
     limit = OF_AN_ERROR if refused else LIMIT.get()
     raw = Within(response.stream, limit, refused)
     unfolded = httpx2.Response(response.status_code, headers=response.headers, stream=raw)
-    told = {name: response.headers[name] for name in KEPT if name in response.headers}
-    if "location" in told:
-        told[REDIRECTED] = told.pop("location")
-    response.headers = httpx2.Headers({**told, "content-type": "application/json"})
+    kept = [
+        (RENAMED.get(name.lower(), name), value)
+        for name, value in response.headers.raw
+        if name.lower() in KEPT
+    ]
+    response.headers = httpx2.Headers([*kept, (b"content-type", b"application/json")])
     response.stream = Unfolded(unfolded, limit, refused)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from common.errors import ModelError, Stopped
+from common.foreign import one_line
 from models.api.ledger import Ledger, Prices, Spending, Tokens
 from models.api.wire import SCORE_TEMPERATURE, Body, Endpoint, Heard, Limit, Wire, usage
 from models.base import Generate, Generation, Prompt, Reply, Request, Scores
@@ -218,7 +219,12 @@ class Remote:
         if self._source.scores == "sampled":
             return self._draw(prompt)
         reply = self._ask(self._wire.scoring(prompt, self._source.top))
-        reported, counted = self._wire.first_token(reply), usage(reply)
+        try:
+            reported, counted = self._wire.first_token(reply), usage(reply)
+        except ValueError as error:
+            raise Stopped(
+                f"{self._asker.who}: {one_line(str(error))}; set model.scores=sampled"
+            ) from None
         if reported is None:
             raise Stopped(
                 f"{self._asker.who}: it tells no log-probabilities; set model.scores=sampled"

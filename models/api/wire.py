@@ -24,6 +24,8 @@ SCORE_TEMPERATURE = 1.0
 temperature, and so are the shares of drawn answers."""
 TEMPLATE_TOKENS = 256
 """More than any chat template adds to a short message."""
+ROUNDING = 1e-3
+"""How far above 0 rounding may lift a log-probability."""
 MOST_COUNTED = 10**9
 """Tokens of a request; a server that counts more does not count."""
 
@@ -126,7 +128,8 @@ class Wire:
         return [_text(choice["message"]["content"] or "") for choice in choices(reply)]
 
     def first_token(self, reply: Mapping[str, Any]) -> Reported | None:
-        """What is reported of the first place; None where no probabilities can be read there."""
+        """What is reported of the first place; None where no probabilities can be read there.
+        Raises ValueError for a log-probability that cannot be one."""
         logprobs: Any = choices(reply)[0].get("logprobs")
         try:
             places = logprobs["content" if self.endpoint == "chat" else "top_logprobs"]
@@ -137,7 +140,7 @@ class Wire:
             else:
                 listed = list(places[0].items())
             return reported(listed, logprobs.get("tokens"))
-        except (TypeError, KeyError, AttributeError, ValueError):
+        except (TypeError, KeyError, AttributeError):
             return None
 
     def _opening(self, prompt: Prompt, max_tokens: int) -> Body:
@@ -190,10 +193,12 @@ def failure(reply: Any) -> tuple[str, int | None] | None:
 
 def reported(listed: Sequence[tuple[str, float]], drawn: Sequence[str] | None) -> Reported:
     """The tokens listed for a place. Some servers list the token that was drawn beside the
-    likeliest ones; so that one, `drawn[0]`, says nothing of those left out."""
+    likeliest ones; so that one, `drawn[0]`, says nothing of those left out. Raises ValueError for
+    a log-probability that is not finite or is above 0."""
     logprobs: dict[str, float] = {}
-    if any(math.isnan(logprob) for _, logprob in listed):
-        raise ValueError("a log-probability is no number")
+    for token, logprob in listed:
+        if not math.isfinite(logprob) or logprob > ROUNDING:
+            raise ValueError(f"it gives the token {token!r} a log-probability of {logprob:g}")
     for token, logprob in sorted(listed, key=lambda pair: -pair[1]):
         logprobs.setdefault(token, float(logprob))
     others = [value for token, value in logprobs.items() if not drawn or token != drawn[0]]

@@ -222,17 +222,32 @@ def test_counts_and_texts_that_no_file_holds(tmp_path: Path) -> None:
         assert model.spending().paid.prompt < 2000, "as much as could be, each time"
 
 
-def test_a_log_probability_that_is_no_number_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "800", "0.1"])
+def test_a_log_probability_that_cannot_be_one_is_refused(tmp_path: Path, value: str) -> None:
     first = {"token": "A", "logprob": "LOGPROB"}
     body = json.loads(reply())
     body["choices"][0]["logprobs"] = {"content": [{**first, "top_logprobs": [first]}]}
-    data = json.dumps(body).replace('"LOGPROB"', "NaN").encode()
+    data = json.dumps(body).replace('"LOGPROB"', value).encode()
     with (
         at_work(lambda talk: talk.whole(data)) as (url, _),
         loaded(url, tmp_path) as model,
-        pytest.raises(Stopped, match="tells no log-probabilities"),
+        pytest.raises(Stopped, match=r"the token 'A' a log-probability of .*scores=sampled"),
     ):
         model.answer([Score((Prompt("", "x"),), ("A",))])
+
+
+@pytest.mark.parametrize(
+    ("header", "status", "line"),
+    [
+        ("retry-after: in fünf Minuten", "429 Slow", "it goes on failing (429: no)"),
+        ("location: http://höhle/v1", "302 Found", "it sends us on to 'http://höhle/v1'"),
+    ],
+)
+def test_a_header_may_hold_any_bytes(tmp_path: Path, header: str, status: str, line: str) -> None:
+    body = b'{"error": {"message": "no"}}'
+    told, asked, _ = said(lambda talk: talk.whole(body, header, status=status), tmp_path)
+    assert line in told
+    assert asked == 1
 
 
 @pytest.mark.parametrize("kind", ["hanging", "dripping", "waiting"])
