@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
@@ -17,7 +18,7 @@ from models.server.errors import RETRY, raw_failure
 
 MOST = 256
 """Connections at a time."""
-WHOLE_SECONDS = 20.0
+WHOLE_SECONDS = 10.0
 """How long a request may take to come, from its first byte to its last."""
 LAST_SECONDS = 1.0
 """How long requests under way may still be answered once the server is to end, and a last word may
@@ -36,6 +37,7 @@ class Connection(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._late: asyncio.TimerHandle | None = None
+        self._upgraded = False
         self._since: float | None = None
         """Since when it is without a whole request."""
 
@@ -48,11 +50,18 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._expect()
+        if not self._upgraded:
+            self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._rest()
         super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """From here on the connection is a live one, and another protocol's."""
+        self._upgraded = True
+        self._rest()
+        super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

@@ -25,6 +25,9 @@ from models.server.asked import ApiRequest, Body, Refused, check_fields, top_of
 from models.server.batches import Batches, Left, Ticket
 
 TOO_LONG = "context_length_exceeded"
+MOST_CHARACTERS = 16
+"""Characters a token, on average over a prompt: four are usual. A longer prompt is not even
+tokenized."""
 
 
 class ByNumber(Tokens):
@@ -70,7 +73,6 @@ class Served:
         self._everything = tuple(map(str, range(network.config.vocab_size)))
         self._limit = longest(network.config)
         """Tokens of a text: the prompt's and those to write."""
-        self._token_bytes = max(len(token.encode()) for token in self._tokenizer.get_vocab())
         self._batches = Batches()
 
     def completion(self, body: Body, ticket: Ticket | None = None) -> dict[str, Any]:
@@ -150,8 +152,8 @@ class Served:
         """The text as a prompt. Raises Refused where the model cannot hold it: a request that would
         fail in a batch makes the others wait. What is far too long is not even tokenized."""
         prompt = _prompt(text)
-        length, unit = len(text.encode(errors="replace")), "bytes"
-        if length <= self._limit * self._token_bytes:
+        length, unit = len(text), "characters"
+        if length <= self._limit * MOST_CHARACTERS:
             length, unit = len(model.tokens.encode(prompt)), "tokens"
             # What comes first after a text is known without room for it.
             if length + (asked.max_tokens if asked.max_tokens > 1 else 0) <= self._limit:

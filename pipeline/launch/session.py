@@ -12,6 +12,8 @@ import os
 import resource
 import secrets
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -42,6 +44,25 @@ ADDRESS_SPACE = 15 * 2**30
 MEGABYTES, MEGABYTES_A_WORKER = 300, 100
 """Memory below which a Ray does not start, or a worker dies while it loads."""
 
+WATCHDOG = """
+import shutil, sys, time
+
+sys.stdin.read()  # ends when the driver does
+time.sleep(1)  # Ray's own reaper ends most of them in this time
+import psutil
+
+for child in sys.argv[2:]:
+    pid, _, created = child.partition(":")
+    try:
+        process = psutil.Process(int(pid))
+        if process.create_time() == float(created):
+            process.kill()
+    except psutil.Error:
+        pass
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+"""
+"""The program of a process that outlives a killed driver by a second or two."""
+
 JOIN_SECONDS = 300
 """How long a cluster's nodes may take to join it."""
 
@@ -59,12 +80,28 @@ def session(launch: Node) -> Iterator[None]:
         if launch.get("address") is None:
             with tempfile.TemporaryDirectory(prefix="gauntlet-") as folder:
                 _start(launch["workers"], Path(folder) / "token")
-                yield
+                with watched(Path(folder)):
+                    yield
         else:
             _join(launch)
             yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[None]:
+    """If this process is killed meanwhile, its children end within two seconds and `folder` is
+    removed: two of Ray's own processes would go on for a minute."""
+    children = [
+        f"{child.pid}:{child.create_time()}" for child in psutil.Process().children(recursive=True)
+    ]
+    command = [sys.executable, "-P", "-c", WATCHDOG, str(folder), *children]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as watchdog:
+        try:
+            yield
+        finally:
+            watchdog.kill()
 
 
 def new_token(path: Path) -> None:

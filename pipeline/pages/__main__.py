@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from common.errors import UserError
 from common.extras import require
+from models.server.connection import Connection
 
 PORT = 8050
 CLOSING_SECONDS = 1
@@ -32,8 +34,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from pipeline.pages.site import site  # takes a second, which a port that is taken need not wait
 
     app = site(given.outputs, (given.host, *given.allow_host))
-    config = uvicorn.Config(
+    host, port = listening.getsockname()[:2]
+    where = f"[{host}]" if ":" in host else host
+    print(f"pages on {given.outputs} at http://{where}:{port}", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(configured(app)).run([listening])
+    return 0
+
+
+def configured(app: ASGIApp) -> uvicorn.Config:
+    """How the pages are served: a request that does not come whole in ten seconds is dropped."""
+    return uvicorn.Config(
         app,
+        http=Connection,
         ws="wsproto",
         log_level="error",
         access_log=False,
@@ -41,12 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         proxy_headers=False,
         timeout_graceful_shutdown=CLOSING_SECONDS,
     )
-    host, port = listening.getsockname()[:2]
-    where = f"[{host}]" if ":" in host else host
-    print(f"pages on {given.outputs} at http://{where}:{port}", flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run([listening])
-    return 0
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -6,7 +6,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -62,6 +63,38 @@ def test_a_session_of_one_machine_is_on_loopback_and_leaves_no_process() -> None
     assert run.returncode == 0
     _, alive = psutil.wait_procs(there, timeout=30)
     assert alive == []
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether it does: one that ended stays as a zombie where nobody waits for it."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_no_process_of_ray_outlives_a_killed_driver(figure: Callable[[str], None]) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-c", ALONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "up\n"
+    there = family(psutil.Process(run.pid))
+    token = Path(
+        next(p for p in there if p.name() == "gcs_server").environ()["RAY_AUTH_TOKEN_PATH"]
+    )
+    assert token.exists()
+    run.kill()
+    run.wait()
+    killed = time.monotonic()
+    while (left := [p.name() for p in there if runs(p)]) and time.monotonic() < killed + 10:
+        time.sleep(0.05)
+    seconds = time.monotonic() - killed
+    run.communicate()  # closes the pipes
+    assert not left
+    figure(f"{len(there)} processes of a killed driver ended in {seconds:.1f} s")
+    assert seconds < 3
+    assert not token.parent.exists()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from models.server.asked import MOST_CHOICES, MOST_WRITTEN
 from models.server.doors import bare
 from models.server.serve import _options
+from models.server.served import MOST_CHARACTERS
 from tests.api import Counting
 from tests.requests import CHAT, HEAD, raw, told
 
@@ -108,9 +109,9 @@ def test_many_prompts_and_long_ones_are_refused_before_they_are_read(
     many = told(http.post("/completions", json={**asked, "prompt": ["x"] * 1025}), 400)
     assert "1025 prompts of n=1 answers are more than the 1024" in many["message"]
     monkeypatch.setattr(type(served._raw.tokens), "encode", None)
-    monkeypatch.setattr(served, "_token_bytes", 16)
-    long = told(http.post("/completions", json={**asked, "prompt": "x " * 900_000}), 400)
-    assert "a prompt of 1800000 bytes" in long["message"]
+    most = served._limit * MOST_CHARACTERS
+    long = told(http.post("/completions", json={**asked, "prompt": "x" * (most + 1)}), 400)
+    assert f"a prompt of {most + 1} characters" in long["message"]
     assert long["code"] == "context_length_exceeded"
 
 
