@@ -15,9 +15,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from common.foreign import visible
+
 
 class GauntletError(Exception):
-    """Whatever the project itself raises, but for wrong arguments of its functions (ValueError)."""
+    """Whatever the project itself raises, but for wrong arguments of its functions (ValueError).
+    Its message is fit for a terminal, whatever name it repeats."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class UserError(GauntletError):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
+from rich.text import Text
+
+from common.foreign import visible
 
 WIDTH = 100
 """The most columns that anything takes."""
@@ -13,4 +18,11 @@ def console(markup: bool = False) -> Console:
     text are brackets; with it, what others wrote must be escaped."""
     own = Console()
     width = min(WIDTH, own.width) if own.is_terminal else WIDTH
-    return Console(highlight=False, markup=markup, width=width)
+    return Terminal(highlight=False, markup=markup, width=width)
+
+
+class Terminal(Console):
+    """Shows a control character in a text by its number: a folder may be called anything."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        return super().render_str(visible(text), **how)

@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         show(match, console(markup=True), given.prompts)
         if given.page:
             write_atomically(given.page, page(match))
-            print(f"\npage: {given.page}")
+            print(visible(f"\npage: {given.page}"))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

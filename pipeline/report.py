@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
+from common.foreign import visible
 from common.process import as_process
 from common.terminal import console
 from pipeline.tables import origin
@@ -38,9 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     for line in origin.notes(folder):
         console().print(f"\n{line}")
-    print(f"\nreport: {folder / 'report.html'}")
+    print(visible(f"\nreport: {folder / 'report.html'}"))
     if given.paper:
-        print(f"paper:  {folder / 'paper' / 'main.tex'}")
+        print(visible(f"paper:  {folder / 'paper' / 'main.tex'}"))
     return 0
 
 

@@ -157,7 +157,7 @@ def view(status: Status) -> RenderableType:
 
 def headline(status: Status) -> str:
     """Which sweep, and whether anyone plays it."""
-    run, name = status.run, status.folder.path.name
+    run, name = status.run, visible(status.folder.path.name)
     if not run:
         return f"{name}: no run has told how it goes; this is what the log holds"
     who = f"process {run['process']} on {run['host']}"

@@ -191,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     for one in found:
-        print("\n".join(report(one)))
+        print(visible("\n".join(report(one))))
     return 1 if any(one.wrong for one in found) else 0
 
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from common.errors import UserError
 from common.extras import require
+from common.foreign import visible
 from models.server.connection import Connection
 
 PORT = 8050
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     app = site(given.outputs, (given.host, *given.allow_host))
     host, port = listening.getsockname()[:2]
     where = f"[{host}]" if ":" in host else host
-    print(f"pages on {given.outputs} at http://{where}:{port}", flush=True)
+    print(visible(f"pages on {given.outputs} at http://{where}:{port}"), flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(configured(app)).run([listening])
     return 0
