@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
+import stat
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
+
+from common.foreign import visible
 
 OBJECTS = 50_000
 """New objects after which Python looks for unreachable ones. By its own 700 it would go through all
@@ -21,6 +25,23 @@ def collect_seldom() -> None:
     gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
 
 
+def refuse_pipes(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook: to open a named pipe raises OSError in place of waiting for a writer for ever.
+    Those under /dev, which a shell makes of `<(...)`, are meant."""
+    if event != "open" or not isinstance(arguments[0], (str, bytes, os.PathLike)):
+        return
+    path = os.fsdecode(arguments[0])
+    if _is_pipe(path) and not path.startswith("/dev/"):
+        raise OSError(errno.EINVAL, "it is a named pipe, and should be a file", path)
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def as_process(main: Callable[[], int]) -> NoReturn:
     """Runs `main` and ends the process with the status that it returns.
 
@@ -28,7 +49,13 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     loaded is left to the system: Python would take it apart object by object, for a second or two.
     """
     collect_seldom()
-    status = main()
+    sys.addaudithook(refuse_pipes)
+    try:
+        status = main()
+    except OSError as error:
+        told = f"gauntlet: {error.filename or 'the system'}: {error.strerror or error}"
+        print(visible(told), file=sys.stderr)
+        status = 2
     running: Any = threading
     running._shutdown()  # as Python does: waits for threads that are no daemons
     atexit._run_exitfuncs()
