@@ -38,8 +38,8 @@ test: $(DEV) ## run the tests
 test-all: $(DEV) ## run the tests, slow ones too
 	$(TESTS) -m "not cluster"
 
-test-cluster: $(DEV) ## run the tests on real clusters: Ray of two nodes, SLURM where root
-	$(PY) -m pytest -m cluster
+test-cluster: $(DEV) ## run the tests on real clusters, Ray and SLURM: BRIEF=1 for two minutes of them
+	$(PY) -m pytest -m "cluster$(if $(BRIEF), and brief)"
 
 test-training: $(APART)/openenv/ready $(APART)/verifiers/ready ## run the tests of games served
 	$(APART)/openenv/bin/python -m pytest tests/training/test_openenv.py

@@ -242,6 +242,7 @@ def test_a_cancelled_job_is_not_queued_again_and_leaves_nothing(
     assert played == {match: whole[match] for match in played}
 
 
+@pytest.mark.brief
 def test_a_lost_node_leaves_the_sweep_to_the_other_one(
     site: Site, folder: Path, brake: Path, undisturbed: Path, figure: Callable[[str], None]
 ) -> None:
