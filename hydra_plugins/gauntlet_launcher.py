@@ -50,7 +50,7 @@ class GauntletLauncher(Launcher):
             assert isinstance(node, dict)
             return {str(key): value for key, value in node.items()}
 
-        found = [composer.job(overrides) for overrides in job_overrides]
+        found = composer.all(job_overrides)
         cells = [
             cell
             for job in found

@@ -29,6 +29,9 @@ INSTEAD = {
 
 CHOICES = (*GROUPS, "launch", "tracking", "experiment")
 
+NOT_A_KEY = re.compile(r"Could not override '([^']+)'")
+"""What Hydra says of a key that a config does not have."""
+
 
 def words(given: Sequence[str]) -> list[str]:
     """The words as Hydra is to have them: a run is always its multirun, and what is about a seat
@@ -113,7 +116,7 @@ def explain(error: Exception) -> str:
         )
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
-    if unknown := re.match(r"Could not override '([^']+)'", first):
+    if unknown := NOT_A_KEY.match(first):
         return f"{unknown.group(1)} is not a key of the config{_near(error.__cause__)}"
     swept = re.match(r"(?:Sweep parameters|Ambiguous value for argument) '(.+)'", first)
     if swept:

@@ -7,6 +7,7 @@ calls `take` here: whoever asked for the composition said what is to be done wit
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,12 @@ from typing import Any
 
 from common.errors import UserError
 from pipeline.config.command import explain, words
+from pipeline.config.keys import GROUPS
 from pipeline.config.read import CellConfig, SweepConfig
 
 CONF = Path(__file__).parent.parent.parent / "conf"
+OF_A_CHOICE = re.compile(rf"[+~]*({'|'.join(GROUPS)})\.")
+"""How a word begins that sets a key of a choice, as in prompt.moves=3."""
 PLUGINS = ("hydra_plugins.gauntlet_launcher.", "hydra._internal.core_plugins.")
 
 Act = Callable[[Sequence[CellConfig], SweepConfig], int]
@@ -84,7 +88,8 @@ def only_plugins() -> Iterator[None]:
 
     Hydra builds whatever `hydra.callbacks` and its logging configs name, before any launcher is
     asked, so an experiment file could run any function. It has no setting against that. Nor does it
-    compose everything once more to learn that this is to be a sweep, as all are.
+    compose everything once more to learn that this is to be a sweep, as all are; nor set a choice's
+    keys in the config of the whole sweep, where the choice is still the default.
     """
     from hydra._internal.config_loader_impl import ConfigLoaderImpl
     from hydra._internal.hydra import Hydra
@@ -94,7 +99,14 @@ def only_plugins() -> Iterator[None]:
     load, mode = ConfigLoaderImpl.load_configuration, Hydra.get_mode
 
     def checked(self: Any, *arguments: Any, **more: Any) -> Any:
+        given = more.get("overrides", ())
+        if more.get("run_mode") is RunMode.MULTIRUN:
+            more["overrides"] = [word for word in given if not OF_A_CHOICE.match(word)]
         config = load(self, *arguments, **more)
+        if more.get("run_mode") is RunMode.MULTIRUN:
+            config.hydra.overrides.task = [
+                word for word in given if word not in config.hydra.overrides.hydra
+            ]
         if more.get("config_name") is not None:  # --hydra-help composes Hydra's own files alone
             refuse_calls(OmegaConf.to_container(config.hydra, resolve=False), "hydra")
         return config

@@ -18,8 +18,11 @@ from typing import Any
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from omegaconf import DictConfig
+from hydra.errors import ConfigCompositionException
+from omegaconf import DictConfig, OmegaConf
 
+from common.errors import UserError
+from pipeline.config.command import NOT_A_KEY
 from pipeline.config.players import Node
 from pipeline.config.read import plain
 
@@ -56,6 +59,31 @@ class Jobs:
         base = self._base(tuple(chosen))
         with _changed(base, values):
             return Composed(plain(base), dict(base.hydra.runtime.choices), tuple(overrides))
+
+    def all(self, sweep: Sequence[Sequence[str]]) -> list[Composed]:
+        """Every job. Raises what Hydra raises, and UserError for a key that only some of the
+        swept choices have."""
+        try:
+            return [self.job(overrides) for overrides in sweep]
+        except ConfigCompositionException as error:
+            if unknown := NOT_A_KEY.match(str(error)):
+                self._refuse_some(unknown.group(1), sweep)
+            raise
+
+    def _refuse_some(self, key: str, sweep: Sequence[Sequence[str]]) -> None:
+        """Raises UserError where some of the choices swept have the key."""
+        group, _, _ = key.partition(".")
+        has: dict[str, bool] = {}
+        for overrides in sweep:
+            base = self._base(tuple(o for o in overrides if self._chooses(self._override(o))))
+            choice = str(base.hydra.runtime.choices.get(group))
+            has[choice] = OmegaConf.select(base, key, default=has) is not has
+        if len(set(has.values())) == 2:
+            lack, have = (", ".join(c for c in has if has[c] is own) for own in (False, True))
+            raise UserError(
+                f"{key} is not a key of {group}={lack}, only of {group}={have}; "
+                "run these by themselves"
+            )
 
     def _chooses(self, override: Override) -> bool:
         """Whether it is about a group, and so about which files are composed."""

@@ -26,7 +26,7 @@ from pipeline.tracking.store import (
     TAG,
     experiment_in,
     experiment_name,
-    forget,
+    forget_live,
     log_values,
     open_store,
 )
@@ -115,7 +115,7 @@ class Follower:
         """A parent run an experiment and, of few cells, a child run each, in place of those that a
         killed run left."""
         client, place = open_store(str(self.store)), Folder(self.folder)
-        forget(client, place.id, live=True)
+        forget_live(client, place.id)
         runs = place.lines("runs")
         starts = {cell.key: begun(runs, cell.key) or time.time() for cell in self.cells}
         parents: dict[str, tuple[str, str]] = {}

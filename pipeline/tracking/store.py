@@ -117,10 +117,10 @@ def _address(store: str | Path) -> bool:
     return str(store).startswith(("http://", "https://"))
 
 
-def forget(client: MlflowClient, sweep: str, live: bool = False) -> None:
-    """Deletes what was logged of this sweep before; with `live` only what a run left that went."""
+def forget_live(client: MlflowClient, sweep: str) -> None:
+    """Deletes what an earlier run of this sweep logged while it played."""
     for run in runs_of(client, sweep):
-        if LIVE_TAG in run.data.tags or not live:
+        if LIVE_TAG in run.data.tags:
             client.delete_run(run.info.run_id)
 
 

@@ -7,7 +7,6 @@ the traces that they belong to come into being with them. See `spans.py` for wha
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,7 +20,7 @@ from pipeline.tracking.spans import DecisionTrace, traces_of
 from pipeline.tracking.store import TAG
 
 if TYPE_CHECKING:
-    from mlflow.entities import Span
+    from mlflow.entities import Run, Span
     from mlflow.tracking import MlflowClient
 
 SPANS = 500
@@ -82,18 +81,13 @@ def log_batch(client: MlflowClient, where: CellRun, batch: Sequence[Tagged]) -> 
         client.link_traces_to_run(ids[start : start + LINKS], where.run)
 
 
-def forget_traces(client: MlflowClient, sweep: str) -> None:
-    """Deletes the traces that were logged of this sweep before, in whatever experiment."""
-    places = [found.experiment_id for found in client.search_experiments()]
-    own = f"tags.`{TAG}` = '{sweep}'"
+def forget_traces(client: MlflowClient, run: Run) -> None:
+    """Deletes the traces that belong to a cell's run."""
+    place = run.info.experiment_id
     while found := client.search_traces(
-        locations=places, filter_string=own, max_results=PAGE, include_spans=False
+        locations=[place], run_id=run.info.run_id, max_results=PAGE, include_spans=False
     ):
-        by_place: defaultdict[str, list[str]] = defaultdict(list)
-        for one in found:
-            by_place[one.info.experiment_id].append(one.info.trace_id)
-        for place, ids in by_place.items():
-            client.delete_traces(place, trace_ids=ids)
+        client.delete_traces(place, trace_ids=[one.info.trace_id for one in found])
 
 
 def trace_id(trace: DecisionTrace) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pipeline.log.folder import Folder
+from pipeline.log.folder import Folder, key_of
 from pipeline.log.results import CellResults
 from pipeline.tables import stops
 from pipeline.tables.diagnostics import WRITTEN
@@ -29,6 +29,7 @@ from pipeline.tracking import notes, played, values
 from pipeline.tracking.params import Params, params, shared
 from pipeline.tracking.store import (
     CELL_TAG,
+    LIVE_TAG,
     MANY,
     NOTE_TAG,
     PARENT_TAG,
@@ -36,14 +37,15 @@ from pipeline.tracking.store import (
     WARNING_TAG,
     experiment_in,
     experiment_name,
-    forget,
     log_points,
     open_store,
+    runs_of,
     usable,
 )
 from pipeline.tracking.traces import CellRun, forget_traces, log_traces
 
 if TYPE_CHECKING:
+    from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
 SOURCE = {"mlflow.source.name": "pipeline.run", "mlflow.source.type": "LOCAL"}
@@ -114,14 +116,29 @@ def track(
     sweep = Sweep(views)
     with usable(store, views.folder):
         client = open_store(store)
-        forget(client, sweep.place.id)
-        forget_traces(client, sweep.place.id)
+        kept = _forget(client, sweep)
         runs: dict[str, CellRun] = {}
         for name, rows in sweep.by_experiment().items():
-            runs |= _Logged(client, experiment_in(client, store, name), sweep).log(rows)
+            runs |= _Logged(client, experiment_in(client, store, name), sweep).log(rows, kept)
         if traces == "none":
             return 0
         return log_traces(client, sweep.place, sweep.results, runs, traces, reach)
+
+
+def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
+    """Deletes what was logged of this sweep before. Returns the runs of the folder's other cells,
+    which stay, as do their parents."""
+    own = {result.about.key for result in sweep.results}
+    others = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - own
+    found = runs_of(client, sweep.place.id)
+    final = (run for run in found if LIVE_TAG not in run.data.tags)
+    kept = [run for run in final if run.data.tags.get(CELL_TAG) in others]
+    stay = {run.info.run_id for run in kept} | {run.data.tags[PARENT_TAG] for run in kept}
+    for run in found:
+        if run.info.run_id not in stay:
+            forget_traces(client, run)
+            client.delete_run(run.info.run_id)
+    return kept
 
 
 @dataclass(frozen=True)
@@ -132,20 +149,28 @@ class _Logged:
     experiment: str
     sweep: Sweep
 
-    def log(self, rows: Sequence[Row]) -> Mapping[str, CellRun]:
-        """Returns the cells' runs by their keys."""
+    def log(self, rows: Sequence[Row], kept: Sequence[Run]) -> Mapping[str, CellRun]:
+        """Returns the cells' runs by their keys. kept: runs of the folder's other cells, of which
+        those of this experiment are moved below the new parent."""
         place = self.sweep.place
         told = [params(place, result, row, self.sweep.runs) for result, row in rows]
         spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
         figures = [values.of_row(row) for _, row in rows]
         span = played.whole(spans)
         parent = self._parent(rows, shared(told), figures, span)
+        self._adopt([run for run in kept if run.info.experiment_id == self.experiment], parent)
         runs: dict[str, CellRun] = {}
         for (result, row), own, when, numbers in zip(rows, told, spans, figures, strict=True):
             run = self._cell(parent, result, row, own, numbers, when)
             runs[result.about.key] = CellRun(self.experiment, run, when[0])
         self.client.set_terminated(parent, _status([result for result, _ in rows]), span[1])
         return runs
+
+    def _adopt(self, kept: Sequence[Run], parent: str) -> None:
+        for run in kept:
+            self.client.set_tag(run.info.run_id, PARENT_TAG, parent)
+        for earlier in {run.data.tags[PARENT_TAG] for run in kept}:
+            self.client.delete_run(earlier)
 
     def _parent(
         self,

@@ -41,6 +41,8 @@ TOLD = {
     "~experiment": "a run needs a name: ~experiment +name=NAME",
     "game=null": "game=null: a run needs one: game=NAME",
     "seats=null": "seats=null: a run needs one: seats=NAME",
+    "prompt=direct,cloze prompt.max_tokens=64": "max_tokens is not a key of prompt=cloze, only of "
+    "prompt=direct; run these by themselves",
     "launch.workers=-1": "launch.workers is -1; it must be a whole number from 1 up or null",
     "prompt=cloze,": "'prompt=cloze,' cannot be read; it should be KEY=VALUE",
     "deals": "'deals' cannot be read",

@@ -29,6 +29,7 @@ SWEEPS = (
         "prompt={moves:4}",
         "prompt.wording=terse",
     ),
+    ("prompt=direct,cot", "deals=3", "prompt.max_tokens=64", "model=fake"),
     ("~packages", "+packages=[a]", "seed=1,2", "game=uno"),
 )
 

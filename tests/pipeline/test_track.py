@@ -116,6 +116,24 @@ def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, stor
     assert held == {"Default": 0, "first / uno": 0, "second / uno": 2}
 
 
+def test_a_model_added_to_a_folder_stands_beside_the_others(sweep: Sweep, store: Path) -> None:
+    """With the calls that it was asked, below one parent."""
+    from mlflow.tracking import MlflowClient
+
+    words = ("game=tic_tac_toe", "prompt=cloze", "deals=1", "tracking=mlflow")
+    client = MlflowClient(tracking_uri(store))
+    for seed in (0, 1, 1):
+        assert sweep(f"model.seed={seed}", *words, f"tracking.store={store}") == 0
+    found = runs(store)
+    cells = [run for run in found if "gauntlet.cell" in run.data.tags]
+    assert sorted(run.data.params["model"] for run in cells) == ["fake[seed=0]", "fake[seed=1]"]
+    (parent,) = [run for run in found if run not in cells]
+    assert {run.data.tags["mlflow.parentRunId"] for run in cells} == {parent.info.run_id}
+    for run in cells:
+        place = [run.info.experiment_id]
+        assert client.search_traces(locations=place, run_id=run.info.run_id, include_spans=False)
+
+
 def test_decision_metrics_join_the_runs_of_a_tracked_sweep(
     sweep: Sweep,
     folder: Path,
