@@ -26,3 +26,11 @@ class Terminal(Console):
 
     def render_str(self, text: str, **how: Any) -> Text:
         return super().render_str(visible(text), **how)
+
+
+def print_line(out: Console, line: str) -> None:
+    """One line: cut where a terminal ends, whole where nobody looks."""
+    if out.is_terminal:
+        out.print(Text(visible(line)), no_wrap=True, overflow="ellipsis")
+    else:
+        out.print(Text(visible(line)), soft_wrap=True)

@@ -167,6 +167,15 @@ class Paid(Protocol):
         """Seconds that an answer under way may take."""
         ...
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests are under way at a time."""
+        ...
+
+    def price(self, read: int, written: int) -> float:
+        """What so many tokens cost; 0 where no price is known."""
+        ...
+
     def account(self) -> str:
         """What was paid so far and for what, in one line."""
         ...

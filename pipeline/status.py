@@ -32,7 +32,7 @@ from pipeline.log.outcomes import Outcome, outcome
 from pipeline.log.results import About, measures
 from pipeline.log.schema import MatchRecord
 from pipeline.log.tail import Place, Tail
-from pipeline.tables.numbers import number, percent, short
+from pipeline.tables.numbers import duration, number, percent, short
 from pipeline.tables.scale import Scale, heading
 from pipeline.tables.table import LABELS, short_names
 
@@ -183,17 +183,6 @@ def pace(status: Status) -> str:
     aside = sum(row.set_aside for row in status.rows)
     parts.append(f"{aside:,} set aside")
     return "   ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    """In the two largest units: 3 d 4 h, 2 h 05 min, 40 s."""
-    whole = max(0, round(seconds))
-    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
-    if days:
-        return f"{days} d {hours} h"
-    if hours:
-        return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {whole % 60:02d} s" if minutes else f"{whole} s"
 
 
 def _bar(status: Status) -> Iterator[Text]:

@@ -123,6 +123,9 @@ class OpenAI:
             raise
         return model
 
+    def price(self, read: int, written: int) -> float:
+        return self._prices.of(Tokens(read, written))
+
     def account(self) -> str:
         """What the replies in the cache cost, by all runs that share it."""
         ledger = self._ledger()

@@ -102,8 +102,8 @@ class Generator:
         for request, prompt in zip(requests, prompts, strict=True):
             if len(prompt) + request.max_tokens > limit:
                 raise ModelError(
-                    f"a prompt of {len(prompt)} tokens and {request.max_tokens} to write are more "
-                    f"than the {limit} that model {self.tokens.name!r} can hold"
+                    f"a prompt of {len(prompt)} tokens and {request.max_tokens} to write exceed "
+                    f"the context of {limit} of model {self.tokens.name!r}"
                 )
             head = self.tokens.head(request.prompt)
             shared = min(shared_length(head, prompt), len(prompt) - 1)

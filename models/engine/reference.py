@@ -63,8 +63,8 @@ class Reference:
         """Logits of the next token, (vocabulary,), float32. Raises ModelError."""
         if len(text) > self.limit:
             raise ModelError(
-                f"a prompt has {len(text)} tokens; model {self.tokens.name!r} reads at most "
-                f"{self.limit}"
+                f"a prompt of {len(text)} tokens exceeds the context of {self.limit} of model "
+                f"{self.tokens.name!r}"
             )
         try:
             return self._after(text)

@@ -17,6 +17,7 @@ KEYS = (
     *(*GROUPS, "launch", "tracking", "name", "deals", "simulate", "seed", "samples", "output_dir"),
     *("width", "rotate", "quirks", "baseline", "stop", "expect", "pairing", "players", "controls"),
     *("test", "margin", "measure", "packages", "pairs", "accept_code", "noise_floor"),
+    "max_failures",
 )
 
 LAUNCH = {

@@ -107,6 +107,7 @@ class SweepConfig:
     noise_floor: whether subjects are asked again in prompts that differ in nothing that matters.
     accept_code: go on with a folder although the code has changed since its matches were played.
     pairs: the rule of `pipeline.tables.pairing` by which the tables pair cells.
+    max_failures: a cell whose first so many matches fail alike is stopped for this run; None: never.
     config: all that was composed, as `pipeline.config.resolved` has it.
     """
 
@@ -123,6 +124,7 @@ class SweepConfig:
     noise_floor: bool = False
     accept_code: bool = False
     pairs: str = "auto"
+    max_failures: int | None = 5
     config: Node = field(default_factory=dict)
 
 
@@ -244,6 +246,7 @@ def _sweep(plain: Node) -> SweepConfig:
         noise_floor=one_of("noise_floor", plain["noise_floor"], (True, False)),
         accept_code=one_of("accept_code", plain["accept_code"], (True, False)),
         pairs=str(plain["pairs"]),
+        max_failures=_max_failures(plain["max_failures"]),
     )
 
 
@@ -297,6 +300,10 @@ def _expect(node: Any) -> Expect:
 
 def _named(key: str, value: Any) -> str | None:
     return None if value is None else text(key, value)
+
+
+def _max_failures(given: Any) -> int | None:
+    return None if given is None else whole("max_failures", given, 1, further="or null")
 
 
 def _controls(given: Any) -> Literal["auto"] | tuple[int, ...]:

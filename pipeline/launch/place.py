@@ -30,14 +30,14 @@ class Stage:
     """What to play where. one_by_one: a match must end before the next one begins."""
 
     launch: Node
-    tasks: Iterator[Task]
+    tasks: Iterator[Task | None]
     one_by_one: bool = False
 
 
 def stages(
     launch: Node,
     sources: Sequence[ModelSource],
-    tasks: Iterator[Task],
+    tasks: Iterator[Task | None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Stage]:
     """Where to play, one place after the other; each stage must be played before the next is asked
@@ -54,10 +54,13 @@ def stages(
         yield Stage(launch, chain([task], tasks))
 
 
-def _for_a_while(tasks: Iterator[Task], clock: Callable[[], float]) -> Iterator[Task]:
+def _for_a_while(tasks: Iterator[Task | None], clock: Callable[[], float]) -> Iterator[Task | None]:
     end = clock() + FIRST_SECONDS
-    while clock() < end and (task := next(tasks, None)) is not None:
-        yield task
+    while clock() < end:
+        try:
+            yield next(tasks)
+        except StopIteration:
+            return
 
 
 def resolve_launch(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepConfig:

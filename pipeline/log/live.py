@@ -102,7 +102,7 @@ class Live:
         self.stopped: frozenset[str] = frozenset()
         self.workers = 0
         self.error: str | None = None
-        self._ended = 0
+        self._played = self._failed = 0
         self._started, self._written = time.time(), -WRITE_SECONDS
         self._marks: deque[tuple[float, int]] = deque()
 
@@ -116,7 +116,7 @@ class Live:
             event("failed", logging.ERROR, error=f"{kind.__name__}: {error}")
         self.write()
         seconds = round(time.time() - self._started, 1)
-        event("end", state=self.state, played=self._ended, seconds=seconds)
+        event("end", state=self.state, played=self._played, failed=self._failed, seconds=seconds)
 
     def play(self, workers: int) -> None:
         """The workers are ready."""
@@ -141,11 +141,11 @@ class Live:
         return {**{key: data[key] for key in keys}, "cells": len(self._plan.cells)}
 
     def finished(self, outcome: Outcome) -> None:
-        self._ended += 1
+        self._played += 1
         self.cells[outcome.cell].add(outcome)
 
     def set_aside(self, task: Task, error: str) -> None:
-        self._ended += 1
+        self._failed += 1
         self.cells[task.cell].skip(task.deal)
         last = error.strip().splitlines()[-1]
         event("set aside", logging.ERROR, match=task.match, cell=task.cell, error=last)
@@ -170,7 +170,7 @@ class Live:
         """Replaces the file. A disk that cannot take it is the log's to report."""
         self._written = self._clock()
         if self._marks and self.state == "playing":
-            self._marks.append((self._written, self._ended))
+            self._marks.append((self._written, self._played + self._failed))
             while self._marks[-1][0] - self._marks[1][0] >= WINDOW_SECONDS:
                 self._marks.popleft()
         try:
@@ -190,7 +190,8 @@ class Live:
             "cells": {cell.key: _planned(cell, self._plan) for cell in self._plan.cells},
             "stopped": sorted(self.stopped),
             "workers": self.workers,
-            "played": self._ended,
+            "played": self._played,
+            "failed": self._failed,
             "rate": self.rate,
             "error": self.error,
         }

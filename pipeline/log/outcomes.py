@@ -136,11 +136,12 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
         others_won=sum(gave[WIN.name][seat] > 0 for seat in others),
         others_figure=_mean([gave[asked][seat] for seat in others]) if others else 0.0,
         opened=record.decisions[0].seat in seats if record.decisions else False,
-        calls=sum(_calls(one) for decision in own for one in decision.asked),
+        calls=sum(calls(one) for decision in own for one in decision.asked),
     )
 
 
-def _calls(asked: Exchange) -> int:
+def calls(asked: Exchange) -> int:
+    """How often the model was asked: each prompt that is scored and each sample counts."""
     return len(asked.branches) if isinstance(asked, ScoreExchange) else asked.n
 
 

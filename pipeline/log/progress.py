@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 SAY_EVERY = 10.0
 """Seconds between progress lines where no bar can be drawn."""
@@ -30,21 +30,21 @@ class Bar:
         done: str = "played",
         unit: str = "matches",
     ) -> None:
-        self._out, self._total, self._done, self._verb = out, total, 0, done
-        self._unit = unit
+        self._out, self._total, self._verb, self._unit = out, total, done, unit
+        self._done = self._failed = 0
         self._lines = not (quiet or out.is_terminal)
         self._started = self._said = time.monotonic()
         self._progress = Progress(
             TextColumn(doing),
-            BarColumn(bar_width=40),
-            MofNCompleteColumn(),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             TextColumn("left"),
             console=out,
             disable=quiet or not out.is_terminal,
         )
-        self._task = self._progress.add_task("", total=total, rate="")
+        self._task = self._progress.add_task("", total=total, count="", rate="")
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -55,24 +55,38 @@ class Bar:
         if self._lines:
             self._say()
 
-    def advance(self) -> None:
-        self.reach(self._done + 1, self._total)
+    def advance(self, failed: bool = False) -> None:
+        self._failed += failed
+        self.reach(self._done + (not failed), self._total)
 
     def reach(self, done: int, total: int) -> None:
         """So many are done now, of a total that may have changed."""
         self._done, self._total = done, total
-        self._progress.update(self._task, completed=done, total=total, rate=self._rate())
+        self._progress.update(
+            self._task,
+            completed=done + self._failed,
+            total=total,
+            count=f"{done:,}/{total:,}{self._failures()}",
+            rate=self._rate(),
+        )
         if self._lines and time.monotonic() - self._said > SAY_EVERY:
-            self._say()
+            self._say(self._left())
+
+    def _failures(self) -> str:
+        return f", {self._failed:,} failed" if self._failed else ""
 
     def _rate(self) -> str:
         return f"{self._done / max(time.monotonic() - self._started, 1e-3):,.1f} {self._unit}/s"
 
-    def _say(self) -> None:
+    def _left(self) -> str:
+        ended = self._done + self._failed
+        seconds = (self._total - ended) * (time.monotonic() - self._started) / max(ended, 1)
+        return f", {seconds:.0f} s left"
+
+    def _say(self, left: str = "") -> None:
         self._said = time.monotonic()
-        left = (self._total - self._done) * (self._said - self._started) / max(self._done, 1)
         reached = f"{self._verb} {self._done:,} of {self._total:,} {self._unit}"
-        self._out.print(f"{reached}, {self._rate()}, {left:.0f} s left")
+        self._out.print(f"{reached}{self._failures()}, {self._rate()}{left}")
 
 
 class Waiting:

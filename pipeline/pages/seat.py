@@ -34,7 +34,7 @@ from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.log.folder import Folder
 from pipeline.log.this_run import typed
 from pipeline.pages.said import Answer, Asked, Laid, News, Over
-from pipeline.plan.cells import Plan, Player, Task
+from pipeline.plan.cells import Cell, Plan, Player, Task
 
 
 class Line(PersonModel):
@@ -121,8 +121,8 @@ class FromDeal(Plan):
 
     first: int = 0
 
-    def tasks(self) -> Iterator[Task]:
-        return (task for task in super().tasks() if task.deal >= self.first)
+    def tasks_of(self, cell: Cell) -> Iterator[Task]:
+        return (task for task in super().tasks_of(cell) if task.deal >= self.first)
 
 
 def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:

@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import merge
+from operator import attrgetter
 from typing import Any
 
 from agents.base import Agent, Goal
@@ -130,11 +132,13 @@ class Plan:
 
     def tasks(self) -> Iterator[Task]:
         """Every match in deal order, so that all cells share the deals played so far."""
+        return merge(*map(self.tasks_of, self.cells), key=attrgetter("deal"))
+
+    def tasks_of(self, cell: Cell) -> Iterator[Task]:
+        """Every match of the cell, in deal order."""
         for deal in range(self.deals):
-            for cell in self.cells:
-                for rotation in cell.rotations:
-                    match = match_id(cell.key, self.seed, deal, rotation)
-                    yield Task(cell.key, deal, rotation, match)
+            for rotation in cell.rotations:
+                yield Task(cell.key, deal, rotation, match_id(cell.key, self.seed, deal, rotation))
 
     @property
     def sources(self) -> tuple[ModelSource, ...]:

@@ -3,7 +3,7 @@
 It knows workers only as things that play a lease and answer with a future;
 `pipeline/launch/cluster.py` has two kinds. A lease that a worker takes with it when it dies goes
 to another one. A match that fails three times the same way is set aside: it neither stops the
-others nor counts as a loss.
+others nor counts as a loss. Of a cell that is stopped meanwhile no match is tried again.
 
 When all is leased, idle workers also play what others still hold, so that nobody waits for a slow
 or hanging one. Whoever is first counts; a match's further replies are dropped. A worker that holds
@@ -17,7 +17,7 @@ import logging
 import queue
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -101,10 +101,12 @@ class _Lease:
 
 @dataclass
 class _Open:
-    """A match that has not ended: how many workers hold it, and how often it failed how."""
+    """A match that has not ended: how many workers hold it, how often it failed how, and with
+    which error last."""
 
     holders: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+    error: str = ""
 
 
 @dataclass
@@ -116,6 +118,9 @@ class Driver:
         all has ended.
     patience: seconds that a worker with leases may be silent; None: for ever.
     ahead: how many leases a worker holds at most.
+    failed: told of every attempt at a match that has failed, at once.
+    stopped, trying: cells, by their keys, as `pipeline.play.admission` changes them meanwhile:
+        whose failed matches are not tried again, and whose new ones get a lease each.
     """
 
     workers: Sequence[Worker]
@@ -127,6 +132,9 @@ class Driver:
     clock: Callable[[], float] = time.monotonic
     patience: float | None = None
     ahead: int = AHEAD
+    failed: Callable[[Task, str], None] = lambda task, error: None
+    stopped: Collection[str] = ()
+    trying: Collection[str] = ()
 
     def __post_init__(self) -> None:
         self._states = [WorkerState(worker, self.ahead) for worker in self.workers]
@@ -140,11 +148,13 @@ class Driver:
         self._all_leased = False
         self._halted: Halted | None = None
 
-    def run(self, tasks: Iterator[Task]) -> None:
-        """Plays every task to a record or sets it aside. Raises Halted where a model answers no
-        more, and UserError where no worker is left that keeps its leases."""
+    def run(self, tasks: Iterator[Task | None]) -> None:
+        """Plays every task to a record or sets it aside; None among them says that the next must
+        wait for others to end. Raises Halted where a model answers no more, and UserError where no
+        worker is left that keeps its leases."""
         ticked = self.clock()
         while True:
+            self._give_up()
             self._supply(tasks)
             if self._all_leased and not self._open:
                 self.tick()
@@ -174,14 +184,21 @@ class Driver:
                 state.heard = self.clock()
                 state.worker.restart()
 
-    def _supply(self, tasks: Iterator[Task]) -> None:
+    def _give_up(self) -> None:
+        """Sets aside what waits to be tried again of the cells that are stopped."""
+        for waiting in (self._again, self._suspects):
+            for task in [task for task in waiting if task.cell in self.stopped]:
+                waiting.remove(task)
+                self.set_aside(task, self._open.pop(task.match).error)
+
+    def _supply(self, tasks: Iterator[Task | None]) -> None:
         """Gives each worker with room one lease after the other, while there is what to give."""
         given = list(self._idle)
         while given:
             given = [state for state in given if self._give(state, tasks)]
         self._idle = {state: None for state in self._idle if state.room}
 
-    def _give(self, state: WorkerState, tasks: Iterator[Task]) -> bool:
+    def _give(self, state: WorkerState, tasks: Iterator[Task | None]) -> bool:
         """Gives the worker one more lease if it has room and there is one."""
         if not state.room:
             return False
@@ -206,13 +223,18 @@ class Driver:
                 return True
         return False
 
-    def _next(self, tasks: Iterator[Task]) -> Iterator[Task]:
-        """What is to be played again, then what is new."""
+    def _next(self, tasks: Iterator[Task | None]) -> Iterator[Task]:
+        """What is to be played again, then what is new and need not wait."""
         while self._again:
             yield self._again.popleft()
         for task in tasks:
+            if task is None:
+                return
             self._open[task.match] = _Open()
+            last = task.cell in self.trying
             yield task
+            if last:
+                return
         self._all_leased = True
 
     def _trusted(self, state: WorkerState) -> bool:
@@ -222,7 +244,9 @@ class Driver:
     def _may_be_copied(self, task: Task) -> bool:
         """Whether the match has not ended, and is not about to become a suspect."""
         match = self._open.get(task.match)
-        return match is not None and match.failures.total() < TRIES - 1
+        if match is None or task.cell in self.stopped:
+            return False
+        return match.failures.total() < TRIES - 1
 
     def _grant(
         self, state: WorkerState, tasks: Sequence[Task], alone: bool = False
@@ -268,6 +292,8 @@ class Driver:
             if failed.error is not None:
                 error = failed.error.strip().splitlines()[-1]
                 event("match failed", logging.WARNING, match=failed.task.match, error=error)
+                if failed.task.match in self._open and not failed.halts:
+                    self.failed(failed.task, failed.error)
         for task in lease.tasks:
             self._ended(results.get(task.match, Finished(task, None, lack)), lease.alone)
 
@@ -286,9 +312,10 @@ class Driver:
             return
         reason = result.error.strip().splitlines()[-1]
         match.failures[reason] += 1
+        match.error = result.error
         if match.holders:
             return  # another worker may yet finish it
-        if alone and match.failures[reason] >= TRIES:
+        if task.cell in self.stopped or (alone and match.failures[reason] >= TRIES):
             del self._open[task.match]
             self.set_aside(task, result.error)
         elif match.failures[reason] >= TRIES - 1:

@@ -26,6 +26,7 @@ from pipeline.plan.beside import beside, controls_of, noise_of
 from pipeline.plan.cells import Cell, Plan, Task
 from pipeline.play.driver import Driver, lease_size
 from pipeline.play.scheduler import Finished
+from pipeline.sweep.preflight import Preflight
 from pipeline.sweep.stopped import stop_asked
 
 
@@ -79,16 +80,19 @@ def _play_missing(out: Console, plan: Plan, sweep: SweepConfig, log: Log) -> int
         return 0
     cells = {cell.key: cell for cell in plan.cells}
     launch = sweep.launch if plan.sources else HERE
+    preflight = Preflight(out, plan, log, sweep, careful=False)
+    admission = preflight.admission
 
     def finished(result: Finished) -> None:
         assert result.record is not None
-        log.append(cells[result.task.cell], result.record)
+        preflight.played(result.record, log.append(cells[result.task.cell], result.record))
         bar.advance()
 
     def set_aside(task: Task, error: str) -> None:
         place = {"match": task.match, "cell": task.cell, "deal": task.deal}
         log.append_line("set_aside", {**place, "rotation": task.rotation, "error": redact(error)})
-        bar.advance()
+        preflight.failed(task, error)
+        bar.advance(failed=True)
 
     def tick() -> None:
         log.sync()
@@ -103,7 +107,16 @@ def _play_missing(out: Console, plan: Plan, sweep: SweepConfig, log: Log) -> int
         ):
             lease = lease_size(sweep.width, len(missing), len(workers))
             limit = patience(launch)
-            Driver(workers, lease, finished, set_aside, tick, patience=limit).run(iter(missing))
+            Driver(
+                workers,
+                lease,
+                finished,
+                set_aside,
+                tick,
+                patience=limit,
+                failed=preflight.failed,
+                stopped=admission.stopped,
+            ).run(admission.tasks())
     except KeyboardInterrupt:
         return sum(not log.has(task) for task in missing)
     finally:

@@ -35,6 +35,7 @@ from pipeline.play.driver import AHEAD, Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls
 from pipeline.sweep.announce import announce
+from pipeline.sweep.preflight import Preflight
 from pipeline.sweep.stopped import stop_asked
 from pipeline.tables import aside, pairing
 from pipeline.tracking.follow import live_tracking
@@ -170,7 +171,9 @@ def play_missing(
 
     def finished(result: Finished) -> None:
         assert result.record is not None
-        live.finished(log.append(cells[result.task.cell], result.record))
+        outcome = log.append(cells[result.task.cell], result.record)
+        live.finished(outcome)
+        preflight.played(result.record, outcome)
         rule.note(result.task.cell)
         bar.advance()
 
@@ -186,22 +189,24 @@ def play_missing(
             },
         )
         live.set_aside(task, error)
+        preflight.failed(task, error)
         rule.note(task.cell)
-        bar.advance()
+        bar.advance(failed=True)
 
     def tick() -> None:
         log.sync()
-        if live.tick(rule.stopped):
+        if live.tick(rule.stopped | admission.stopped):
             follower.offer(live)
         if stop.is_set():
             raise KeyboardInterrupt
 
     log.append_line("runs", about_this_run(plan, left, command))
     event("start", matches=left, launch=sweep.launch, **live.about())
-    wanted = (task for task in plan.tasks() if task.cell not in rule.stopped and not log.has(task))
+    preflight = Preflight(out, plan, log, sweep, rule.stopped)
+    admission = preflight.admission
     try:
         with live_tracking(sweep.tracking, log.folder, plan.cells) as follower:
-            for stage in stages(sweep.launch, plan.sources, wanted):
+            for stage in stages(sweep.launch, plan.sources, admission.tasks()):
                 left = missing(plan, log, rule.stopped)
                 with (
                     started(stage.launch, plan, sweep.width) as workers,
@@ -209,12 +214,22 @@ def play_missing(
                     Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
                 ):
                     live.play(len(workers))
+                    preflight.workers = len(workers)
                     lease, ahead = lease_size(sweep.width, left, len(workers)), AHEAD
                     if stage.one_by_one:
                         lease = ahead = 1
                     limit = patience(stage.launch)
                     Driver(
-                        workers, lease, finished, set_aside, tick, patience=limit, ahead=ahead
+                        workers,
+                        lease,
+                        finished,
+                        set_aside,
+                        tick,
+                        patience=limit,
+                        ahead=ahead,
+                        failed=preflight.failed,
+                        stopped=admission.stopped,
+                        trying=admission.trying,
                     ).run(stage.tasks)
     except KeyboardInterrupt:
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,8 @@ from pipeline.log.results import CellResults
 LONGEST = 200
 """Of an error as a line, in characters."""
 TRACEBACK = "Traceback (most recent call last):"
+OURS = re.compile(r"^common\.errors\.\w+: ")
+"""What stands before the message of an error that is made to be read."""
 
 Entries = Iterable[Mapping[str, Any]]
 """The lines of set_aside.jsonl."""
@@ -38,7 +41,7 @@ def nothing_played(results: Sequence[CellResults], entries: Entries) -> str | No
 def _errors(result: CellResults, entries: Entries) -> Counter[str]:
     """How many of the cell's missing matches each error set aside."""
     latest = {
-        (entry["deal"], entry["rotation"]): _line(entry["error"])
+        (entry["deal"], entry["rotation"]): raised(entry["error"])
         for entry in entries
         if entry["cell"] == result.about.key
     }
@@ -49,10 +52,11 @@ def _errors(result: CellResults, entries: Entries) -> Counter[str]:
     )
 
 
-def _line(error: str) -> str:
+def raised(error: str) -> str:
     """What was raised last, without its traceback and further lines of its message."""
     lines = error.rpartition(TRACEBACK)[2].strip("\n").splitlines()
-    return next((line for line in lines if not line.startswith(" ")), error.strip())
+    line = next((line for line in lines if not line.startswith(" ")), error.strip())
+    return OURS.sub("", line)
 
 
 def _cause(errors: Counter[str]) -> str:

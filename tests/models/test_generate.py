@@ -157,5 +157,5 @@ def test_tokens_are_drawn_by_their_chances():
 
 
 def test_more_than_the_model_can_hold_is_an_error(local):
-    with pytest.raises(ModelError, match="600 to write are more than the 512"):
+    with pytest.raises(ModelError, match="600 to write exceed the context of 512"):
         local.answer([Generate(PROMPT, 600)])

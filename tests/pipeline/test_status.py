@@ -21,6 +21,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.live import Running
 from pipeline.log.outcomes import WINS, Outcome
 from pipeline.log.tail import Tail
+from pipeline.tables.numbers import duration
 from tests.pipeline.conftest import Sweep
 
 
@@ -222,4 +223,4 @@ def test_rates_wait_for_the_gap() -> None:
      (100_000, "1 d 3 h")],
 )  # fmt: skip
 def test_durations_in_two_units(seconds: float, words: str) -> None:
-    assert status.duration(seconds) == words
+    assert duration(seconds) == words

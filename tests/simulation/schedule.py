@@ -20,6 +20,7 @@ from common.errors import UserError
 from pipeline.log.folder import key_of
 from pipeline.log.records import Log
 from pipeline.plan.cells import Task, match_id
+from pipeline.play.admission import Admission
 from pipeline.play.driver import Driver
 from pipeline.play.scheduler import Finished
 from tests.pipeline.made import about
@@ -37,6 +38,8 @@ from tests.simulation.world import (
 FOLDER, SEED = Path("/simulated"), 1
 CALM = Nature()
 PATIENCE = 20.0
+MAX_FAILURES = 3
+"""Storms may stop a cell; in the calm no three matches of one fail alike."""
 EXPECTED_ENDS = ("cannot be written", "every worker was lost")
 
 
@@ -132,10 +135,18 @@ class Schedule:
         abouts = [*self.abouts.values()]
         with Log(FOLDER, SEED, self.disk, self.world.clock, abouts=abouts) as log:
             missing = [task for task in self.tasks if not log.has(task)]
+            new = {cell for cell in self.abouts if not len(log.outcomes_of(cell))}
+            queues = [iter([task for task in missing if task.cell == cell]) for cell in self.abouts]
+            admission = Admission(queues, new, MAX_FAILURES)
+
+            def failed(task: Task, error: str) -> None:
+                if admission.failed(task, error.splitlines()[-1]):
+                    self.world.say(f"stopped: {task.cell}")
 
             def finished(result: Finished) -> None:
                 self._once(result.task, done, aside)
                 done.add(result.task.match)
+                admission.played(result.task.cell)
                 assert result.record is not None
                 cell: Any = SimpleNamespace(stem=self.abouts[result.task.cell].stem)
                 log.append(cell, result.record)
@@ -145,6 +156,7 @@ class Schedule:
                 log.append_line("set_aside", {**vars(task), "error": error})
                 aside.add(task.match)
                 self.told_aside.add(task.match)
+                failed(task, error)
                 self.world.say(f"set aside: {task.match}")
 
             def tick() -> None:
@@ -155,8 +167,18 @@ class Schedule:
 
             lease = self.rng.randint(1, 4)
             Driver(
-                workers, lease, finished, set_aside, tick, arrivals, self.world.clock, PATIENCE
-            ).run(iter(missing))
+                workers,
+                lease,
+                finished,
+                set_aside,
+                tick,
+                arrivals,
+                self.world.clock,
+                PATIENCE,
+                failed=failed,
+                stopped=admission.stopped,
+                trying=admission.trying,
+            ).run(admission.tasks())
         return aside
 
     def _once(self, task: Task, done: set[str], aside: set[str]) -> None:

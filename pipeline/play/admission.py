@@ -1,0 +1,99 @@
+"""Which matches may be leased yet.
+
+A careful cell, one that asks a model, starts with its first match alone: what is wrong with a
+model, a prompt or a game shows there, before a whole width of matches is under way. The others
+follow once it has been played. While a cell's matches have only failed, no more are admitted than
+it takes to see `max_failures` of them fail alike; the cell is then stopped for this run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from heapq import heapify, heappop, heappush
+
+from pipeline.plan.cells import Task
+
+Head = tuple[int, int, Task]
+"""A cell's next task, behind its deal and the cell's place, by which alone heads are compared."""
+
+
+class Admission:
+    """The tasks of some cells, the lowest deal first, each as soon as it may be leased.
+
+    queues: the tasks of each cell, in deal order. careful: cells, by their keys, that start with
+    one match. max_failures: None stops no cell.
+    stopped: the cells that are tried no more. trying: those of which few are admitted yet.
+    """
+
+    def __init__(
+        self,
+        queues: Sequence[Iterator[Task]],
+        careful: Collection[str] = (),
+        max_failures: int | None = None,
+    ) -> None:
+        self.stopped: set[str] = set()
+        self.trying: dict[str, float] = dict.fromkeys(careful, 1)
+        self._queues, self._most = queues, max_failures
+        self._played: set[str] = set()
+        self._given: Counter[str] = Counter()
+        self._failures: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        self._held: dict[str, Head] = {}
+        self._ready = [head for place in range(len(queues)) for head in self._head(place)]
+        heapify(self._ready)
+
+    def tasks(self) -> Iterator[Task | None]:
+        """Every task that is admitted; None where those that are left must wait for others to
+        end."""
+        while self._ready or self._held:
+            if not self._ready:
+                yield None
+                continue
+            head = heappop(self._ready)
+            _, place, task = head
+            if task.cell in self.stopped:
+                continue
+            if self._given[task.cell] >= self.trying.get(task.cell, math.inf):
+                self._held[task.cell] = head
+                continue
+            self._given[task.cell] += 1
+            for following in self._head(place):
+                heappush(self._ready, following)
+            yield task
+
+    def played(self, cell: str) -> None:
+        """A match of the cell was played: all others may follow."""
+        self._played.add(cell)
+        self._admit(cell, math.inf)
+
+    def failed(self, task: Task, kind: str) -> bool:
+        """The match failed with an error of this kind. Returns whether that stops its cell."""
+        cell = task.cell
+        if self._most is None or cell in self._played or cell in self.stopped:
+            self._admit(cell, math.inf)
+            return False
+        self._failures[cell].setdefault(task.match, kind)
+        kinds = Counter(self._failures[cell].values())
+        if max(kinds.values()) < self._most:
+            self._admit(cell, self._most * len(kinds))
+            return False
+        self.stopped.add(cell)
+        self._held.pop(cell, None)
+        return True
+
+    def _head(self, place: int) -> Iterator[Head]:
+        """The next task of the cell at this place, if there is one."""
+        task = next(self._queues[place], None)
+        if task is not None:
+            yield task.deal, place, task
+
+    def _admit(self, cell: str, matches: float) -> None:
+        """So many of the cell's matches may be leased, if it was held to fewer."""
+        if cell not in self.trying:
+            return
+        self.trying[cell] = matches
+        if matches == math.inf:
+            del self.trying[cell]
+        if cell in self._held:
+            heappush(self._ready, self._held.pop(cell))

@@ -1,0 +1,158 @@
+"""What the first matches of a sweep show, told while it plays: errors as they come, replies that
+cannot be read, and what the whole will take.
+
+The first match of a cell that asks a model is an ordinary one, the first in deal order; the cell's
+others wait for it (`pipeline/play/admission.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Collection, Iterator, Sequence
+from operator import itemgetter
+
+from rich.console import Console
+
+from common.terminal import print_line
+from models.base import Paid
+from models.exchanges import Exchange, TextExchange
+from pipeline.config.read import SweepConfig
+from pipeline.launch.place import asks_a_person, paid
+from pipeline.log.events import event, redact
+from pipeline.log.outcomes import Outcome, calls
+from pipeline.log.records import Log
+from pipeline.log.schema import MatchRecord
+from pipeline.plan.cells import Cell, Plan, Task
+from pipeline.play.admission import Admission
+from pipeline.tables.aside import LONGEST, raised
+from pipeline.tables.numbers import amount, duration, short
+
+NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
+"""Errors that differ in numbers alone are alike."""
+
+First = tuple[Cell, MatchRecord, Outcome]
+"""A cell's first match."""
+
+
+class Preflight:
+    """Admits the matches that the log lacks, and prints what the first of them show.
+
+    stopped: cells of which no more are wanted. careful: whether cells that ask a model and have no
+    match yet start with one. workers: how many play.
+    """
+
+    def __init__(
+        self,
+        out: Console,
+        plan: Plan,
+        log: Log,
+        sweep: SweepConfig,
+        stopped: Collection[str] = (),
+        careful: bool = True,
+    ) -> None:
+        def lacking(cell: Cell) -> Iterator[Task]:
+            tasks = plan.tasks_of(cell)
+            return (task for task in tasks if cell.key not in stopped and not log.has(task))
+
+        self.workers, self._width, self._most = 1, sweep.width, sweep.max_failures
+        self._out, self._plan = out, plan
+        self._cells = {cell.key: cell for cell in plan.cells}
+        careful &= not asks_a_person(plan.sources)
+        self._due = {
+            cell.key
+            for cell in plan.cells
+            if careful and cell.key not in stopped and _is_new(cell, log)
+        }
+        queues = [lacking(cell) for cell in plan.cells]
+        self.admission = Admission(queues, self._due, sweep.max_failures)
+        self._told: set[str] = set()
+        self._first: list[First] = []
+
+    def played(self, record: MatchRecord, outcome: Outcome) -> None:
+        """Takes in a match; the last of the first ones brings the report."""
+        self.admission.played(record.cell)
+        if record.cell in self._due:
+            self._first.append((self._cells[record.cell], record, outcome))
+            self._settle(record.cell)
+
+    def failed(self, task: Task, error: str) -> None:
+        """Prints an error that is new, and that a cell is stopped for it."""
+        line = redact(raised(error))[:LONGEST]
+        kind, name = NUMBERS.sub("#", line), self._cells[task.cell].name
+        if kind not in self._told:
+            self._told.add(kind)
+            print_line(self._out, f"failed   {name}: {line} (match {task.match})")
+        if self.admission.failed(task, kind):
+            event("cell stopped", logging.ERROR, cell=task.cell, matches=self._most, error=line)
+            why = f"its first {self._most} matches failed alike; the next run tries again"
+            print_line(self._out, f"stopped  {name}: {why}")
+            self._settle(task.cell)
+
+    def _settle(self, cell: str) -> None:
+        """One fewer first match to wait for; after the last, the report."""
+        waited, self._due = cell in self._due, self._due - {cell}
+        if not waited or self._due or not self._first:
+            return
+        for line in (*_unreadable(self._first), self._expected()):
+            print_line(self._out, f"preflight {line}")
+            event("preflight", told=line)
+
+    def _expected(self) -> str:
+        """What all matches of the cells take whose first was played, if they are like it."""
+        total = seconds = tokens = cost = 0.0
+        for cell, record, outcome in self._first:
+            matches = self._plan.deals * len(cell.rotations)
+            total += matches
+            seconds += matches * self._seconds(cell, record)
+            tokens += matches * outcome.all_tokens
+            cost += matches * _cost(cell, record)
+        remote = all(isinstance(source, Paid) for source in self._plan.sources)
+        takes = f"{'about' if remote else 'at most'} {duration(seconds / self.workers)}"
+        price = f", cost {amount(cost)}" if cost else ""
+        return f"{total:,.0f} matches: {takes}, {short(tokens)} tokens{price}"
+
+    def _seconds(self, cell: Cell, record: MatchRecord) -> float:
+        """Of a worker, for a match. Of models in batches at most, as a first match has them almost
+        for itself; of models behind an API with as many requests and matches at a time as may be.
+        """
+        models = [player.model for player in cell.players if player.model is not None]
+        slots = [model.in_flight for model in paid(models)]
+        if not slots or record.clock is None:
+            return record.seconds
+        asked = [one for decision in record.decisions for one in decision.asked]
+        times = zip(asked, record.clock.asked, strict=True)
+        taken = sum(calls(one) * (ended - began) for one, (began, ended) in times)
+        return max(taken / min(slots), record.seconds / self._width)
+
+
+def _is_new(cell: Cell, log: Log) -> bool:
+    """Whether the cell asks a model, and has no match yet."""
+    asks = any(player.model is not None for player in cell.players)
+    return asks and not len(log.outcomes_of(cell.key))
+
+
+def _unreadable(first: Sequence[First]) -> Iterator[str]:
+    """That a model's replies cannot be read, by the cell where most cannot."""
+    bad = [(one.malformed / one.replies, one, cell) for cell, _, one in first if one.malformed]
+    if bad:
+        _, worst, cell = max(bad, key=itemgetter(0))
+        more = f", some in {len(bad) - 1:,} more cell(s)" if len(bad) > 1 else ""
+        yield f"{worst.malformed} of {worst.replies} replies unreadable in {cell.name}{more}"
+
+
+def _cost(cell: Cell, record: MatchRecord) -> float:
+    """What the match's answers cost."""
+    seating, cost = cell.seating(record.rotation), 0.0
+    for decision in record.decisions:
+        model = cell.players[seating[decision.seat]].model
+        if isinstance(model, Paid):
+            cost += sum(model.price(*_tokens(one)) for one in decision.asked)
+    return cost
+
+
+def _tokens(asked: Exchange) -> tuple[int, int]:
+    """Tokens read and written; a scored prompt is answered by one."""
+    if isinstance(asked, TextExchange):
+        return asked.tokens
+    return sum(asked.tokens), len(asked.branches)

@@ -1,0 +1,226 @@
+"""What a sweep tells of failures and first matches while it plays, not at its end."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.errors import ModelError
+from models.base import Generate, Generation, Reply, Request
+from models.fake import FakeModel
+from pipeline.log.folder import Folder
+from pipeline.plan.cells import Task
+from pipeline.play.admission import Admission
+from pipeline.play.match import Table
+from tests import hostile
+from tests.hostile import at_work
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+
+Told = pytest.CaptureFixture[str]
+
+
+def never(request: Request) -> None:
+    """No request fails."""
+
+
+@dataclass
+class Watched:
+    """Every attempt at a match, and how the fake model fails: the error of a request, or None."""
+
+    fails: Callable[[Request], Exception | None] = never
+    tried: list[Task] = field(default_factory=list)
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """Every attempt at a match is noted, in the order in which they begin."""
+    seen = Watched()
+    begin, answer = Table.__init__, FakeModel.answer
+
+    def beginning(self: Table, cell: Any, task: Task, seed: Any) -> None:
+        seen.tried.append(task)
+        begin(self, cell, task, seed)
+
+    def answering(self: FakeModel, requests: Sequence[Request]) -> Sequence[Reply]:
+        for error in filter(None, map(seen.fails, requests)):
+            raise error
+        return answer(self, requests)
+
+    monkeypatch.setattr(Table, "__init__", beginning)
+    monkeypatch.setattr(FakeModel, "answer", answering)
+    return seen
+
+
+def overflow(request: Request) -> ModelError:
+    length = len(getattr(request, "prompts", ("",))[0].text)
+    return ModelError(f"a prompt of {length} tokens exceeds the context of 12 of model 'tiny'")
+
+
+def lines(text: str, word: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(word)]
+
+
+def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the_next_run(
+    sweep: Sweep, folder: Path, capsys: Told, watched: Watched
+) -> None:
+    """Scored prompts fail, written ones do not: one cell stops, the other plays all."""
+    watched.fails = lambda asked: None if isinstance(asked, Generate) else overflow(asked)
+    assert sweep("prompt=cloze,direct", "deals=40", "max_failures=3") == 0
+    said = capsys.readouterr().out
+    (failed,) = lines(said, "failed ")
+    assert re.fullmatch(
+        r"failed   uno-solo-llm\.fake\.cloze: a prompt of \d+ tokens exceeds the context of 12 of "
+        r"model 'tiny' \(match [0-9a-f]{16}\)",
+        failed,
+    )
+    (stopped,) = lines(said, "stopped ")
+    assert stopped == (
+        "stopped  uno-solo-llm.fake.cloze: its first 3 matches failed alike; "
+        "the next run tries again"
+    )
+    assert said.index(failed) < said.index(stopped) < said.index("played 40 of 80 matches")
+    assert "played 40 of 80 matches, 3 failed, " in said
+    aside = [entry["match"] for entry in Folder(folder).set_aside]
+    cell = next(task.cell for task in watched.tried if task.match in aside)
+    tried = {task.deal for task in watched.tried if task.cell == cell}
+    assert tried == {0, 1, 2}
+    assert len(aside) == 3
+
+    watched.fails = never
+    assert sweep("prompt=cloze,direct", "deals=40", "max_failures=3") == 0
+    assert len(matches(folder)) == 80
+    assert not lines(capsys.readouterr().out, "failed ")
+
+
+def test_null_stops_no_cell(sweep: Sweep, capsys: Told, watched: Watched) -> None:
+    watched.fails = overflow
+    assert sweep("prompt=cloze", "deals=8", "max_failures=null") == 1
+    said = capsys.readouterr()
+    assert len(lines(said.out, "failed ")) == 1
+    assert not lines(said.out, "stopped ")
+    assert "played 0 of 8 matches, 8 failed, " in said.out
+    assert "no match was played: all 8 were set aside" in said.err
+
+
+def test_each_error_is_told_once_and_failures_after_a_match_stop_nothing(
+    sweep: Sweep, folder: Path, capsys: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = Table.turn
+
+    def failing(self: Table, state: Any, seat: int) -> Any:
+        if self.task.deal % 4:
+            raise RuntimeError(f"no {('jack', 'queen')[self.task.deal % 4 == 3]}")
+        return turn(self, state, seat)
+
+    monkeypatch.setattr(Table, "turn", failing)
+    assert sweep("prompt=cloze", "deals=24", "max_failures=2") == 0
+    said = capsys.readouterr().out
+    told = [line.partition(" (match")[0] for line in lines(said, "failed ")]
+    assert sorted(told) == [
+        "failed   uno-solo-llm.fake.cloze: RuntimeError: no jack",
+        "failed   uno-solo-llm.fake.cloze: RuntimeError: no queen",
+    ]
+    assert "played 6 of 24 matches, 18 failed, " in said
+    assert not lines(said, "stopped ")
+    assert len(matches(folder)) == 6
+
+
+def test_the_first_match_of_each_cell_is_played_before_its_others(
+    sweep: Sweep, folder: Path, capsys: Told, watched: Watched, tmp_path: Path
+) -> None:
+    """Side by side; and only where a model is asked, and nothing was played yet."""
+    assert sweep("prompt=cloze,counterfactual", "deals=5", "rotate=true") == 0
+    first, second = watched.tried[:2]
+    assert len({first.cell, second.cell}) == 2
+    assert {(task.deal, task.rotation) for task in (first, second)} == {(0, 0)}
+    assert max(Counter(task.match for task in watched.tried).values()) == 1
+    (told,) = lines(capsys.readouterr().out, "preflight")
+    assert re.fullmatch(r"preflight 20 matches: at most \d+ s, [\d.]+k tokens", told)
+    assert len(told) <= 80
+    assert sweep("prompt=cloze,counterfactual", "deals=6", "rotate=true") == 0
+    assert sweep("agent=rule", f"output_dir={tmp_path / 'scripted'}") == 0
+    assert not lines(capsys.readouterr().out, "preflight")
+
+
+def test_unreadable_replies_are_told_after_the_first_match(
+    sweep: Sweep, capsys: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        FakeModel, "answer", lambda self, requests: [Generation("hm", 9, 1) for _ in requests]
+    )
+    assert sweep("prompt=direct", "game=tic_tac_toe") == 0
+    unreadable, expected = lines(capsys.readouterr().out, "preflight")
+    found = re.fullmatch(
+        r"preflight (\d+) of (\d+) replies unreadable in tic_tac_toe-solo-llm\.fake\.direct",
+        unreadable,
+    )
+    assert found
+    assert found.group(1) == found.group(2)
+    assert expected.startswith("preflight 6 matches: at most ")
+
+
+PRICED = ("model.price_in=10", "model.price_out=30")
+
+
+@pytest.mark.usefixtures("key")
+def test_a_paid_sweep_is_told_what_it_will_cost(sweep: Sweep, capsys: Told, tmp_path: Path) -> None:
+    """As many matches at what the first one cost: what was paid in the end is near it."""
+    with at_work(hostile.good) as (url, _):
+        asked = ("model=openai", "model.name=m", f"model.base_url={url}", "prompt=cloze")
+        where = (f"model.cache={tmp_path / 'replies.sqlite'}", "model.scores=sampled")
+        plain = ("model.endpoint=completions", "model.samples=1", "game=tic_tac_toe")
+        assert sweep(*asked, *where, *plain, *PRICED, "deals=12") == 0
+    said = capsys.readouterr().out
+    told = lines(said, "preflight")[-1]
+    found = re.fullmatch(r"preflight 12 matches: about .+, [\d.]+k? tokens, cost ([\d.]+)", told)
+    assert found, told
+    paid = re.search(r"; ([\d.]+) paid", said)
+    assert paid
+    assert float(found.group(1)) == pytest.approx(float(paid.group(1)), rel=0.5)
+
+
+def admitted(admission: Admission) -> Iterator[str]:
+    """The next tasks as "cell deal", until the others must wait."""
+    for task in admission.tasks():
+        if task is None:
+            return
+        yield f"{task.cell} {task.deal}"
+
+
+def queue(cell: str, deals: int = 20) -> Iterator[Task]:
+    return (Task(cell, deal, 0, f"{cell}{deal}") for deal in range(deals))
+
+
+def test_a_cell_whose_first_match_fails_is_let_on_by_few_until_one_is_played() -> None:
+    """By `max_failures`, or so many for each kind of error, as some kind must then reach it."""
+    admission = Admission([queue("a"), queue("b", 2)], {"a", "b"}, max_failures=3)
+    first = Task("a", 0, 0, "a0")
+    assert list(admitted(admission)) == ["a 0", "b 0"]
+    assert not admission.failed(first, "overflow")
+    assert not admission.failed(first, "overflow"), "a match counts once"
+    assert list(admitted(admission)) == ["a 1", "a 2"]
+    assert not admission.failed(Task("a", 1, 0, "a1"), "timeout")
+    assert list(admitted(admission)) == ["a 3", "a 4", "a 5"]
+    admission.played("b")
+    assert list(admitted(admission)) == ["b 1"]
+    assert not admission.failed(Task("a", 2, 0, "a2"), "overflow")
+    assert admission.failed(Task("a", 3, 0, "a3"), "overflow")
+    assert admission.stopped == {"a"}
+    assert list(admission.tasks()) == []
+
+
+def test_one_match_that_is_played_lets_all_others_on() -> None:
+    admission = Admission([queue("a")], {"a"}, max_failures=2)
+    assert list(admitted(admission)) == ["a 0"]
+    admission.failed(Task("a", 0, 0, "a0"), "lost")
+    assert list(admitted(admission)) == ["a 1"]
+    admission.played("a")
+    assert not admission.failed(Task("a", 2, 0, "a2"), "lost")
+    assert len(list(admission.tasks())) == 18
