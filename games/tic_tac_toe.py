@@ -13,6 +13,9 @@ from common.errors import IllegalAction
 from games import playouts, tic_tac_toe_policies
 from games.base import Action, Fact, Observation
 
+MOST_SIZE = 32
+"""Larger grids make games of thousands of plies, each with thousands of options."""
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -31,7 +34,7 @@ class State:
 class TicTacToe:
     """Two seats mark cells of a grid in turn, seat 0 first. An action is a cell, row by row.
 
-    size: cells a side, from 2.
+    size: cells a side, from 2 to 32.
     win_length: marks in a line that win, from 2 to `size`.
 
     Raises ValueError for any other number.
@@ -48,8 +51,8 @@ class TicTacToe:
     def __post_init__(self) -> None:
         if self.num_seats != 2:
             raise ValueError(f"tic-tac-toe seats 2 players, got {self.num_seats}")
-        if self.size < 2:
-            raise ValueError(f"size is {self.size}; a grid has 2 or more cells a side")
+        if not 2 <= self.size <= MOST_SIZE:
+            raise ValueError(f"size is {self.size}; a grid has 2 to {MOST_SIZE} cells a side")
         if not 2 <= self.win_length <= self.size:
             raise ValueError(
                 f"win_length is {self.win_length}; on a grid of size {self.size} a winning line "

@@ -7,6 +7,7 @@ its name. Nothing imports it.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 
 from common.process import as_process
@@ -17,6 +18,12 @@ from pipeline.sizing.offload import DISK, EFFICIENCY, Pace
 from pipeline.sizing.planner import show
 
 
+def _positive(text: str) -> float:
+    if not 0 < float(text) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return float(text)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.plan",
@@ -25,11 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--hardware", required=True, help="such as 8xH100, 2xA100-40, 16xcpu")
     parser.add_argument(
-        "--efficiency", type=float, default=EFFICIENCY, help="share of the data sheet's rate"
+        "--efficiency", type=_positive, default=EFFICIENCY, help="share of the data sheet's rate"
     )
     parser.add_argument(
         "--disk",
-        type=float,
+        type=_positive,
         default=DISK,
         help="GB/s, for model.offload=layers (default %(default)g)",
     )

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import ModelError, UserError, nearest
+from common.foreign import one_line
 from models.engine import hub
 from models.engine.files import local_folder, read_json
 
 GIB = 1 << 30
+MOST_DEVICES = 100_000
 
 
 @dataclass(frozen=True)
@@ -48,16 +50,17 @@ as one worker a core uses it; its rate is a product's in float32, as measured on
 
 def devices(text: str) -> tuple[int, Device]:
     """How many of which: "8xH100", "H200". Raises UserError for what is not in the table."""
-    found = re.fullmatch(r"(?:(\d+)\s*[xX*])?\s*(.+)", text.strip())
+    found = re.fullmatch(r"(?:0*(\d{1,9})\s*[xX*])?\s*(.+)", text.strip())
     names = {name.lower(): device for name, device in DEVICES.items()}
-    count = int(found.group(1) or 1) if found else 0
-    name = found.group(2) if found else ""
+    count = int(found.group(1) or 1) if found else 1
+    name = one_line(found.group(2) if found else "", 40)
+    shown = f"--hardware {one_line(text, 40)!r}"
+    if re.match(r"\d{10}", name) or not 1 <= count <= MOST_DEVICES:
+        raise UserError(f"{shown}: there may be 1 to {MOST_DEVICES:,} devices")
     if name.lower() not in names:
         longer = [known for known in DEVICES if known.lower().startswith(name.lower())]
         hint = nearest(name, longer if name and longer else DEVICES)
-        raise UserError(f"--hardware {text!r}: no device {name!r}{hint}")
-    if count < 1:
-        raise UserError(f"--hardware {text!r}: there must be at least one device")
+        raise UserError(f"{shown}: no device {name!r}{hint}")
     return count, names[name.lower()]
 
 

@@ -87,7 +87,9 @@ def test_hardware_is_a_number_and_a_name(text: str, count: int, name: str) -> No
     [
         ("8xH10", "did you mean 'H100'"),
         ("8xA100", "did you mean 'A100-"),
-        ("0xH100", "at least one"),
+        ("0xH100", "there may be 1 to 100,000 devices"),
+        ("9" * 5000 + "xH100", "there may be 1 to 100,000 devices"),
+        ("9999999xH100", "there may be 1 to 100,000 devices"),
         ("", "no device ''"),
         ("8x", "no device"),
     ],
@@ -253,3 +255,13 @@ def test_mistakes_are_one_line(
     said = capsys.readouterr().err
     assert line in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "option", ["--efficiency=0", "--efficiency=nan", "--disk=-1", "--disk=inf"]
+)
+def test_a_pace_is_a_number_above_0(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        plan.main(["model=llama1b", "--hardware", "H100", option])
+    assert ended.value.code == 2
+    assert "is not a number above 0" in capsys.readouterr().err
