@@ -101,15 +101,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--slow", action="store_true", help="those that take minutes too")
     given = parser.parse_args(arguments)
     run = cache(output)
-    differ = 0
+    differ = failed = 0
     for file in given.files or documents():
         try:
             differ += not _same(file, given, run)
         except (UserError, OSError) as error:
             print(f"gauntlet: {file}: {error}", file=sys.stderr)
-            return 2
-    print(f"{differ} file(s) {'differ' if given.check else 'written'}")
-    return int(given.check and differ > 0)
+            failed += 1
+    print(f"{differ} file(s) {'differ' if given.check else 'written'}, {failed} failed")
+    return 2 if failed else int(given.check and differ > 0)
 
 
 def documents() -> list[Path]:

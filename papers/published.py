@@ -1,59 +1,70 @@
-"""What papers printed, and how a figure of ours is set against one of theirs.
+"""What papers printed, and the lines that set figures of ours beside it (`papers.verdicts`).
 
-A line's verdict is one of these:
-
-    agrees          the published value lies in the 95% prediction interval made of our figure
-    differs         it does not
-    uninformative   it does, but the interval reaches, in the mean of both sides, at least as far as
-                    the largest effect that the paper prints of that figure, from what is to be had
-                    without any: had ours been off by as much, it would have agreed too
-    not_computable  the paper does not tell of how many games its value is, or only draws it
-    not_run         there is nothing of ours
-    no_reference    there is nothing of theirs, or no interval of ours
+A published figure is an entry: its `id`; where it was printed its `value`, the number `n` of their
+games, where they tell it, and `without`, what is to be had without any effect, as a random player's
+figure; `kind`, unless it is a result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from math import nan
+from math import isnan, nan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import yaml
 from rich.table import Table
 
-from stats.intervals import Limits, prediction
+from papers.verdicts import (
+    Estimate,
+    Gap,
+    Kind,
+    Verdict,
+    judged,
+    of_counts,
+    of_known,
+    of_means,
+)
 
-Verdict = Literal["agrees", "differs", "uninformative", "not_computable", "not_run", "no_reference"]
-
-COLUMNS = ("id", "published", "ours", "ci_low", "ci_high", "n", "verdict")
+Entry = Mapping[str, Any]
+COUNTS = ("published_n", "n", "deals")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a reproduction. What is not known is nan; `n` is the number of games of ours."""
+    """A line of a reproduction. What is not known is nan, or 0 of a number.
+
+    published_n, n: games of theirs and of ours. deals: what those of ours were dealt of. gap: ours
+    less the published one. matters: the least difference that would, the published figure's
+    distance from what is to be had without any effect.
+    """
 
     id: str
+    kind: Kind
     published: float
-    ours: float
-    ci_low: float
-    ci_high: float
-    n: int
     verdict: Verdict
+    published_n: int = 0
+    ours: float = nan
+    ci_low: float = nan
+    ci_high: float = nan
+    n: int = 0
+    deals: int = 0
+    gap: float = nan
+    gap_low: float = nan
+    gap_high: float = nan
+    matters: float = nan
+    p_value: float = nan
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A figure with its 95% interval; nan what is not known."""
-
-    value: float
-    low: float = nan
-    high: float = nan
+COLUMNS = (
+    *("id", "kind", "published", "published_n", "ours", "ci_low", "ci_high", "n", "deals"),
+    *("gap", "gap_low", "gap_high", "matters", "p_value", "verdict"),
+)
 
 
 def paper(name: str) -> dict[str, Any]:
@@ -68,59 +79,98 @@ def _read(name: str) -> dict[str, Any]:
     return data
 
 
-def not_run(entry: dict[str, Any]) -> Row:
+def not_run(entry: Entry) -> Row:
     """A line for which there is nothing of ours: its own fields stay empty."""
-    return Row(entry["id"], entry.get("value", np.nan), np.nan, np.nan, np.nan, 0, "not_run")
+    value = entry.get("value", nan)
+    return Row(entry["id"], entry.get("kind", "result"), value, "not_run", entry.get("n", 0))
 
 
-def exact(entry: dict[str, Any], ours: float, rounding: float = 0.0) -> Row:
+def only_drawn(entry: Entry) -> Row:
+    """A line of which the paper prints no number."""
+    return replace(not_run(entry), verdict="not_computable")
+
+
+def exact(entry: Entry, ours: float, rounding: float = 0.0) -> Row:
     """A line without chance in it, which agrees where it is equal up to the rounding in print."""
     same = abs(ours - entry["value"]) <= rounding
-    verdict: Verdict = "agrees" if same else "differs"
-    return Row(entry["id"], entry["value"], ours, np.nan, np.nan, 0, verdict)
+    gap = ours - entry["value"]
+    return replace(not_run(entry), ours=ours, gap=gap, verdict="agrees" if same else "differs")
 
 
-def proportion(
-    entry: dict[str, Any], wins: int, games: int, low: float, high: float, shift: float = 0.0
+def alone(entry: Entry, ours: Estimate, games: int = 0, deals: int = 0) -> Row:
+    """A figure of ours, set against nothing."""
+    own = replace(not_run(entry), ours=ours.value, ci_low=ours.low, ci_high=ours.high)
+    value = entry.get("value", nan)
+    unsized = not isnan(value) and "n" not in entry
+    verdict: Verdict = "not_computable" if unsized else "no_reference"
+    return replace(own, n=games, deals=deals, verdict=verdict)
+
+
+def counted(
+    entry: Entry,
+    ours: Estimate,
+    games: int,
+    deals: int,
+    whole: float = 1.0,
+    independent: int | None = None,
 ) -> Row:
-    """A win rate, less `shift` where the paper prints a gain; `low` and `high` are our interval.
-    Else as `measured`."""
-    return measured(entry, wins / games - shift, low - shift, high - shift, games)
+    """A share of games, in a unit in which all of them are `whole`.
 
-
-def measured(entry: dict[str, Any], ours: float, low: float, high: float, games: int) -> Row:
-    """Any figure with an interval of ours, from `games` games.
-
-    entry: `id`; where it was printed its `value`, the number `n` of their games, where they tell
-    it, and `effect`, the largest effect that they print of this figure (`largest_effect`).
+    independent: how many independent games tell as much. None: all where each has a deal of its
+    own, and else the share is a mean over deals.
     """
-    value = entry.get("value", np.nan)
-    verdict: Verdict = "no_reference"
-    if not np.isnan(value) and "n" not in entry:
-        verdict = "not_computable"
-    elif not np.isnan([value, ours, low, high]).any():
-        verdict = judged(value, prediction(ours, (low, high), games, entry["n"]), entry["effect"])
-    return Row(entry["id"], value, ours, low, high, games, verdict)
+    if independent is None and deals < games:
+        return measured(entry, ours, games, deals)
+    row, sample = alone(entry, ours, games, deals), independent or games
+    if not _comparable(entry, ours):
+        return row
+    wins = round(ours.value / whole * sample)
+    theirs = round(entry["value"] / whole * entry["n"])
+    return compared(row, entry, of_counts(wins, sample, theirs, entry["n"]).times(whole))
 
 
-def judged(value: float, limits: Limits, effect: float) -> Verdict:
-    """A published value against the prediction interval made of ours; all three on one scale."""
-    least, most = limits
-    if not least <= value <= most:
-        return "differs"
-    return "agrees" if (most - least) / 2 < effect else "uninformative"
+def proven(entry: Entry, ours: float, whole: float = 1.0) -> Row:
+    """A share that ours is without having been played, as by proof."""
+    theirs = round(entry["value"] / whole * entry["n"])
+    gap = of_known(ours / whole, theirs, entry["n"]).times(whole)
+    return compared(alone(entry, Estimate(ours, ours, ours)), entry, gap)
 
 
-def largest_effect(printed: Iterable[float], without: float) -> float:
-    """How far the printed values of one figure lie, at most, from what is to be had `without` any
-    effect: from a random player's figure, or 0 of a difference. Raises ValueError for no values."""
-    return max(abs(value - without) for value in printed)
+def measured(
+    entry: Entry, ours: Estimate, games: int, deals: int, their_error: float | None = None
+) -> Row:
+    """A mean over deals with its interval. their_error: the standard error of theirs; None takes it
+    as ours would be with as many games."""
+    row = alone(entry, ours, games, deals)
+    if not _comparable(entry, ours) or isnan(ours.low):
+        return row
+    degrees, sizes = max(deals - 1, 1), (games, entry["n"])
+    return compared(row, entry, of_means(ours, degrees, entry["value"], *sizes, their_error))
+
+
+def compared(row: Row, entry: Entry, gap: Gap) -> Row:
+    """The line with its test and verdict."""
+    matters = abs(entry["value"] - entry["without"])
+    return replace(
+        row,
+        gap=gap.value,
+        gap_low=gap.low,
+        gap_high=gap.high,
+        matters=matters,
+        p_value=gap.p_value,
+        verdict=judged(gap, matters),
+    )
+
+
+def _comparable(entry: Entry, ours: Estimate) -> bool:
+    return "n" in entry and not np.isnan([entry.get("value", nan), ours.value]).any()
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
-    """The rows as the CSV has them; an n of 0 is left empty."""
+    """The rows as the CSV has them; a number of 0 is left empty."""
     table = pd.DataFrame([asdict(row) for row in rows], columns=list(COLUMNS))
-    table["n"] = table["n"].astype("Int64").mask(table["n"] == 0)
+    for name in COUNTS:
+        table[name] = table[name].astype("Int64").mask(table[name] == 0)
     return table
 
 
@@ -128,16 +178,18 @@ def view(found: pd.DataFrame) -> Table:
     """The reproduction as a person reads it."""
     shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     shown.add_column("id", overflow="fold")
-    for heading in ("paper", "ours", "95% interval", "n", "verdict"):
+    for heading in ("kind", "paper", "ours", "95% interval", "n", "p", "verdict"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for _, row in found.iterrows():
         interval = "" if np.isnan(row["ci_low"]) else f"{row['ci_low']:.4f}-{row['ci_high']:.4f}"
         shown.add_row(
             row["id"].partition(".")[2],
+            row["kind"],
             _figure(row["published"]),
             _figure(row["ours"]),
             interval,
             "" if pd.isna(row["n"]) else f"{row['n']:,}",
+            "" if np.isnan(row["p_value"]) else f"{row['p_value']:.2g}",
             row["verdict"],
         )
     return shown

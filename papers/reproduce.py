@@ -17,11 +17,13 @@ from common.process import as_process
 from common.terminal import console
 from papers.audit import reproduction as audit_papers
 from papers.gamebench import reproduction as gamebench
+from papers.gamebench.matches import lacking
 from papers.llm_uno import reproduction as llm_uno
 from papers.observer import reproduction as observer
-from papers.reproductions import Reproduction, Settings
+from papers.reproductions import Reproduction, Settings, available
 from papers.talaga import reproduction as talaga
 from papers.uno_arena import reproduction as uno_arena
+from papers.verdicts import headline
 
 MODELS, DEALS = "pocket", 2000
 """The model, and deals a cell by default: minutes with a small model on a laptop, an interval of
@@ -44,6 +46,8 @@ DEFAULTS = {
     "gamebench": (gamebench.MODELS, gamebench.DEALS),
 }
 """Models and deals of the papers that have their own."""
+OF_MATCHES = ("gamebench", "audit")
+"""Those that read the matches which GameBench's authors publish."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         words = tuple(given.overrides)
         settings = Settings(models, deals, given.playouts, given.out, words, given.matches)
+        if given.complete:
+            require_inputs(given.paper, settings)
         found = PAPERS[given.paper](settings)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
@@ -65,9 +71,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for view in found.shown:
         out.print(view)
         out.print()
+    if "kind" in found.table:
+        out.print(headline(found.table), soft_wrap=True)
     for path in (*found.folders, file):
         out.print(f"{'table' if path == file else path.name:<8} {path}", soft_wrap=True)
     return 0
+
+
+def require_inputs(name: str, settings: Settings) -> None:
+    """Raises UserError where a model or a file is absent, whose lines would stay empty."""
+    models = () if name == "audit" else settings.models
+    if absent := set(models) - set(available(models)):
+        raise UserError(f"{name}: no weights here of {', '.join(sorted(absent))}")
+    if name in OF_MATCHES and (said := lacking(settings.matches)):
+        raise UserError(f"{name}: {said}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,6 +105,8 @@ def _parser() -> argparse.ArgumentParser:
         help="an option, where decisions are judged (default %(default)s)")  # fmt: skip
     add("--matches", type=Path, metavar="FILE",
         help="the matches that a paper publishes (gamebench, and its part of audit)")  # fmt: skip
+    add("--complete", action="store_true",
+        help="end with an error where a model or a file is absent")  # fmt: skip
     add("--out", type=Path, default=Path("outputs/reproduce"), metavar="DIR")
     add("overrides", nargs="*", help="further words for each run, as launch=inline")
     return parser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import nan, sqrt
+from math import hypot, nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from stats import checks
 from stats.checks import Floats
+from stats.means import per_deal
 from stats.proportions import wilson
 
 Limits = tuple[float, float]
@@ -92,14 +93,33 @@ def _influence(values: ArrayLike, places: NDArray[np.intp], deals: int) -> tuple
     return mean, np.bincount(places, weights=x - mean, minlength=deals) / x.size
 
 
-def prediction(estimate: float, limits: Limits, games: int, other_games: int) -> Limits:
-    """Where the same figure from `other_games` other games lies, given ours from `games`.
+Limited = tuple[float, float, float]
+"""An estimate and its limits."""
 
-    Our interval, each side wider by sqrt(1 + games / other_games): the errors of both samples,
-    theirs as ours would be with as many games (W. Q. Meeker, G. J. Hahn and L. A. Escobar,
-    Statistical Intervals, chapter 6). Raises ValueError for no games.
+
+def difference(one: Limited, other: Limited) -> Limits:
+    """Limits of `one` less `other`, two estimates of independent samples with limits of their own.
+
+    Of two shares with Wilson's limits this is method 10 of R. G. Newcombe (1998), Statistics in
+    Medicine 17, 873-890; in general G. Y. Zou and A. Donner (2008), the same 27, 1693-1702.
     """
-    checks.at_least_one(games, "games")
-    checks.at_least_one(other_games, "other_games")
-    wider = sqrt(1.0 + games / other_games)
-    return estimate - wider * (estimate - limits[0]), estimate + wider * (limits[1] - estimate)
+    (a, a_low, a_high), (b, b_low, b_high) = one, other
+    return a - b - hypot(a - a_low, b_high - b), a - b + hypot(a_high - a, b - b_low)
+
+
+def effective_games(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> int:
+    """How many independent games tell as much of a share as these, which share deals.
+
+    values: a share a game, as 1 or 0. Their number over the design effect, with the degrees of
+    freedom that the deals leave (E. L. Korn and B. I. Graubard (1998), Survey Methodology 24,
+    193-201); at most their number, which it is where each has a deal of its own or nothing varies.
+    Raises ValueError as `stats.means.per_deal` does.
+    """
+    x = checks.finite(np.asarray(values, float), "values")
+    means, games = per_deal(x, deals), x.size
+    if games < 2 or len(means) < 2 or np.ptp(x) == 0 or np.ptp(means) == 0:
+        return games
+    alone, shared = x.var(ddof=1) / games, means.var(ddof=1) / len(means)
+    tail = (1.0 + checks.inside(level, "level")) / 2.0
+    degrees = float(stdtrit(games - 1, tail) / stdtrit(len(means) - 1, tail))
+    return min(games, max(1, round(float(games * alone / shared) * degrees**2)))

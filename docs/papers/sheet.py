@@ -1,9 +1,11 @@
 """A paper's numbers beside our own, as Markdown: `python docs/papers/sheet.py PAPER ...`.
 
 The words after it are those of `python -m papers.reproduce`, which is run into a folder that is
-thrown away, or with --out into one that stays, where only what is missing is played. Prints every
-printed line that has one of ours beside it, section by section, then what is ours alone, and counts
-what was not run. An audit has claims instead. Prints the same whenever it is run again.
+thrown away, or with --out into one that stays, where only what is missing is played. A model or a
+file that is absent ends it with an error: a sheet is whole or is not made. Prints how many results
+agree, how many lines of each kind have each verdict, then section by section every printed line
+that has one of ours beside it and what is ours alone, and counts the rest. An audit has claims
+instead. Prints the same whenever it is run again.
 """
 
 from __future__ import annotations
@@ -11,18 +13,23 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
 
 from papers.reproductions import read_csv
+from papers.verdicts import headline, tally
 from pipeline.tables.numbers import amount
 
-HEADS = ("line", "published", "ours", "95% interval", "n", "verdict")
-VERDICTS = ("agrees", "differs", "uninformative", "not_computable", "not_run", "no_reference")
-"""In this order; what they mean stands in docs/llm_uno.md."""
+HEADS = (
+    *("line", "kind", "published", "n", "ours", "95% interval", "n", "deals"),
+    *("difference", "95% interval", "matters", "p", "verdict"),
+)
+"""Theirs, ours, and what comes of both; docs/llm_uno.md says what each is."""
+ALONE = ("line", "ours", "95% interval", "n", "deals")
 CLAIMS = ("id", "claim", "recomputed", "verdict")
 
 
@@ -32,27 +39,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("paper", help="as of python -m papers.reproduce, with all its options")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where what is played stays")
+    parser.add_argument("--matches", type=Path, metavar="FILE", help="as there")
     given, words = parser.parse_known_args(arguments)
+    read = ("--matches", str(given.matches)) if given.matches else ()
     with TemporaryDirectory() as thrown_away:
         out = given.out or Path(thrown_away)
-        own = ("--out", str(out), "tracking=none", "launch=inline")
-        command = [sys.executable, "-m", "papers.reproduce", given.paper, *words, *own]
+        own = ("--complete", "--out", str(out), "tracking=none", "launch=inline")
+        command = [sys.executable, "-m", "papers.reproduce", given.paper, *words, *read, *own]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
-            print("\n".join(told(read_csv(out / f"{given.paper}.csv"))))
+            print("\n".join(told(read_csv(out / f"{given.paper}.csv"), given.matches)))
     return status
 
 
-def told(table: pd.DataFrame) -> Iterator[str]:
-    """The lines of a page, of a reproduction or of an audit."""
+def told(table: pd.DataFrame, matches: Path | None = None) -> Iterator[str]:
+    """The lines of a page, of a reproduction or of an audit. matches: the file that was read."""
+    if matches:
+        digest = sha256(matches.read_bytes()).hexdigest()
+        yield from (f"Of `{matches.name}` with SHA-256 `{digest}`.", "")
     if "claim" in table:
         counts = table["verdict"].value_counts()
         yield ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
         yield from ("", *rows(CLAIMS, table[list(CLAIMS)].itertuples(index=False)))
         return
-    found = table["verdict"].value_counts()
-    counted = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if verdict in found]
-    yield f"{len(table)} lines: {', '.join(counted)}."
+    yield from (f"{len(table)} lines. {headline(table)}", "")
+    counted = tally(table)
+    yield from rows(("kind", *counted), ((kind, *row) for kind, *row in counted.itertuples()))
     names = table["id"].str.split(".", n=2, expand=True)
     for section in names[1].unique():
         yield from ("", f"## {section}", "", *of_section(table[names[1] == section]))
@@ -62,27 +74,57 @@ def of_section(lines: pd.DataFrame) -> Iterator[str]:
     """Both sides where both are; ours alone where it has an interval; the rest by its number."""
     both = lines["published"].notna() & lines["ours"].notna()
     alone = lines["published"].isna() & lines["ci_low"].notna()
-    rest = lines[~both & ~alone]
-    shown = lines[both | alone]
-    if len(shown):
-        yield from rows(HEADS, (fields(row) for _, row in shown.iterrows()))
+    rest = lines[~both & ~alone]["verdict"].value_counts()
+    parts = []
+    if both.any():
+        parts.append([*rows(HEADS, (compared(row) for _, row in lines[both].iterrows()))])
+    if alone.any():
+        parts.append([*rows(ALONE, (fields(row) for _, row in lines[alone].iterrows()))])
     if len(rest):
-        counts = rest["verdict"].value_counts()
-        named = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        yield from ("", f"Not shown: {named}.")
+        named = ", ".join(f"{count} {verdict}" for verdict, count in rest.items())
+        parts.append([f"Not shown: {named}."])
+    for at, part in enumerate(parts):
+        yield from ("", *part) if at else part
 
 
 def fields(row: pd.Series) -> tuple[str, ...]:
-    """A line of the table; nothing where there is nothing."""
-    interval = f"{amount(row['ci_low'])} to {amount(row['ci_high'])}"
+    """A line that is ours alone; nothing where there is nothing."""
+    name = f"`{row['id'].split('.', 2)[-1]}`"
     return (
-        f"`{row['id'].split('.', 2)[-1]}`",
-        figure(row["published"]),
+        name,
         figure(row["ours"]),
-        "" if pd.isna(row["ci_low"]) else interval,
-        "" if pd.isna(row["n"]) else f"{int(row['n']):,}",
+        interval(row["ci_low"], row["ci_high"]),
+        number(row["n"]),
+        number(row["deals"]),
+    )
+
+
+def compared(row: pd.Series) -> tuple[str, ...]:
+    """A line of both sides."""
+    name, *ours = fields(row)
+    unknown = row["verdict"] == "not_computable"
+    return (
+        name,
+        row["kind"],
+        figure(row["published"]),
+        "unknown" if unknown else number(row["published_n"]),
+        *ours,
+        figure(row["gap"]),
+        interval(row["gap_low"], row["gap_high"]),
+        figure(row["matters"]),
+        "" if pd.isna(row["p_value"]) else f"{row['p_value']:.2g}",
         row["verdict"],
     )
+
+
+def interval(low: float, high: float) -> str:
+    if pd.isna(low):
+        return ""
+    return "exact" if low == high else f"{amount(low)} to {amount(high)}"
+
+
+def number(count: float) -> str:
+    return "" if pd.isna(count) else f"{int(count):,}"
 
 
 def figure(value: float) -> str:
@@ -91,7 +133,7 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else amount(value)
 
 
-def rows(heads: Sequence[str], cells: Iterator[Sequence[str]]) -> Iterator[str]:
+def rows(heads: Sequence[str], cells: Iterable[Sequence[object]]) -> Iterator[str]:
     """A table in Markdown."""
     yield "| " + " | ".join(heads) + " |"
     yield "|" + "---|" * len(heads)

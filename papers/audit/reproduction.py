@@ -16,11 +16,12 @@ from papers.reproductions import Reproduction, Settings
 
 def reproduce(settings: Settings) -> Reproduction:
     """Recomputes every claim; nothing is played, whatever was ordered."""
+    contest = published(settings.matches)
     tables = [
         audit.findings(audit_llm_uno.CHECKS | audit_uno_arena.CHECKS, {}),
         audit.findings(audit_talaga.CHECKS, audit_talaga.OPEN),
         audit.findings(audit_observer.CHECKS, audit_observer.OPEN),
-        audit.findings(*audit_gamebench.checks(published(settings.matches))),
+        audit.findings(*audit_gamebench.checks(contest)),
     ]
     found = pd.concat(tables, ignore_index=True)
     return Reproduction(found, [audit.view(found)])

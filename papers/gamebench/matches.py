@@ -26,6 +26,12 @@ WHERE = (
 )
 
 
+def lacking(file: Path | None = None) -> str:
+    """Where to get the file of `published` if it is not there, else nothing."""
+    where = file or FILE
+    return "" if where.exists() else f"{where}: {WHERE}"
+
+
 def published(file: Path | None = None) -> Contest | None:
     """The matches of a file, by default FILE; None where nobody named one and it is not there.
     Players are in the paper's order and games in the file's, by the paper's and its own names.

@@ -40,7 +40,6 @@ def reproduce(settings: Settings) -> Reproduction:
     again = None if contest is None else Again(contest)
     own = round_robin(settings)
     found = frame([*lines(again, own)])
-    found.insert(3, "difference", found["ours"] - found["published"])
     tables, drawn = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
     shown: list[RenderableType] = []

@@ -61,6 +61,10 @@ class Again:
         """As published: also of who has no match, whom the regularisation rates."""
         return float(self.ratings[game].mean[self.agents.index(agent)])
 
+    def spread(self, agent: str, game: str) -> float:
+        """The standard deviation of the draws that a rating is the mean of."""
+        return float(self.ratings[game].draws[:, self.agents.index(agent)].std(ddof=1))
+
     def score(self, agent: str, game: str) -> float:
         return float(self.matches(game).means[self.agents.index(agent)])
 

@@ -49,7 +49,7 @@ def summary(found: pd.DataFrame) -> str:
     for table in ("table1", "table2", "table3", "fig2"):
         own = found[found["id"].str.startswith(f"gamebench.{table}.")]
         verdicts = ", ".join(f"{n} {said}" for said, n in own["verdict"].value_counts().items())
-        most = own["difference"].abs().max()
+        most = own["gap"].abs().max()
         lines.append(
             f"{table}: {verdicts}" + ("" if np.isnan(most) else f"; at most {most:.3f} off")
         )

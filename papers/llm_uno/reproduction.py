@@ -11,17 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from papers.llm_uno.settings import recent_moves, setting_rows
-from papers.published import (
-    Row,
-    exact,
-    frame,
-    largest_effect,
-    not_run,
-    paper,
-    proportion,
-    view,
-)
+from papers.published import Row, counted, exact, frame, measured, not_run, paper, view
 from papers.reproductions import Reproduction, Settings, available, read_csv
+from papers.verdicts import Estimate
 from pipeline.tables.ink import save_png
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}
@@ -64,7 +56,7 @@ def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> lis
     experiments, with `experiment` solo or coop, and `moves`, how many of the latest moves the model
     was told. models: the models that were asked for.
     """
-    told = with_effects(paper("llm_uno"))
+    told = without_effects(paper("llm_uno"))
     found = [_seat_row(entry, seats) for entry in told["seats"]]
     found += [_cell_row(entry, cells) for entry in told["cells"]]
     found += [_gain_row(told["gain"], cells), _significant_row(told, cells)]
@@ -86,27 +78,23 @@ def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> lis
     return found
 
 
-def with_effects(told: dict[str, Any]) -> dict[str, Any]:
-    """The paper's numbers with the largest effect printed of each kind: of a seat on the win rate,
-    from equal shares, and in each experiment of the model, from the baseline in the same seat."""
+def without_effects(told: dict[str, Any]) -> dict[str, Any]:
+    """The paper's numbers with what is to be had without an effect: of seats equal shares, of
+    models the printed baseline in the same seat, of the gain nothing."""
     seats = {(entry["seats"], entry["seat"]): entry for entry in told["seats"]}
     share = {seating: 1 / (1 + seat) for seating, seat in sorted(seats)}
-    off = [largest_effect([e["value"]], share[e["seats"]]) for e in told["seats"] if "value" in e]
     for entry in told["seats"]:
-        entry["effect"] = max(off)
-    for experiment, (seating, seat) in BASELINES.items():
-        own = [entry for entry in told["cells"] if entry["experiment"] == experiment]
-        printed = [entry["value"] for entry in own if "value" in entry]
-        effect = largest_effect(printed, seats[seating, seat]["value"])
-        for entry in (*own, told["gain"]):
-            if entry["experiment"] == experiment:
-                entry["effect"] = effect
+        entry["without"] = share[entry["seats"]]
+    for entry in told["cells"]:
+        entry["without"] = seats[BASELINES[entry["experiment"]]]["value"]
+    told["gain"]["without"] = 0.0
     return told
 
 
 def _seat_row(entry: dict[str, Any], seats: pd.DataFrame) -> Row:
     row = seats[(seats["seats"] == entry["seats"]) & (seats["seat"] == entry["seat"])].iloc[0]
-    return proportion(entry, row["wins"], row["games"], row["ci_low"], row["ci_high"])
+    share = Estimate(row["win_rate"], row["ci_low"], row["ci_high"])
+    return counted(entry, share, row["games"], row["games"])
 
 
 def _cell(entry: dict[str, Any], cells: pd.DataFrame) -> pd.Series[Any] | None:
@@ -120,15 +108,16 @@ def _cell_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
     row = _cell(entry, cells)
     if row is None:
         return not_run(entry)
-    return proportion(entry, row["wins"], row["matches"], row["ci_low"], row["ci_high"])
+    share = Estimate(row["win_rate"], row["ci_low"], row["ci_high"])
+    return counted(entry, share, row["matches"], row["deals"])
 
 
 def _gain_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
     row = _cell(entry, cells)
     if row is None:
         return not_run(entry)
-    interval = (row["ci_low"], row["ci_high"])
-    return proportion(entry, row["wins"], row["matches"], *interval, shift=row["baseline"])
+    ends = (row[name] - row["baseline"] for name in ("win_rate", "ci_low", "ci_high"))
+    return measured(entry, Estimate(*ends), row["matches"], row["deals"])
 
 
 def _significant_row(told: dict[str, Any], cells: pd.DataFrame) -> Row:
@@ -150,7 +139,7 @@ def example_rows(example: dict[str, Any]) -> list[Row]:
             sums[(shift + place) % count] += share
     within = (len(example["received"]) + 1) * PRINT
     pairs = zip(example["sums"], sums, strict=True)
-    return [exact(entry, round(total, 4), within) for entry, total in pairs]
+    return [exact({**entry, "kind": "recount"}, round(total, 4), within) for entry, total in pairs]
 
 
 def figures(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> dict[str, Figure]:

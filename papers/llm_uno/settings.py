@@ -39,7 +39,10 @@ def setting_rows(told: dict[str, Any], cells: pd.DataFrame, alpha: float) -> lis
         "recent_moves_in_prompt": list(played["moves"].dropna()),
         "models": [len(theirs)] if theirs else [],
     }
-    return [_row(entry, ours[entry["id"].rpartition(".")[2]]) for entry in told["settings"]]
+    return [
+        _row({**entry, "kind": "setting"}, ours[entry["id"].rpartition(".")[2]])
+        for entry in told["settings"]
+    ]
 
 
 def _row(entry: dict[str, Any], ours: Sequence[float]) -> Row:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import nan
 from typing import Any
 
 import pandas as pd
-from scipy.stats import binom
 
 from games.rock_paper_scissors import HANDS, RockPaperScissors
 from games.rock_paper_scissors.strategies import ANSWERS
 from papers.observer import ideal
 from papers.observer.runs import same
 from papers.observer.totals import PERCENT
-from papers.published import Row, exact, largest_effect, measured, not_run
+from papers.published import Row, alone, exact, measured, not_run, only_drawn, proven
+from papers.verdicts import Estimate
 from stats.means import limits
 
 CHANCE = PERCENT / 19**2
@@ -38,14 +37,14 @@ def behind(match_up: str) -> str:
 def setting_rows(told: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
     """The paper's settings, against those that were played, by their names; where it tells none,
     ours alone."""
-    for entry in told["settings"]:
-        name = entry["id"].rpartition(".")[2]
+    for printed in told["settings"]:
+        entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
         if name not in played:
             yield not_run(entry)
         elif "value" in entry:
             yield exact(entry, played[name], ROUNDED)
         else:
-            yield measured(entry, played[name], nan, nan, 0)
+            yield alone(entry, Estimate(played[name]))
 
 
 def table1_rows(told: Mapping[str, Any], found: pd.DataFrame) -> Iterator[Row]:
@@ -54,10 +53,9 @@ def table1_rows(told: Mapping[str, Any], found: pd.DataFrame) -> Iterator[Row]:
     table, ours = told["table1"], found.set_index(["match_up", "observer"])
     for place, name in enumerate(told["match_ups"]):
         match_up = name.replace("_vs_", "-")
-        effect = largest_effect([line[place] for line in table["rows"].values()], CHANCE)
         for model, line in table["rows"].items():
             entry = {"id": f"observer_rps.table1.{model}.{name}.sir", "value": line[place]}
-            entry |= {"n": table["runs"], "effect": effect}
+            entry |= {"n": table["runs"], "without": CHANCE}
             played = (match_up, model) in ours.index
             yield _sir(entry, ours.loc[(match_up, model)]) if played else not_run(entry)
     for row in records(found):
@@ -71,10 +69,10 @@ def part_rows(part: str, row: Mapping[str, Any]) -> Iterator[Row]:
     """What else there is of an observer and match-up: SIR with guesses as if independent, each
     player, the class, and the losses."""
     where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}"
-    entry = {"id": f"{where}.sir_by_guess"}
-    yield measured(entry, row["sir"], row["exact_low"], row["exact_high"], row["guesses"])
+    each = Estimate(row["sir"], row["exact_low"], row["exact_high"])
+    yield alone({"id": f"{where}.sir_by_guess"}, each, row["guesses"], row["deals"])
     for name in (*PARTS, *LOSSES):
-        yield measured({"id": f"{where}.{name}"}, row[name], nan, nan, row["deals"])
+        yield alone({"id": f"{where}.{name}"}, Estimate(row[name]), row["deals"], row["deals"])
 
 
 def extra_rows(
@@ -87,7 +85,8 @@ def extra_rows(
 
 
 def _sir(entry: dict[str, Any], row: Mapping[str, Any]) -> Row:
-    return measured(entry, row["sir"], row["deal_low"], row["deal_high"], int(row["deals"]))
+    found, deals = Estimate(row["sir"], row["deal_low"], row["deal_high"]), int(row["deals"])
+    return measured(entry, found, deals, deals)
 
 
 def _before(
@@ -101,12 +100,13 @@ def _before(
 
 
 def _older(told: Mapping[str, Any], match_up: str, react: str, window: int) -> dict[str, Any]:
-    """The older figure. Its effect is that of the strategies being played as they are told."""
+    """Our own older figure."""
     found = told["ideal"]["sir"][match_up]
     return {
+        "kind": "own_earlier",
         "value": round(PERCENT * found[react][window][0], 1),
         "n": told["ideal"]["runs"],
-        "effect": PERCENT * found["lag1"][window][0] - CHANCE,
+        "without": CHANCE,
     }
 
 
@@ -116,28 +116,24 @@ def ideal_rows(told: Mapping[str, Any]) -> Iterator[Row]:
         for react, windows in by_react.items():
             for window in windows:
                 runs = ideal.sir(match_up.replace("-", ""), react, window)
-                low, high = (PERCENT * float(one) for one in limits(runs, (0.0, 1.0)))
+                each = (float(runs.mean()), *map(float, limits(runs, (0.0, 1.0))))
                 where = f"observer_rps.ideal.{behind(match_up)}.{react}.window{window}.sir"
                 entry = {"id": where, **_older(told, match_up, react, window)}
-                yield measured(entry, PERCENT * float(runs.mean()), low, high, len(runs))
+                found = Estimate(*(PERCENT * one for one in each))
+                yield measured(entry, found, len(runs), len(runs))
 
 
 def table2_rows(told: Mapping[str, Any]) -> Iterator[Row]:
-    """Shares that models quote: the chance in the strategy's mix, and where the share of so many
-    throws of it lies."""
+    """Shares of so many throws that models quote, against the chance in the strategy's mix; without
+    an effect all hands are played alike."""
     table, mixes = told["table2"], RockPaperScissors().mixes
     for snippet in table["snippets"]:
         for hand, share in snippet["hands"].items():
             chance = mixes[snippet["strategy"]][HANDS.index(hand)]
-            low, high = (
-                count / table["window"] for count in binom.interval(0.95, table["window"], chance)
-            )
             where = f"{snippet['model']}_r{snippet['round']}.P{snippet['player']}.{hand}"
-            fits = low <= share <= high
-            yield Row(
-                f"observer_rps.table2.{where}", share, chance, low, high, table["window"],
-                "agrees" if fits else "differs",
-            )  # fmt: skip
+            entry: dict[str, Any] = {"id": f"observer_rps.table2.{where}", "value": share}
+            entry |= {"n": table["window"], "without": 1 / len(HANDS)}
+            yield proven(entry, chance)
 
 
 def table3_rows(told: Mapping[str, Any]) -> Iterator[Row]:
@@ -146,9 +142,10 @@ def table3_rows(told: Mapping[str, Any]) -> Iterator[Row]:
     for code, mix in told["table3"]["mixes"].items():
         for at, hand in enumerate(HANDS):
             entry = {"id": f"observer_rps.table3.{code}.mix.{hand}", "value": mix[at]}
-            yield exact(entry, mixes[code][at])
+            yield exact({**entry, "kind": "setting"}, mixes[code][at])
     for code, ahead in told["table3"]["rules"].items():
-        yield exact({"id": f"observer_rps.table3.{code}.rule", "value": ahead}, ANSWERS[code])
+        entry = {"id": f"observer_rps.table3.{code}.rule", "value": ahead, "kind": "setting"}
+        yield exact(entry, ANSWERS[code])
 
 
 def outcome_rows(told: Mapping[str, Any]) -> Iterator[Row]:
@@ -157,16 +154,15 @@ def outcome_rows(told: Mapping[str, Any]) -> Iterator[Row]:
         one, other = match_up.split("_vs_")
         ours = RockPaperScissors().outlook((one, other))
         for name, value, found in zip(("win", "draw", "loss"), chances, ours, strict=True):
-            where = f"observer_rps.derived.{match_up}.outcome.{name}"
-            yield exact({"id": where, "value": value}, found, ROUNDED)
+            entry = {"id": f"observer_rps.derived.{match_up}.outcome.{name}", "value": value}
+            yield exact({**entry, "kind": "own_derivation"}, found, ROUNDED)
         entry = {"id": f"observer_rps.derived.{match_up}.alike", "value": told["alike"][match_up]}
-        yield exact(entry, float(same((one, other)).sum()))
+        yield exact({**entry, "kind": "own_derivation"}, float(same((one, other)).sum()))
 
 
 def figure_rows(told: Mapping[str, Any]) -> Iterator[Row]:
     """The figures, which print no number and are drawn of ours; then what the text says of the
     paper's models in one of them."""
     for figure in told["figures"]:
-        row = not_run({"id": f"observer_rps.{figure}.curves"})
-        yield Row(**{**vars(row), "verdict": "not_computable"})
+        yield only_drawn({"id": f"observer_rps.{figure}.curves"})
     yield from map(not_run, told["fig5"])

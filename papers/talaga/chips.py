@@ -12,8 +12,8 @@ import pandas as pd
 from games.capabilities import seatings_of
 from games.holdem import rules, words
 from games.holdem.game import Holdem
-from papers.published import Estimate
-from papers.talaga.ends import PERCENT, called
+from papers.talaga.ends import PERCENT, Counted, called
+from papers.verdicts import Estimate
 from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import recorded_game
@@ -88,21 +88,22 @@ def spread(table: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index()
 
 
-def finals(table: pd.DataFrame) -> dict[tuple[str, str], tuple[Estimate, int]]:
+def finals(table: pd.DataFrame) -> Counted:
     """By a player and its opponent: the chips that it ended with in the mean, from 0 to two stacks,
-    with their 95% interval by deals; and of how many matches."""
+    with their 95% interval by deals; of how many matches, and deals."""
     last = table[table["hand"] == table["hand"].max()]
     found = {}
     for (own, other), rows in last.groupby(["player", "opponent"], sort=False):
         by_deal = rows.groupby("deal")["chips"].mean()
         low, high = limits(by_deal.to_numpy(float), (0.0, 2.0 * STACK))
-        found[own, other] = (Estimate(float(by_deal.mean()), float(low), float(high)), len(rows))
+        share = Estimate(float(by_deal.mean()), float(low), float(high))
+        found[own, other] = (share, len(rows), len(by_deal))
     return found
 
 
-def hands_won(folder: Path) -> dict[tuple[str, str], tuple[Estimate, int]]:
+def hands_won(folder: Path) -> Counted:
     """By a player and its opponent: the share that it won of the hands that one of them won alone,
-    with its 95% interval by deals; and of how many hands."""
+    with its 95% interval by deals; of how many hands, and deals."""
     place, found = Folder(folder), {}
     for about in place.abouts():
         other, own = map(called, about.players)
@@ -117,5 +118,6 @@ def hands_won(folder: Path) -> dict[tuple[str, str], tuple[Estimate, int]]:
         if len(values):
             low, high = limits(per_deal(values, deals), (0.0, 1.0))
             told = (float(values.mean()), float(low), float(high))
-            found[own, other] = (Estimate(*(PERCENT * one for one in told)), len(values))
+            share = Estimate(*(PERCENT * one for one in told))
+            found[own, other] = (share, len(values), len(set(deals)))
     return found

@@ -7,29 +7,41 @@ the model that it asks, one an output_dir, is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from papers.published import Estimate
 from papers.reproductions import read_csv
+from papers.verdicts import Estimate
 from pipeline.log.folder import Folder
+from stats.intervals import effective_games
+from stats.proportions import clopper_pearson
 
 ASKED = re.compile(r"llm\..+\.(\w+(?:\[.*\])?)")
 NAMED = re.compile(r"(\w+)\..*")
 PERCENT = 100.0
+ENDS = {"win": 1.0, "draw": 0.0, "loss": -1.0}
+"""How a match may end, and the sign of its return."""
 TURNED = {"all": "all", "first": "second", "second": "first"}
 """Which matches the other side opened."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """How often a player won, drew and lost, in percent; margin: won less lost, in points."""
+    """How often a player won, drew and lost, in percent; margin: won less lost, in points.
+
+    independent: by end, how many independent games tell as much. Nothing is dealt in Tic-Tac-Toe,
+    but games of one deal share the players' random numbers, above all those against several others.
+    The limits of shares are Clopper and Pearson's of so many, those of margins the run's, by deals.
+    """
 
     games: int
+    deals: int
+    independent: Mapping[str, int]
     win: Estimate
     draw: Estimate
     loss: Estimate
@@ -39,8 +51,8 @@ class Ends:
 Met = Mapping[tuple[str, str], Mapping[str, Ends]]
 """By a player and its opponent, and by who moved first: all, the first or the second of them."""
 
-Counted = Mapping[tuple[str, str], tuple[Estimate, int]]
-"""By a player and its opponent a figure, and how many matches or hands it is of."""
+Counted = Mapping[tuple[str, str], tuple[Estimate, int, int]]
+"""By a player and its opponent a figure, and how many matches or hands, and deals, it is of."""
 
 
 def called(name: str) -> str:
@@ -63,29 +75,61 @@ def sides(folder: Path) -> dict[str, tuple[str, str]]:
 def met(folder: Path) -> dict[tuple[str, str], dict[str, Ends]]:
     """Every two players of an output_dir that have finished matches, from either side."""
     who, found = sides(folder), dict[tuple[str, str], dict[str, Ends]]()
-    table = read_csv(folder / "outcomes.csv")
+    table, matches = read_csv(folder / "outcomes.csv"), played(folder)
     for _, row in table[table["matches"] > 0].iterrows():
         own, other = who[row["cell"]]
-        found.setdefault((other, own), {})[TURNED[row["moved"]]] = _ends(row, turned=True)
-        found.setdefault((own, other), {})[row["moved"]] = _ends(row)
+        both = matches[(matches["player"] == own) & (matches["opponent"] == other)]
+        ends = _ends(row, both if row["moved"] == "all" else both[both["moved"] == row["moved"]])
+        found.setdefault((other, own), {})[TURNED[row["moved"]]] = turned(ends)
+        found.setdefault((own, other), {})[row["moved"]] = ends
     return found
 
 
-def _ends(row: pd.Series[Any], turned: bool = False) -> Ends:
-    win, draw, loss = (
-        Estimate(*(PERCENT * row[f"{end}{limit}"] for limit in ("", "_low", "_high")))
-        for end in ("win", "draw", "loss")
-    )
-    lead = [PERCENT * (2 * row[f"score{limit}"] - 1) for limit in ("", "_low", "_high")]
-    if turned:
-        win, loss = loss, win
-        lead = [-lead[0], -lead[2], -lead[1]]
-    return Ends(int(row["matches"]), win, draw, loss, Estimate(*lead))
+def played(folder: Path) -> pd.DataFrame:
+    """Every match of two players from either side: player, opponent, moved, deal and end, which is
+    the sign of what the player got."""
+    return pd.DataFrame(_played(folder), columns=["player", "opponent", "moved", "deal", "end"])
+
+
+def _played(folder: Path) -> Iterator[tuple[Any, ...]]:
+    place = Folder(folder)
+    for about in place.abouts():
+        names = [called(name) for name in about.players]
+        for record in place.matches(about.stem):
+            for at in (0, 1):
+                seat = (at + record.rotation) % 2
+                moved = "second" if seat else "first"
+                yield names[at], names[1 - at], moved, record.deal, np.sign(record.returns[seat])
+
+
+def _ends(row: pd.Series[Any], matches: pd.DataFrame) -> Ends:
+    """row: of outcomes.csv or standings.csv. matches: of `played`, those that it sums up."""
+    independent = {
+        end: effective_games(matches["end"] == sign, matches["deal"]) for end, sign in ENDS.items()
+    }
+    win, draw, loss = (_share(row[end], games) for end, games in independent.items())
+    lead = (PERCENT * (2 * row[f"score{limit}"] - 1) for limit in ("", "_low", "_high"))
+    sizes = (int(row["matches"]), int(row["deals"]))
+    return Ends(*sizes, independent, win, draw, loss, Estimate(*lead))
+
+
+def _share(value: float, games: int) -> Estimate:
+    limits = clopper_pearson(round(value * games), games)
+    return Estimate(PERCENT * value, PERCENT * float(limits.low), PERCENT * float(limits.high))
+
+
+def turned(ends: Ends) -> Ends:
+    """The same matches as the other side has them."""
+    independent = {**ends.independent, "win": ends.independent["loss"],
+                   "loss": ends.independent["win"]}  # fmt: skip
+    lead = Estimate(-ends.margin.value, -ends.margin.high, -ends.margin.low)
+    return Ends(ends.games, ends.deals, independent, ends.loss, ends.draw, ends.win, lead)
 
 
 def means(folder: Path) -> dict[str, Ends]:
     """Each player of a round robin over all its opponents; none where not all have met."""
-    found = {}
+    found, matches = {}, played(folder)
     for _, row in read_csv(folder / "standings.csv").iterrows():
-        found[called(row["player"])] = _ends(row)
+        player = called(row["player"])
+        found[player] = _ends(row, matches[matches["player"] == player])
     return found

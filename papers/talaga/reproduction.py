@@ -23,7 +23,8 @@ from papers.talaga.costs import COLUMNS as COSTS
 from papers.talaga.costs import costs
 from papers.talaga.ends import Ends, Met, means, met
 from papers.talaga.figures import Pairs, chip_curves
-from papers.talaga.views import cost_view, counts, table1_view
+from papers.talaga.views import cost_view, table1_view
+from papers.verdicts import COMPARED
 from pipeline.log.folder import Folder
 from pipeline.tables import ink
 
@@ -203,10 +204,9 @@ def files(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str,
 def views(
     told: Mapping[str, Any], found: pd.DataFrame, played: Mapping[str, Played]
 ) -> Iterator[RenderableType]:
-    judged = found["verdict"].isin(("agrees", "differs", "uninformative"))
+    judged = found["verdict"].isin(COMPARED)
     in_square = found["id"].str.contains(r"\.table1\..*\.vs\..*\.win_rate\.")
     yield view(found[judged & ~in_square])
     for model, one in played.items():
         yield table1_view(told, one.met, model)
         yield cost_view(one.costs, model)
-    yield counts(found)

@@ -6,14 +6,26 @@ model of ours, whose name they end with. Rates are in percent, as in print.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from math import nan
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import pandas as pd
 
-from papers.published import Estimate, Row, exact, largest_effect, measured, not_run
-from papers.talaga.ends import TURNED, Counted, Ends, Met
+from papers.published import (
+    Entry,
+    Row,
+    alone,
+    counted,
+    exact,
+    measured,
+    not_run,
+    only_drawn,
+    proven,
+)
+from papers.talaga.ends import PERCENT, TURNED, Counted, Ends, Met
+from papers.verdicts import Estimate
 
 FIRST, SECOND, DRAWN = 100 * 737 / 1260, 100 * 121 / 420, 100 * 8 / 63
 """How often a random player wins Tic-Tac-Toe against another, moving first or second, and how often
@@ -23,6 +35,7 @@ CHANCE = (FIRST + SECOND) / 2
 NAMES = {"minmax": "minimax", "prompt": "direct", "cot-sc": "cot_sc"}
 """The paper's players by our files in conf/player, where they are called otherwise."""
 SCRIPTED = ("random", "minmax")
+UNBEATEN = "minmax"
 STAND_INS = ("minimax_d1", "minimax_eps")
 """Players that lose, as the paper's MinMax does."""
 VARIANTS = {
@@ -56,18 +69,20 @@ def table1_rows(told: Mapping[str, Any], met: Met, model: str = "") -> Iterator[
     """
     players, rows = told["players"], told["table1"]["rows"]
     for name, line in rows.items():
-        for column, (other, value) in enumerate(zip(players, line, strict=True)):
+        for other, value in zip(players, line, strict=True):
             if value is not None and bool(model) != ({name, other} == {*SCRIPTED}):
                 where = f"talaga.table1.{name}.vs.{other}.win_rate{behind(model)}"
                 entry: dict[str, Any] = {"id": where, "value": value, "n": told["table1"]["games"]}
-                entry["effect"] = _column_effect(told, column)
-                yield _share(entry, met.get((ours(name), ours(other))), "all", "win")
+                entry["without"] = CHANCE
+                row = _share(entry, met.get((ours(name), ours(other))), "all", "win")
+                yield unbeaten(entry, row) if other == UNBEATEN else row
 
 
-def _column_effect(told: Mapping[str, Any], column: int) -> float:
-    """The largest effect that Table 1 prints of playing against that player."""
-    values = [line[column] for line in told["table1"]["rows"].values()]
-    return largest_effect([value for value in values if value is not None], CHANCE)
+def unbeaten(entry: Entry, played: Row) -> Row:
+    """A line of losses of minimax to the end, which has none, by proof: TA-02 tries all lines."""
+    if played.verdict == "not_run":
+        return played
+    return replace(proven(entry, 0.0, PERCENT), n=played.n, deals=played.deals)
 
 
 def stand_in_rows(told: Mapping[str, Any], met: Met) -> Iterator[Row]:
@@ -80,7 +95,7 @@ def stand_in_rows(told: Mapping[str, Any], met: Met) -> Iterator[Row]:
             own = [name if player == "minmax" else player for player in pair]
             entry: dict[str, Any] = {"id": f"talaga.table1.{own[0]}.vs.{own[1]}.win_rate"}
             entry |= {"value": rows[pair[0]][column], "n": told["table1"]["games"]}
-            entry["effect"] = _column_effect(told, column)
+            entry["without"] = CHANCE
             yield _share(entry, met.get((own[0], own[1])), "all", "win")
     done = {("random", "minimax"), *(("random", name) for name in STAND_INS)}
     for pair, ends in met.items():
@@ -93,13 +108,13 @@ def mean_rows(told: Mapping[str, Any], means: Mapping[str, Ends], model: str) ->
     """Table 1's means of rows and columns. means: of our players, by name."""
     table = told["table1"]
     for column, end in (("wins", "win"), ("losses", "loss")):
-        effect = largest_effect(table[column], CHANCE)
         for name, value in zip(told["players"], table[column], strict=True):
             where = f"talaga.table1.{name}.avg_{end}_rate{behind(model)}"
             games = table["games"] * (len(told["players"]) - 1)
-            entry: dict[str, Any] = {"id": where, "value": value, "n": games, "effect": effect}
+            entry: dict[str, Any] = {"id": where, "value": value, "n": games, "without": CHANCE}
             found = means.get(ours(name))
-            yield _share(entry, {"all": found} if found else None, "all", end)
+            row = _share(entry, {"all": found} if found else None, "all", end)
+            yield unbeaten(entry, row) if (name, end) == (UNBEATEN, "loss") else row
 
 
 def table2_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
@@ -107,15 +122,10 @@ def table2_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
     table = told["table2"]
     without = {"wins": CHANCE, "losses": CHANCE, "draws": DRAWN, "margin": 0.0}
     for place, column in enumerate(table["columns"]):
-        effect = largest_effect([line[place] for line in table["rows"].values()], without[column])
         for other, line in table["rows"].items():
             where = f"talaga.table2.vs_{other}.{TABLE2[column]}{behind(model)}"
-            entry: dict[str, Any] = {
-                "id": where,
-                "value": line[place],
-                "n": table["games"],
-                "effect": effect,
-            }
+            entry: dict[str, Any] = {"id": where, "value": line[place], "n": table["games"]}
+            entry |= {"without": without[column], "error": margin_error(line, table["games"])}
             found = met.get(("talaga", ours(other)))
             end = {"wins": "win", "losses": "loss", "draws": "draw"}.get(column, column)
             yield _share(entry, found, "all", end)
@@ -123,6 +133,12 @@ def table2_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
                 value = told["abstract"]["advantage"]
                 entry |= {"id": f"talaga.abstract.advantage{behind(model)}", "value": value}
                 yield _share(entry, found, "all", end)
+
+
+def margin_error(line: Sequence[float], games: int) -> float:
+    """The standard error of wins less losses; line: both, in percent of games that may be drawn."""
+    won, lost = (rate / PERCENT for rate in line[:2])
+    return PERCENT * sqrt((won + lost - (won - lost) ** 2) / games)
 
 
 def table3_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
@@ -133,12 +149,11 @@ def table3_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
         name, moved, end = TABLE3[column]
         scale = 1.0 if moved == "all" else PER_SIDE / 100
         chance = without[moved if end == "win" else TURNED[moved]]
-        values = [line[place] for line in table["rows"].values()]
         for variant, line in table["rows"].items():
             where = f"talaga.table3.{variant}.{name}{behind(model)}"
             entry: dict[str, Any] = {"id": where, "value": line[place]}
             entry |= {"n": table["games"] if moved == "all" else PER_SIDE}
-            entry |= {"effect": largest_effect(values, scale * chance)}
+            entry["without"] = scale * chance
             yield _share(entry, met.get((VARIANTS[variant], "tot")), moved, end, scale)
 
 
@@ -158,28 +173,28 @@ def table4_rows(told: Mapping[str, Any], hands: Counted, model: str) -> Iterator
         for other, line in table["rows"].items():
             where = f"talaga.table4.vs_{other}.{name}{behind(model)}"
             entry: dict[str, Any] = {"id": where, "value": line[table["columns"].index(column)]}
-            share, count = hands.get(("talaga", ours(other)), (None, 0))
+            share, *sizes = hands.get(("talaga", ours(other)), (None, 0, 0))
             if share is None:
                 yield not_run(entry)
             else:
                 if column == "losses":
                     share = Estimate(100 - share.value, 100 - share.high, 100 - share.low)
-                yield measured(entry, share.value, share.low, share.high, count)
+                yield alone(entry, share, *sizes)
 
 
 def figure_rows(told: Mapping[str, Any], drawn: Mapping[str, Counted], model: str) -> Iterator[Row]:
     """The figures, which print no number; drawn: those of ours, as `chip_rows` has them."""
     for figure in told["figures"]:
-        row = not_run({"id": f"talaga.{figure}.curves{behind(model)}"})
-        yield Row(**{**vars(row), "verdict": "not_computable"}) if drawn.get(figure) else row
+        entry = {"id": f"talaga.{figure}.curves{behind(model)}"}
+        yield only_drawn(entry) if drawn.get(figure) else not_run(entry)
 
 
 def chip_rows(drawn: Mapping[str, Counted], model: str = "") -> Iterator[Row]:
     """The chips that each pair ended with, by the figure that it is drawn in."""
     for figure, finals in drawn.items():
-        for (own, other), (share, games) in finals.items():
+        for (own, other), (share, games, deals) in finals.items():
             where = f"talaga.{figure}.{own}.vs.{other}.final_chips{behind(model)}"
-            yield measured({"id": where}, share.value, share.low, share.high, games)
+            yield alone({"id": where}, share, games, deals)
 
 
 def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
@@ -187,13 +202,13 @@ def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
     for _, cost in costs.iterrows():
         for name in ("calls", "tokens_in", "tokens_out"):
             where = f"talaga.cost.{cost['game']}.{cost['method']}.{name}{behind(model)}"
-            yield measured({"id": where}, cost[name], nan, nan, int(cost["decisions"]))
+            yield alone({"id": where}, Estimate(cost[name]), int(cost["decisions"]))
 
 
 def setting_rows(told: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
     """The paper's settings, against those that were played, by their names."""
-    for entry in told["settings"]:
-        name = entry["id"].rpartition(".")[2]
+    for printed in told["settings"]:
+        entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
         yield exact(entry, played[name]) if name in played else not_run(entry)
 
 
@@ -203,9 +218,12 @@ def _share(
     """A share of the matches in which `moved` moved first; scale: of the line's unit."""
     if not found or moved not in found:
         return not_run(entry)
-    share: Estimate = getattr(found[moved], end)
-    value, low, high = (scale * one for one in (share.value, share.low, share.high))
-    return measured(entry, value, low, high, found[moved].games)
+    ends = found[moved]
+    share: Estimate = getattr(ends, end)
+    own = Estimate(*(scale * one for one in (share.value, share.low, share.high)))
+    if end == "margin":
+        return measured(entry, own, ends.games, ends.deals, entry.get("error"))
+    return counted(entry, own, ends.games, ends.deals, scale * PERCENT, ends.independent[end])
 
 
 def behind(model: str) -> str:

@@ -43,10 +43,5 @@ def cost_view(costs: pd.DataFrame, model: str) -> RenderableType:
     return Group(Text(f"What a move cost, {model}", "bold"), shown)
 
 
-def counts(found: pd.DataFrame) -> str:
-    """How many lines have which verdict."""
-    return ", ".join(f"{n} {verdict}" for verdict, n in found["verdict"].value_counts().items())
-
-
 def _table() -> Table:
     return Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.published import Estimate
+from papers.verdicts import Estimate
 from pipeline.judging.metric_rows import OPTIONS
 from pipeline.log.folder import Folder
 from stats.decisions import SAME, scaled_change

@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from papers.published import Estimate
 from papers.reproductions import read_csv
+from papers.verdicts import Estimate
 from pipeline.log.folder import Folder
 
 ASKED = re.compile(r"llm\.(?P<model>.+)\.(?P<prompt>\w+)")

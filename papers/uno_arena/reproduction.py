@@ -25,6 +25,7 @@ from papers.uno_arena.blocks import FIVE, TABLES, Fallbacks, our_block, paper_bl
 from papers.uno_arena.lines import Lines
 from papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
 from papers.uno_arena.tables import Block
+from papers.verdicts import COMPARED
 from pipeline.log.folder import Folder
 from pipeline.tables import ink
 from pipeline.tables.metric_figures import heat_map, traces
@@ -66,9 +67,8 @@ def reproduce(settings: Settings) -> Reproduction:
         ink.save_png(figures(told, blocks, stands, here), drawn)
     track(folders, blocks["table5"], told["columns"], settings.store)
     found = frame([*rows(told, blocks, stands, settings.models)])
-    judged = found[found["verdict"].isin(("agrees", "differs", "uninformative"))]
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in found["verdict"].value_counts().items())
-    return Reproduction(found, [*views(told, blocks), view(judged), counts], [tables, drawn])
+    judged = found[found["verdict"].isin(COMPARED)]
+    return Reproduction(found, [*views(told, blocks), view(judged)], [tables, drawn])
 
 
 def play(settings: Settings, here: Sequence[str]) -> dict[str, Path]:

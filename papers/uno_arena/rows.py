@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import atanh
+from dataclasses import replace
+from math import atanh, inf, nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from papers.published import Estimate, Row, exact, judged, largest_effect, measured, not_run
+from papers.published import Row, alone, compared, counted, exact, measured, not_run
 from papers.uno_arena.lines import Lines, printed
 from papers.uno_arena.tables import Block
+from papers.verdicts import Estimate, of_means
 from stats.correlation import Correlation, pearson
-from stats.intervals import prediction
 
 WITHIN = 0.01
-"""Correlations are printed with two decimals, one of them cut."""
+"""Correlations are printed with two decimals, cut rather than rounded: a whole digit."""
 ALMOST = 1 - 1e-12
 PLAYERS = {"table2": 2, "table3": 5, "table3_rotated": 5, "table4": 2, "table5": 2}
+A_DECK = {"table2": 1, "table3": 1, "table3_rotated": 5, "table4": 2, "table5": 2}
+"""Games of each deck."""
 NOT_CHANGED = {"table4": ".vanilla", "table5": ".full"}
 """The rows that others are compared with."""
 
@@ -37,7 +40,7 @@ def table_rows(
             entry = _entry(where, theirs, player, column, without_skill(table, column))
             if player in ours:
                 line = ours[player]
-                yield _row(entry, line.measures[column], line.games)
+                yield _row(entry, line.measures[column], line.games, A_DECK[table])
             else:
                 yield not_run(entry)
 
@@ -55,20 +58,20 @@ def change_rows(
             entry = _entry(where, theirs, player, column, 0.0)
             if player in found:
                 change = ours.changes[found[player]]
-                yield _row(entry, change.measures[column], ours.lines[found[player]].games)
+                games = ours.lines[found[player]].games
+                yield measured(entry, change.measures[column], games, games // A_DECK[table])
             else:
                 yield not_run(entry)
 
 
 def _entry(where: str, theirs: Lines, player: str, column: str, without: float) -> dict[str, Any]:
-    """A figure's id, with the paper's value, its games and its column's largest effect where the
-    paper has the player. without: what the column holds where there is no effect."""
+    """A figure's id, with the paper's value and its games where the paper has the player. without:
+    what the column holds where there is no effect."""
     if player not in theirs:
         return {"id": where}
     line = theirs[player]
-    effect = largest_effect((one.measures[column].value for one in theirs.values()), without)
     value = line.measures[column].value
-    return {"id": where, "value": value, "n": line.games, "effect": effect}
+    return {"id": where, "value": value, "n": line.games, "without": without}
 
 
 def without_skill(table: str, column: str) -> float:
@@ -83,8 +86,11 @@ def name(player: str) -> str:
     return player.removesuffix(".tutri")
 
 
-def _row(entry: dict[str, Any], found: Estimate, games: int) -> Row:
-    return measured(entry, found.value, found.low, found.high, games)
+def _row(entry: dict[str, Any], found: Estimate, games: int, each: int) -> Row:
+    """Win rates are of games, all else of decisions, many to a game; each: games of a deck."""
+    if entry["id"].endswith(".wr"):
+        return counted(entry, found, games, games // each, 100)
+    return measured(entry, found, games, games // each)
 
 
 def short(column: str) -> str:
@@ -102,8 +108,7 @@ def correlation_rows(told: Mapping[str, Any], ours: Mapping[str, Lines]) -> Iter
     for column in told["columns"][1:]:
         entry: dict[str, Any] = {"id": f"uno_arena.fig2.pearson.wr_{short(column)}"}
         if column in claim["strongest"]:
-            strongest = largest_effect(claim["strongest"].values(), 0.0)
-            entry |= {"value": claim["strongest"][column], "effect": strongest}
+            entry |= {"value": claim["strongest"][column], "without": 0.0}
         if theirs.keys() <= there.keys():
             again = correlation({player: there[player] for player in theirs}, column)
             yield _correlated(entry, again, len(theirs))
@@ -113,7 +118,7 @@ def correlation_rows(told: Mapping[str, Any], ours: Mapping[str, Lines]) -> Iter
         for column, value in claim["strongest"].items():
             where = f"uno_arena.fig2.printed.{table}.wr_{short(column)}"
             found = correlation(printed(told, table), column).estimate
-            yield exact({"id": where, "value": value}, found, WITHIN)
+            yield exact({"id": where, "kind": "recount", "value": value}, found, WITHIN)
         for column in told["columns"][1:] if lines else ():
             where = f"uno_arena.fig2.ours.{table}.wr_{short(column)}"
             yield _correlated({"id": where}, correlation(lines, column), 0)
@@ -130,13 +135,16 @@ def correlation(lines: Lines, column: str) -> Correlation:
 def _correlated(entry: dict[str, Any], found: Correlation, players: int) -> Row:
     """Judged where atanh(r) is about normal; its variance goes by the players less three."""
     value = entry.get("value", np.nan)
-    row = measured({"id": entry["id"]}, found.estimate, found.low, found.high, found.n)
+    told = {**entry, "n": players}
+    row = alone(told, Estimate(found.estimate, found.low, found.high), found.n)
     if np.isnan([value, found.estimate, found.low]).any():
-        return Row(**{**vars(row), "published": value})
-    middle, *limits = (atanh(np.clip(r, -ALMOST, ALMOST)) for r in (found[0], *found[2:]))
-    low, high = prediction(middle, (limits[0], limits[1]), found.n - 3, players - 3)
-    verdict = judged(atanh(value), (low, high), atanh(entry["effect"]))
-    return Row(**{**vars(row), "published": value, "verdict": verdict})
+        return row
+    ends = (atanh(np.clip(r, -ALMOST, ALMOST)) for r in (found[0], *found[2:]))
+    gap = of_means(Estimate(*ends), inf, atanh(value), found.n - 3, players - 3)
+    judged = compared(row, {**entry, "value": atanh(value)}, gap)
+    return replace(
+        judged, gap=found.estimate - value, gap_low=nan, gap_high=nan, matters=abs(value)
+    )
 
 
 def trace_rows(
@@ -157,4 +165,4 @@ def trace_rows(
             at = int(np.nanargmin(falls)) if len(falls) > 1 else 0
             start = f"uno_arena.fig3.{model}.deck{number}"
             for name, value in (("largest_drop", -falls[at]), ("random_gain_there", rises[at])):
-                yield measured({"id": f"{start}.{name}"}, value, np.nan, np.nan, 1)
+                yield alone({"id": f"{start}.{name}"}, Estimate(value), 1, 1)

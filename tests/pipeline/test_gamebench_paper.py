@@ -26,6 +26,8 @@ from stats.ratings import rated
 HERE = Path(os.environ.get("MATCHES", FILE))
 needs_matches = pytest.mark.skipif(not HERE.exists(), reason=matches.WHERE)
 TOLD = paper("gamebench")
+TABLE1 = {"agrees": 65, "uninformative": 3, "differs": 2}
+"""Verdicts of ratings."""
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +56,18 @@ def read(file: Path) -> pd.DataFrame:
 
 
 @needs_matches
-def test_all_70_ratings_of_table_1(again: Again, capsys: pytest.CaptureFixture[str]) -> None:
-    """Overall within .02 and games within .21, under what the columns really are."""
-    found = table(TOLD, again, "table1")
-    off = found["difference"].abs()
-    overall = found["game"] == ALL
-    print(f"Table 1: {len(found)} ratings; at most {off[overall].max():.3f} off overall, "
-          f"{off[~overall].max():.3f} in a game")  # fmt: skip
-    assert len(found) == 70
-    assert off[overall].max() <= 0.02
-    assert off[~overall].max() <= 0.21
-    assert "70 ratings" in capsys.readouterr().out
+def test_all_70_ratings_of_table_1(again: Again) -> None:
+    """Each within the noise of both numbers of draws, its own, under what the columns really are:
+    of 70 at 5% three or four may lie outside by chance, and the two that do are no further off than
+    the largest of 70 is expected to be."""
+    gaps = [rows.rating_gap(again, agent, game, value)
+            for agent, _, game, value in fields(TOLD, "table1")]  # fmt: skip
+    p = np.array([gap.p_value for gap in gaps])
+    assert len(p) == 70
+    assert (p < 0.05).sum() == 2
+    assert 70 * p.min() > 0.05
+    reach = [gap.high - gap.value for gap in gaps]
+    assert (round(min(reach), 3), round(max(reach), 3)) == (0.015, 0.221)
 
 
 @needs_matches
@@ -100,16 +103,18 @@ def test_the_headings_as_printed_do_not_fit(again: Again) -> None:
 
 
 @needs_matches
-def test_every_line_agrees_and_has_its_difference(out: Path) -> None:
+def test_every_line_recounts_the_same_file_and_has_its_difference(out: Path) -> None:
     found = read(out / "gamebench.csv").set_index("id")
     counts = {name: found[found.index.str.startswith(f"gamebench.{name}.")] for name in
               ("table1", "table2", "table3", "fig2")}  # fmt: skip
     assert [len(one) for one in counts.values()] == [70, 70, 6, 17]
-    assert (counts["table1"]["verdict"] == "agrees").all()
+    assert {*pd.concat(counts)["kind"]} == {"recount"}
+    assert counts["table1"]["verdict"].value_counts().to_dict() == TABLE1
     assert counts["table2"]["verdict"].value_counts().to_dict() == {"agrees": 63, "no_reference": 7}
     assert (pd.concat([counts["table3"], counts["fig2"]])["verdict"] == "agrees").all()
     told = found.loc["gamebench.table1.human.SN"]
-    assert told["difference"] == pytest.approx(told["ours"] - told["published"])
+    assert told["gap"] == pytest.approx(told["ours"] - told["published"])
+    assert told["matters"] == abs(told["published"])
     assert found.loc["gamebench.setting.bootstrap_B", "verdict"] == "agrees"
     assert found.loc["gamebench.fig1a", "verdict"] == "not_computable"
 
@@ -177,7 +182,7 @@ def test_our_own_ratings_are_lines_of_the_reproduction(tmp_path: Path) -> None:
 # --- the findings ---
 
 FOUND = {
-    "GB-01": ("fails", ["as headed 15 of 63 scores", "all 63 and 70", "CN is ALS", "PT is HV"]),
+    "GB-01": ("fails", ["as headed 15 of 63 scores", "63 and 68 are", "CN is ALS", "PT is HV"]),
     "GB-02": ("fails", ["really ARC, SB, SN", "AYT, HV, SN, TRB, really ARC, AYT, CN, SN"]),
     "GB-03": ("fails", ["all but CN", "SN 1.00", "CN 0.43"]),
     "GB-04": ("fails", ["7 of these", "human in ALS, ARC, AYT, TRB", "rap in ALS, HV, SB", "1.26"]),

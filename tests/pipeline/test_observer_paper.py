@@ -20,12 +20,12 @@ from papers import reproduce, reproductions
 from papers.observer import figures, ideal, rows, totals, views
 from papers.observer import reproduction as observer
 from papers.observer.runs import Watched, same, watched
-from papers.published import judged, paper
+from papers.published import paper
 from papers.reproductions import read_csv
+from papers.verdicts import Estimate, of_means
 from pipeline.log.schema import DecisionRecord
 from pipeline.tables import ink
 from stats import observation
-from stats.intervals import prediction
 from stats.means import limits
 from stats.proportions import clopper_pearson
 from tests.pipeline.conftest import Sweep
@@ -123,9 +123,11 @@ def test_a_model_of_the_papers_name_is_set_against_it() -> None:
     found = {row.id: row for row in rows.table1_rows(TOLD, table)}
     own = found["observer_rps.table1.o3.H_vs_C.sir"]
     assert (own.published, own.ours, own.n, own.verdict) == (57.5, 50, 2, "uninformative")
+    assert own.kind == "result"
     assert found["observer_rps.table1.o3.N_vs_G.sir"].verdict == "not_run"
     assert found["observer_rps.table1.ours.H_vs_C.sir"].verdict == "no_reference"
-    assert found["observer_rps.table1.likeliest.H_vs_C.sir"].published == 48.6
+    earlier = found["observer_rps.table1.likeliest.H_vs_C.sir"]
+    assert (earlier.published, earlier.kind) == (48.6, "own_earlier")
     by_guess = found["observer_rps.table1.o3.H_vs_C.sir_by_guess"]
     assert (by_guess.n, by_guess.ours) == (8, 50)
     assert by_guess.ci_high - by_guess.ci_low < own.ci_high - own.ci_low
@@ -133,12 +135,16 @@ def test_a_model_of_the_papers_name_is_set_against_it() -> None:
 
 def test_quoted_shares_are_those_of_so_many_throws() -> None:
     found = {row.id.rpartition("table2.")[2]: row for row in rows.table2_rows(TOLD)}
-    assert {name: row.verdict for name, row in found.items()} == dict.fromkeys(
-        ["o3_r40.P2.rock", "claude_r140.P1.paper", "claude_r140.P1.scissors",
-         "claude_r140.P2.scissors", "claude_r140.P2.paper"], "agrees",
-    )  # fmt: skip
+    assert {name: row.verdict for name, row in found.items()} == {
+        "o3_r40.P2.rock": "agrees",
+        "claude_r140.P1.paper": "agrees",
+        "claude_r140.P1.scissors": "uninformative",  # .05 from a third
+        "claude_r140.P2.scissors": "uninformative",
+        "claude_r140.P2.paper": "uninformative",
+    }
     paper_share = found["claude_r140.P1.paper"]
-    assert (paper_share.ci_low, paper_share.ci_high) == (0.36, 0.64)
+    assert (paper_share.published_n, paper_share.ours) == (50, 0.5)
+    assert paper_share.p_value == pytest.approx(0.2026, abs=1e-4)
     other = paper("observer")
     other["table2"]["snippets"][0]["hands"]["rock"] = 0.02
     assert next(iter(rows.table2_rows(other))).verdict == "differs"
@@ -201,6 +207,8 @@ def test_the_table_has_every_published_line_once(
     assert settings["observer_rps.setting.temperature"] == "agrees"
     assert settings["observer_rps.setting.brier_range_claimed"] == "differs"
     assert settings["observer_rps.setting.top_p"] == "not_run"
+    kinds = table.groupby("kind")["published"].count().to_dict()
+    assert kinds == {"result": 17, "setting": 66, "own_derivation": 12, "own_earlier": 15}
     assert table.loc["observer_rps.table1.fake.N_vs_G.null_rate", "ours"] == pytest.approx(100 / 3)
     assert table.loc["observer_rps.iid.likeliest.D_vs_Y.sir", "published"] == 0
     assert table.loc["observer_rps.window_all.likeliest.H_vs_C.sir", "published"] == 72
@@ -262,8 +270,8 @@ def test_the_ideal_observers_figures_come_out_again() -> None:
                 runs = ideal.sir(pair.replace("-", ""), react, window)
                 reach = 2 * max(sd, runs.std()) / np.sqrt(len(runs))
                 found = float(runs.mean())
-                limits = prediction(found, (found - reach, found + reach), len(runs), told["runs"])
-                assert judged(mean, limits, effect=0.2) == "agrees", (pair, react, window)
+                own = Estimate(found, found - reach, found + reach)
+                assert of_means(own, 119, mean).p_value >= 0.05, (pair, react, window)
                 count += 1
     assert count == 8
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from papers import reproduce, reproductions
+from papers.gamebench import matches
 from papers.llm_uno import reproduction as llm_uno
 from papers.llm_uno.settings import setting_rows
-from papers.published import frame, largest_effect, measured, paper, proportion
-from stats.intervals import prediction
-from stats.proportions import wilson
-
-ENTRY = {"id": "x", "value": 0.35, "n": 10_000, "effect": 0.03}
+from papers.published import COLUMNS, frame, paper
 
 
 def read(file: Path) -> pd.DataFrame:
@@ -43,7 +39,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_table_has_every_published_line_once(reproduced: Path) -> None:
     table = read(reproduced / "llm_uno.csv")
-    assert list(table.columns) == ["published", "ours", "ci_low", "ci_high", "n", "verdict"]
+    assert ["id", *table.columns] == list(COLUMNS)
     told = paper("llm_uno")
     ids = [entry["id"] for part in ("seats", "cells", "settings") for entry in told[part]]
     ids += [told[part]["id"] for part in ("gain", "significant", "learned")]
@@ -55,8 +51,10 @@ def test_scripted_players_agree_with_the_paper(reproduced: Path) -> None:
     table = read(reproduced / "llm_uno.csv")
     lines = table[table.index.str.startswith("llm_uno.baseline")]
     assert list(lines["published"]) == [0.4896, 0.3638, 0.35, 0.2862]
-    assert set(lines["verdict"]) == {"agrees"}
-    assert set(lines["n"]) == {100_000}
+    assert list(lines["verdict"]) == ["uninformative", *["agrees"] * 3]
+    assert list(lines["matters"].round(4)) == [0.0104, 0.0305, 0.0167, 0.0471]
+    assert set(lines["n"]) == set(lines["deals"]) == {100_000}
+    assert (lines["p_value"] > 0.05).all()
 
 
 def test_what_was_not_run_stays_empty(reproduced: Path) -> None:
@@ -70,7 +68,7 @@ def test_what_was_not_run_stays_empty(reproduced: Path) -> None:
 def test_settings_are_those_that_were_played(reproduced: Path) -> None:
     """20 deals of the fake model, which is none of the paper's, though their files are in conf."""
     table = read(reproduced / "llm_uno.csv")
-    settings = table[table.index.str.contains("setting")].drop(columns=["ci_low", "ci_high", "n"])
+    settings = table.loc[table["kind"] == "setting", ["published", "ours", "verdict"]]
     found = {name.rpartition(".")[2]: list(row) for name, row in settings.T.items()}
     assert found.pop("models")[2] == "not_run"
     assert found == {
@@ -106,7 +104,8 @@ def test_a_published_model_takes_its_own_row_and_its_gain() -> None:
         "model": "llama70b",
         "prompt": "cloze",
         "matches": 7000,
-        "wins": 3616,
+        "deals": 7000,
+        "win_rate": 3616 / 7000,
         "baseline": 0.4957,
         "ci_low": 0.5048,
         "ci_high": 0.5282,
@@ -114,12 +113,13 @@ def test_a_published_model_takes_its_own_row_and_its_gain() -> None:
         "moves": 3,
     }
     seats = pd.DataFrame(
-        [{"seats": e["seats"], "seat": e["seat"], "wins": 5, "games": 10, "ci_low": 0.2,
-          "ci_high": 0.8} for e in paper("llm_uno")["seats"]]
+        [{"seats": e["seats"], "seat": e["seat"], "win_rate": 0.3, "games": 10, "ci_low": 0.1,
+          "ci_high": 0.7} for e in paper("llm_uno")["seats"]]
     )  # fmt: skip
     table = frame(llm_uno.rows(seats, pd.DataFrame([cell]), ["llama70b"])).set_index("id")
     line = table.loc["llm_uno.fig5.llama3.3-70b.cloze.win_rate"]
     assert (line["published"], line["n"], line["verdict"]) == (0.5165, 7000, "agrees")
+    assert line["matters"] == pytest.approx(0.5165 - 0.4896)
     gain = table.loc["llm_uno.fig5.llama3.3-70b.cloze.gain"]
     assert gain["ours"] == pytest.approx(3616 / 7000 - 0.4957)
     assert gain["verdict"] == "agrees"
@@ -130,52 +130,11 @@ def test_a_published_model_takes_its_own_row_and_its_gain() -> None:
     assert list(settings["verdict"]) == ["differs", "agrees", "differs", "differs"]
 
 
-@pytest.mark.parametrize(
-    ("wins", "games", "verdict"),
-    [(3500, 10_000, "agrees"), (3630, 10_000, "agrees"), (3640, 10_000, "differs")],
-)
-def test_a_published_rate_agrees_within_the_chance_of_both_samples(
-    wins: int, games: int, verdict: str
-) -> None:
-    """For two samples of 10,000 near 35% the reach is 1.96 sqrt(2 x .2275 / 10,000) = .0132."""
-    own = wilson(wins, games)
-    assert proportion(ENTRY, wins, games, float(own.low), float(own.high)).verdict == verdict
-
-
-@pytest.mark.parametrize(
-    ("ours", "games", "verdict"),
-    [(0.35, 3000, "agrees"), (0.35, 1000, "uninformative"), (0.45, 1000, "differs")],
-)
-def test_what_could_not_have_disagreed_is_uninformative(
-    ours: float, games: int, verdict: str
-) -> None:
-    """The largest effect in print is 3 points. The reach is 1.95 points with 3,000 games, 3.1 with
-    1,000: a truth 3 points off would then have been let in too, one 10 points off never."""
-    own = wilson(round(ours * games), games)
-    low, high = float(own.low), float(own.high)
-    row = measured(ENTRY, ours, low, high, games)
-    assert row.verdict == verdict
-    least, most = prediction(ours, (low, high), games, ENTRY["n"])
-    off = ours + 0.029 < most and ours - 0.029 > least
-    assert off == (games == 1000)
-
-
-def test_the_largest_effect_is_the_furthest_from_none() -> None:
-    assert largest_effect([0.51, 0.46], 0.5) == pytest.approx(0.04)
-
-
-def test_every_value_in_print_has_an_effect_to_be_judged_by() -> None:
-    told = llm_uno.with_effects(paper("llm_uno"))
+def test_every_value_in_print_has_what_it_is_without_an_effect() -> None:
+    told = llm_uno.without_effects(paper("llm_uno"))
     printed = [entry for part in ("seats", "cells") for entry in told[part] if "value" in entry]
-    effects = {entry["id"].split(".")[1]: round(entry["effect"], 4) for entry in printed}
-    assert effects == {"baseline": 0.0471, "fig5": 0.0314, "fig6": 0.0096}
-    assert told["gain"]["effect"] == pytest.approx(0.0314)
-
-
-def test_a_bar_without_a_number_is_no_reference() -> None:
-    row = proportion({"id": "x", "n": 10_000}, 1, 2, 0.1, 0.9)
-    assert row.verdict == "no_reference"
-    assert np.isnan(row.published)
+    found = {(entry["id"].split(".")[1], round(entry["without"], 4)) for entry in printed}
+    assert found == {("baseline", 0.5), ("baseline", 0.3333), ("fig5", 0.4896), ("fig6", 0.35)}
 
 
 def test_an_unknown_model_is_one_clear_line(
@@ -202,3 +161,25 @@ def test_a_model_without_weights_here_says_so(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert reproductions.available(["llama70b"]) == []
     assert capsys.readouterr().out.startswith("not run: llama70b: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["audit"], "none.json: the match file is not here: github.com/Joshuaclymer/GameBench"),
+        (["gamebench", "--matches", "else.json"], "else.json: the match file is not here"),
+        (["llm_uno", "--models", "fake,llama70b"], "llm_uno: no weights here of llama70b"),
+    ],
+)
+def test_a_whole_sheet_is_not_made_without_its_inputs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(matches, "FILE", tmp_path / "none.json")
+    assert reproduce.main([*words, "--complete", "--out", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import isnan, nan
+from math import isnan, nan, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ import pytest
 
 from papers import reproductions
 from papers.audit.uno_arena import near
-from papers.published import Estimate, paper
+from papers.published import paper
 from papers.uno_arena import reproduction as uno_arena
 from papers.uno_arena import tables as uno_arena_tables
 from papers.uno_arena.blocks import our_block, paper_block, traced
 from papers.uno_arena.lines import Line, printed
 from papers.uno_arena.rows import correlation_rows, table_rows, trace_rows
 from papers.uno_arena.tables import Block, marks
+from papers.verdicts import Estimate
 from stats.decisions import scaled_change
 from tests.pipeline.judgements import by_id, describe
 
@@ -120,13 +121,18 @@ def test_of_two_cells_of_one_name_the_one_described_last_counts(tmp_path: Path) 
     assert set(traced(there)["key"]) == {"new"}
 
 
-def test_a_published_value_agrees_within_the_chance_of_both_samples() -> None:
-    """With as many games of ours, the reach is sqrt(2) times that of our own interval."""
-    for off, verdict in ((5.6, "agrees"), (5.7, "differs")):
+def test_win_rates_are_of_games_and_all_else_is_a_mean_over_decks() -> None:
+    """316 of 500 won in print, which is 13.2 points from what random players do. With 500 of ours
+    the reach is 6 points, with 50 it is 14."""
+    for games, off, verdict in ((500, 0, "agrees"), (500, 7, "differs"), (50, 0, "uninformative")):
+        reach = 4 * sqrt(500 / games)
         measures = {column: Estimate(nan) for column in COLUMNS}
-        measures["WR"] = Estimate(63.2 + off, 59.2 + off, 67.2 + off)
-        found = by_id(table_rows(TOLD, "table2", {"gpt-4": Line(500, measures)}, []))
-        assert found["table2.gpt-4.wr"].verdict == verdict
+        measures["WR"] = Estimate(63.2 + off, 59.2, 67.2)
+        measures["ODHR@2"] = Estimate(61.47 + off, 61.47 + off - reach, 61.47 + off + reach)
+        found = by_id(table_rows(TOLD, "table2", {"gpt-4": Line(games, measures)}, []))
+        wins, hits = found["table2.gpt-4.wr"], found["table2.gpt-4.odhr2"]
+        assert (wins.verdict, wins.deals, hits.verdict) == (verdict, games, verdict)
+        assert (wins.matters, hits.matters) == pytest.approx((13.2, 11.47))
 
 
 MISPRINTS = {

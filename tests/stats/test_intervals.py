@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan, sqrt
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, t
 
-from stats.intervals import alike, change, prediction, running_mean
+from stats.intervals import alike, change, difference, effective_games, running_mean
 from stats.paired import clustered_mean
 from stats.proportions import wilson
 
@@ -88,34 +89,37 @@ def test_a_change_of_one_deal_or_of_nothing_has_no_limits() -> None:
         change(([1.0, 0.0], [0]), ([0.0], [0]), 1.0)
 
 
-def test_a_prediction_is_the_difference_of_two_samples() -> None:
-    """By hand: p .5, 100 and 400 games, error sqrt(.25 x (1/100 + 1/400)) = .0559017."""
-    limits = (0.5 - Z * 0.05, 0.5 + Z * 0.05)
-    reach = 1.959964 * 0.0559017
-    assert prediction(0.5, limits, 100, 400) == pytest.approx((0.5 - reach, 0.5 + reach), abs=1e-6)
+def test_a_difference_of_shares_is_newcombes() -> None:
+    """56/70 less 48/80, from Newcombe (1998), Table II, case a, method 10: .0524 to .3339."""
+    sides = [(float(one.estimate), float(one.low), float(one.high))
+             for one in (wilson(56, 70), wilson(48, 80))]  # fmt: skip
+    assert difference(*sides) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "rate"),
-    [(100_000, 10_000, 0.35), (2_000, 10_000, 0.35), (500, 500, 0.35), (20, 10_000, 0.05)],
-)
-def test_another_sample_falls_inside_as_often_as_promised(
+@pytest.mark.parametrize(("ours", "theirs", "rate"), [(2_000, 10_000, 0.35), (20, 200, 0.05)])
+def test_a_difference_holds_the_true_one_as_often_as_promised(
     ours: int, theirs: int, rate: float
 ) -> None:
     rng = np.random.default_rng(0)
-    wins, others = rng.binomial(ours, rate, 2000), rng.binomial(theirs, rate, 2000)
-    own = wilson(wins, ours)
-    shares = zip(own.estimate, own.low, own.high, others / theirs, strict=True)
-    inside = 0
-    for estimate, low, high, share in shares:
-        least, most = prediction(estimate, (low, high), ours, theirs)
-        inside += least <= share <= most
-    assert 0.925 < inside / 2000 < 0.97
+    sides = [wilson(rng.binomial(n, rate, 2000), n) for n in (ours, theirs)]
+    limits = [zip(one.estimate, one.low, one.high, strict=True) for one in sides]
+    found = np.array([difference(*pair) for pair in zip(*limits, strict=True)])
+    assert 0.93 < ((found[:, 0] <= 0) & (found[:, 1] >= 0)).mean() < 0.99
 
 
-def test_a_prediction_needs_games() -> None:
-    with pytest.raises(ValueError, match="other_games"):
-        prediction(0.5, (0.4, 0.6), 100, 0)
+@pytest.mark.parametrize(
+    ("values", "deals", "games"),
+    [
+        ([1, 0, 1, 1, 0, 0], range(6), 6),  # a deal each
+        ([1, 0, 0, 1, 1, 0], [0, 0, 1, 1, 2, 2], 6),  # each deal won once: no less than games
+        ([0] * 6, [0, 0, 1, 1, 2, 2], 6),  # nothing varies
+        ([1, 1, 0, 0, 1, 1, 0, 0] * 25, np.repeat(range(100), 2), 98),  # each deal is one game
+    ],
+)
+def test_games_that_share_deals_tell_as_much_as_fewer(
+    values: list[int], deals: Sequence[int], games: int
+) -> None:
+    assert effective_games(values, deals) == games
 
 
 def test_a_running_mean_ends_where_the_whole_does() -> None:
