@@ -38,6 +38,12 @@ MATCH_SCORE = Measure("match_score", 0.0, 1.0)
 game has it and no record tells it; a game's own measure of that name goes before."""
 
 
+def win_or_score(measure: str) -> bool:
+    """Whether the measure of this name is WIN or MATCH_SCORE. Both lie between 0 and 1, and a score
+    spreads no wider than wins of the same mean."""
+    return measure in (WIN.name, MATCH_SCORE.name)
+
+
 @runtime_checkable
 class Measured(Protocol[S_contra]):
     """A game that yields more than who won: chips, points, a score."""
@@ -45,7 +51,8 @@ class Measured(Protocol[S_contra]):
     @property
     def measures(self) -> Sequence[Measure]:
         """All that it yields beside `WIN`. The first is what its matches are judged by, unless a
-        config asks for another; a game that is judged by `WIN` lists that first."""
+        config asks for another; a game that is judged by `WIN` lists that first, and is judged by
+        `MATCH_SCORE` where it `has_draws`."""
         ...
 
     def measure(self, state: S_contra) -> Mapping[str, Sequence[float]]:
@@ -87,16 +94,26 @@ def nothing_hidden(game: Game[Any]) -> bool:
     return bool(getattr(game, "perfect_information", False))
 
 
+def has_draws(game: Game[Any]) -> bool:
+    """Whether the game says, by `draws = True`, that a match which nobody wins is a draw: every
+    seat's return is then 0."""
+    return bool(getattr(game, "draws", False))
+
+
 def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
-    """All measures of a game, the one first that its matches are judged by."""
+    """All measures that a game's records tell, its own first."""
     own = tuple(game.measures) if isinstance(game, Measured) else ()
     return own if WIN in own else (*own, WIN)
 
 
 def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
-    """All measures that a config may ask for: those of the game, and `MATCH_SCORE`."""
+    """All measures that a config may ask for, the one first that the game is judged by: those of
+    the game, and `MATCH_SCORE`, which goes before `WIN` where there are draws."""
     own = measures_of(game)
-    return own if MATCH_SCORE.name in {one.name for one in own} else (*own, MATCH_SCORE)
+    if MATCH_SCORE.name in {one.name for one in own}:
+        return own
+    first = has_draws(game) and own[0] == WIN
+    return (MATCH_SCORE, *own) if first else (*own, MATCH_SCORE)
 
 
 def with_score(
@@ -112,6 +129,11 @@ def measured(game: Game[Any], state: Any) -> dict[str, tuple[float, ...]]:
     own = game.measure(state) if isinstance(game, Measured) else {}
     wins = tuple(float(worth > 0) for worth in game.returns(state))
     return {**{name: tuple(map(float, figures)) for name, figures in own.items()}, WIN.name: wins}
+
+
+def judged(game: Game[Any], state: Any) -> dict[str, Sequence[float]]:
+    """As `measured`, with the MATCH_SCORE."""
+    return with_score(measured(game, state), game.returns(state))
 
 
 def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:

@@ -22,6 +22,7 @@ from games.capabilities import (
     Scripted,
     Simulated,
     Speaking,
+    judged,
     measured,
     nothing_hidden,
 )
@@ -260,7 +261,7 @@ def _after(
                 for mover in game.to_move(start)
             ]
             last, _ = play_on(game, game.play(start, others), policies, rng)
-            got.append(measured(game, last)[measure])
+            got.append(judged(game, last)[measure])
         found.append(np.array(got, float))
     return np.stack(found, axis=1)
 

@@ -45,6 +45,7 @@ class TicTacToe:
     win_length: int = 3
 
     perfect_information: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = tuple(tic_tac_toe_policies.TOLD)
     told_policies: ClassVar[Mapping[str, str]] = tic_tac_toe_policies.TOLD
 

@@ -46,16 +46,19 @@ def sprt(
 ) -> Stop | None:
     """Where the sequential probability ratio test of a win rate stops, None if it does not.
 
-    wins: 0 or 1 a deal. Null: the win rate is at most `baseline`; alternative: at least `rate`.
+    wins: 0 or 1 a deal, or between (1/2 a draw), of which the means are tested: such a deal counts
+    as that share of a win and the rest of a loss. Null: the win rate is at most `baseline`;
+    alternative: at least `rate`.
     After each deal the likelihood ratio of `rate` to `baseline` is compared with 1/alpha (above)
     and beta (not above): A. Wald (1945), Annals of Mathematical Statistics 16, 117-186, with
     boundaries that hold for any number of deals, by Ville's inequality: a win rate of `baseline`
     or less is called above with a chance of at most `alpha`, one of `rate` or more is called not
-    above with at most `beta`.
+    above with at most `beta`. Values between keep both, as a ratio to a power below 1 has at most
+    the expectation of what is linear between win and loss.
     Raises ValueError for a rate that is not above the baseline, and values outside (0, 1).
     """
-    won = np.asarray(wins, float)
-    ratio = np.cumsum(np.where(won > 0, *likelihoods(baseline, rate)))
+    won, (win, loss) = np.asarray(wins, float), likelihoods(baseline, rate)
+    ratio = np.cumsum(won * win + (1 - won) * loss)
     upper, lower = -log(checks.inside(alpha, "alpha")), log(checks.inside(beta, "beta"))
     crossed = np.flatnonzero((ratio >= upper) | (ratio <= lower))
     if crossed.size == 0:

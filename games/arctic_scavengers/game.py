@@ -163,6 +163,11 @@ class ArcticScavengers:
         best = policies.greedy(self.settings, view, choices)
         return tuple(float(at == best) for at in range(len(choices)))
 
+    @property
+    def draws(self) -> bool:
+        """By the published code a tie is the second tribe's."""
+        return not self.quirks
+
     def returns(self, state: State) -> tuple[float, ...]:
         first, second = rules.tribes_count(self.settings, state)
         if first == second and not self.quirks:

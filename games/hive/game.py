@@ -55,6 +55,11 @@ class Hive:
         if not 4 <= self.max_turns <= 2500:
             raise ValueError(f"max_turns is {self.max_turns}; a side has 4 to 2,500 turns")
 
+    @property
+    def draws(self) -> bool:
+        """By the published code nobody wins where both queens are surrounded, and both lose."""
+        return not self.quirks
+
     @cached_property
     def start(self) -> np.ndarray:
         """The array of the first state."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from games.base import Action, Fact, Game, Observation, Open, Said, TextSpec
-from games.capabilities import Measure, Sampled, measures_of, nothing_hidden, seatings_of
+from games.capabilities import Measure, Sampled, has_draws, measures_of, nothing_hidden, seatings_of
 from games.obfuscated.renaming import Renaming, renaming
 from games.obfuscated.vocabulary import Group, Vocabulary, vocabulary_of
 from games.playouts import policies_of, probabilities, sample, simulate
@@ -87,6 +87,10 @@ class Obfuscated:
     @property
     def perfect_information(self) -> bool:
         return nothing_hidden(self.of)
+
+    @property
+    def draws(self) -> bool:
+        return has_draws(self.of)
 
     @property
     def policies(self) -> Sequence[str]:

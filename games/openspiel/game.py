@@ -228,8 +228,13 @@ class OpenSpiel:
         return telling.returns(self.engine, self.live(state).returns())
 
     @property
+    def draws(self) -> bool:
+        """OpenSpiel does not say which of the games that are won or lost may be drawn."""
+        return telling.won_or_lost(self.engine)
+
+    @property
     def measures(self) -> tuple[Measure, ...]:
-        """A game of wins and losses alone is judged by wins, any other by its utility."""
+        """A game of wins and losses alone is judged by those, any other by its utility."""
         low, high = self.engine.min_utility(), self.engine.max_utility()
         utility = Measure("utility", low, high)
         return (WIN, utility) if telling.won_or_lost(self.engine) else (utility,)

@@ -24,7 +24,8 @@ class Classic:
     module: where PettingZoo has it. title, rules: as a person would tell them. facts: of the
     environment, what a seat sees. option: an action's name where it is taken. verb: what stands
     before it in the history. seats: how many may play. arguments: those of the environment, by
-    number of seats. hidden: whether a seat does not see everything.
+    number of seats. hidden: whether a seat does not see everything. draws: whether there can be
+    one.
     """
 
     module: str
@@ -36,6 +37,7 @@ class Classic:
     seats: tuple[int, ...] = (2,)
     arguments: Callable[[int], Mapping[str, Any]] = field(default=lambda seats: {})
     hidden: bool = False
+    draws: bool = False
 
     def clause(self, env: Any, action: int) -> str:
         return f"{self.verb} {self.option(env, action)}"
@@ -94,6 +96,7 @@ CLASSICS: Mapping[str, Classic] = {
         tic_tac_toe_facts,
         lambda env, action: f"C{action // 3 + 1}R{action % 3 + 1}",
         "marked",
+        draws=True,
     ),
     "connect_four_v3": Classic(
         "connect_four.connect_four",
@@ -104,6 +107,7 @@ CLASSICS: Mapping[str, Classic] = {
         connect_four_facts,
         lambda env, action: f"column {action + 1}",
         "dropped a disc into",
+        draws=True,
     ),
     "chess_v6": Classic(
         "chess.chess",
@@ -114,6 +118,7 @@ CLASSICS: Mapping[str, Classic] = {
         "without a capture or a pawn's move.",
         chessboard.facts,
         chessboard.option,
+        draws=True,
     ),
     "go_v5": Classic(
         "go.go",

@@ -67,6 +67,10 @@ class PettingZoo:
         return self.name
 
     @property
+    def draws(self) -> bool:
+        return self._classic.draws
+
+    @property
     def perfect_information(self) -> bool:
         return not self._classic.hidden
 

@@ -41,6 +41,7 @@ class RockPaperScissors:
     react: str = field(default="lag1", metadata={"told": "unless default"})
     legacy_D: bool = field(default=False, metadata={"told": "unless default"})  # noqa: N815, D is its name
 
+    draws: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = strategies.CODES
     spectator_rules: ClassVar[str] = spectator.RULES
     spectator_names: ClassVar[tuple[str, ...]] = spectator.NAMES

@@ -38,6 +38,7 @@ class SeaBattle:
     most_turns: int = 100
     quirks: bool = False
 
+    draws: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
     told_policies: ClassVar[Mapping[str, str]] = players.TOLD
 

@@ -85,6 +85,11 @@ class TextArena:
         refused(name, self.num_seats)
 
     @property
+    def draws(self) -> bool:
+        """TextArena does not say which of its games may be drawn; a task of one seat may not."""
+        return self.num_seats > 1
+
+    @property
     def deal_key(self) -> str:
         return self.name
 

@@ -1,6 +1,6 @@
 """Stopping a cell before its last deal, by what its gap-free deals show so far.
 
-`stop=sprt` tests raw wins: above the baseline, or not as good as `expect` asks. The error
+`stop=sprt` tests raw wins or scores: above the baseline, or not as good as `expect` asks. The error
 rate `expect.alpha` is split evenly between the cells. `stop=precision` goes on until the
 confidence sequence of the adjusted win rate (of the raw one where nothing can be adjusted) is no
 wider than +- `expect.half_width`; of another measure, which needs a range, in parts of that range.
@@ -21,6 +21,7 @@ import numpy as np
 
 from common.disk import write_atomically
 from common.errors import UserError
+from games.capabilities import win_or_score
 from pipeline.config.read import Seed, SweepConfig
 from pipeline.judging import luck
 from pipeline.log.folder import Folder
@@ -47,7 +48,7 @@ def check(sweep: SweepConfig, abouts: Sequence[About]) -> None:
 
 
 def _check_sprt(sweep: SweepConfig, about: About) -> None:
-    if not about.wins:
+    if not win_or_score(about.measure.name):
         name = about.measure.name
         raise UserError(f"stop=sprt tests wins, and {about.name} is judged by {name}")
     if about.baseline is None:

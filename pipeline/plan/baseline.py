@@ -17,14 +17,15 @@ from agents.rule import Rule
 from common.errors import UserError, nearest
 from games.base import Game
 from games.capabilities import (
+    MATCH_SCORE,
     WIN,
     Measure,
     Scored,
     Simulated,
+    has_draws,
     judgeable_by,
-    measured,
+    judged,
     measures_of,
-    with_score,
 )
 from games.playouts import aimed, played, policies_of, simulate
 from pipeline.config.read import Seed
@@ -130,9 +131,10 @@ def measure(
     )
     seed, _ = seeded(seed, 0)
     game: Any = cell.game  # frozen, and so fit for a cache
-    if cell.measure == WIN.name and isinstance(game, Simulated):
-        return _counted(cell.baseline, game, tables, games, seed, watch, slow)
     own = {one.name for one in measures_of(game)}
+    drawn = cell.measure == MATCH_SCORE.name and has_draws(game) and cell.measure not in own
+    if (cell.measure == WIN.name or drawn) and isinstance(game, Simulated):
+        return _counted(cell.baseline, game, tables, cell.measure, games, seed, watch, slow)
     if isinstance(cell.game, Scored) and cell.measure in own:
         return _scored(cell.baseline, game, tables, cell.measure, seed)
     return _played(cell.baseline, game, tables, cell.measure, seed, watch, slow)
@@ -161,6 +163,7 @@ def _counted(
     policy: str,
     game: Any,
     tables: Sequence[Table],
+    name: str,
     games: int,
     seed: int,
     watch: Watch,
@@ -168,23 +171,27 @@ def _counted(
 ) -> Baseline | None:
     """Of so many games that the game plays itself; of a slow one until the error is small."""
     if not _quick(game, tables[0][0], seed):
-        return _in_turns(policy, game, tables, seed, watch, slow)
+        return _in_turns(policy, game, tables, name, seed, watch, slow)
     games //= len(tables)
-    return _of_wins(
-        policy, tables, games, [_simulated(game, policies, games, seed) for policies, _ in tables]
-    )
+    counts = [_simulated(game, policies, games, seed) for policies, _ in tables]
+    return _of_counts(policy, tables, name, games, counts)
 
 
-def _of_wins(
-    policy: str, tables: Sequence[Table], games: int, counts: Sequence[Sequence[int]]
+def _of_counts(
+    policy: str, tables: Sequence[Table], name: str, games: int, counts: Sequence[Sequence[int]]
 ) -> Baseline:
-    """counts: of each table, the wins of each seat in so many games."""
+    """name: WIN's or MATCH_SCORE's. counts: of each table, the wins of each seat in so many games,
+    and the games that nobody won."""
     wins = sum(own[seat] for own, (_, seats) in zip(counts, tables, strict=True) for seat in seats)
     results = games * sum(len(seats) for _, seats in tables)
-    if results == games * len(tables):
+    if name == WIN.name and results == games * len(tables):
         return Baseline(policy, wins, results)
-    rate = wins / results  # partners may win together: a game then tells no more than one of them
-    return Baseline(policy, wins, results, rate, math.sqrt(rate * (1 - rate) / games / len(tables)))
+    draws = sum(own[-1] * len(seats) for own, (_, seats) in zip(counts, tables, strict=True))
+    drawn = draws / results if name == MATCH_SCORE.name else 0.0
+    rate = wins / results + drawn / 2
+    spread = rate * (1 - rate) - drawn / 4
+    # partners may win together: a game then tells no more than one of them
+    return Baseline(policy, wins, results, rate, math.sqrt(spread / games / len(tables)))
 
 
 @lru_cache
@@ -206,7 +213,13 @@ def _quick(game: Game[Any], policies: Sequence[str], seed: int) -> bool:
 
 @lru_cache
 def _in_turns(
-    policy: str, game: Game[Any], tables: Sequence[Table], seed: int, watch: Watch, slow: float
+    policy: str,
+    game: Game[Any],
+    tables: Sequence[Table],
+    name: str,
+    seed: int,
+    watch: Watch,
+    slow: float,
 ) -> Baseline | None:
     """Of as many games of each table as make the error small, or as there is time for."""
     most = math.ceil(1 / (2 * ERROR) ** 2 / len(tables))
@@ -218,8 +231,8 @@ def _in_turns(
             count += simulate(game, policies, SOME, int(own))
         games += SOME
         watch.reach(games * len(tables), most * len(tables))
-    found = _of_wins(policy, tables, games, [count.tolist() for count in counts])
-    return _told(found, game, WIN.name, games, watch, short=games < most)
+    found = _of_counts(policy, tables, name, games, [count.tolist() for count in counts])
+    return _told(found, game, name, games, watch, short=games < most)
 
 
 @lru_cache
@@ -294,7 +307,7 @@ def _dealt(
     wins, got, plies = [], [], 0
     for policies, seats in tables:
         last, took = played(game, policies, seed, deal)
-        found = with_score(measured(game, last), game.returns(last))
+        found = judged(game, last)
         wins += [found[WIN.name][seat] for seat in seats]
         got += [found[name][seat] for seat in seats]
         plies += took

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from common.errors import UserError
-from games.capabilities import WIN
+from games.capabilities import win_or_score
 from pipeline.config.read import MOST, Expect, SweepConfig
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Cell
@@ -24,7 +24,7 @@ def planned_deals(
     if sweep.deals != "auto":
         return sweep.deals * seeds
     for cell in cells:
-        if cell.measure != WIN.name:
+        if not win_or_score(cell.measure):
             raise UserError(
                 f"deals=auto plans for a win rate, and {cell.name} is judged by {cell.measure}; "
                 "give a number"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-from games.capabilities import WIN
+from games.capabilities import win_or_score
 from pipeline.config.read import Expect, Seed, SweepConfig
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Plan
@@ -29,10 +29,10 @@ def announce(
         f"{plan.cells[0].experiment}: {len(plan.cells)} cell(s), {plan.deals:,} deals each, "
         f"{matches:,} matches{there}; {_seeds(plan.seed)}"
     )
-    rates = {baselines[cell.key] for cell in plan.cells if cell.measure == WIN.name}
+    rates = {baselines[cell.key] for cell in plan.cells if win_or_score(cell.measure)}
     for baseline in sorted((b for b in rates if b and 0 < b.rate < 1), key=lambda b: b.rate):
         out.print(power_line(plan, baseline, sweep.expect))
-    others = dict.fromkeys(cell.measure for cell in plan.cells if cell.measure != WIN.name)
+    others = dict.fromkeys(cell.measure for cell in plan.cells if not win_or_score(cell.measure))
     if others:
         out.print(f"what {plan.deals:,} deals can show of {', '.join(others)} hangs on its spread")
 

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
-from games.capabilities import WIN
+from games.capabilities import MATCH_SCORE, WIN, has_draws
 from games.playouts import simulate
 from pipeline.config.read import SweepConfig
 from pipeline.log.folder import Folder
@@ -29,7 +29,7 @@ from pipeline.plan.baseline import Baseline, measure, scripted
 from pipeline.plan.cells import Cell, digest
 from pipeline.tables.numbers import percent, whole
 from pipeline.tables.summary import rates, tabulated
-from stats.means import limits
+from stats.means import limits, p_value
 
 SEAT_COLUMNS = [
     *("experiment", "game", "seats", "seat", "player", "games", "wins", "win_rate"),
@@ -78,11 +78,12 @@ def wins_by_seat(
     """How many of `games` each seat wins, and nobody; not the games that measured a baseline.
 
     reach: as `games.playouts.simulate` has it.
-    Raises UserError where the cell is rotated or not judged by wins, or a player is not one of the
-    game's own.
+    Raises UserError where the cell is rotated, or judged by what wins and draws do not settle, or a
+    player is not one of the game's own.
     """
     players = scripted(cell)
-    if cell.measure != WIN.name:
+    drawn = cell.measure == MATCH_SCORE.name and has_draws(cell.game)
+    if not (cell.measure == WIN.name or drawn):
         raise UserError(f"simulate=true counts wins, and {cell.name} is judged by {cell.measure}")
     if cell.rotate:
         raise UserError(
@@ -140,16 +141,30 @@ def seats_view(seats: pd.DataFrame) -> Table:
     return shown
 
 
+def _score(about: About, wins: float, draws: int, games: int) -> dict[str, float]:
+    """The columns of summary.csv that are of the measure, where that is the score."""
+    own, span, base = (0.0, 0.5, 1.0), (0.0, 1.0), about.baseline
+    counts = (games - wins - draws, draws, wins)
+    low, high = limits(own, span, counts=counts)
+    rate, error = (base.rate, base.error) if base else (np.nan, np.nan)
+    p = float(p_value(own, span, rate, "above", error, counts=counts))
+    score = {"mean": (wins + draws / 2) / games, "mean_low": float(low), "mean_high": float(high)}
+    return {**score, "baseline_mean": rate, "p_mean": p}
+
+
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
     about = About.of(cell, baseline)
     wins = whole(sum(int(won[seat]) for seat in cell.measured) / about.measured)
+    found = rates(CellResults(about, Outcomes(about.key), games, 0), wins, games)
+    if not about.wins:
+        found |= _score(about, wins, int(won[-1]), games)
     return {
         "experiment": about.experiment,
         **about.labels,
         "deals": games,
         "matches": games,
         "wins": wins,
-        **rates(CellResults(about, Outcomes(about.key), games, 0), wins, games),
+        **found,
         "complete_deals": games,
         "set_aside": 0,
         "decisions": np.nan,

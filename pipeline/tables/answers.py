@@ -16,10 +16,11 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from pipeline.log.results import CellResults
-from pipeline.tables.best import family
+from pipeline.tables.best import family, unbeaten
 from pipeline.tables.conditions import ALPHA, Conditions, group_of
 from pipeline.tables.numbers import p_value, percent
 from pipeline.tables.scale import Scale
+from pipeline.tables.stops import no_better
 from pipeline.tables.table import ROWS, clearest, left_out
 from stats.means import LEAST
 from stats.power import detectable_mean, detectable_one_proportion, detectable_paired
@@ -78,7 +79,7 @@ def _effects(rows: pd.DataFrame, helping: bool, verdicts: Mapping[str, str]) -> 
     known = rows[(rows["matches"] > 0) & rows["baseline_mean"].notna()]
     if not known.empty and not verdicts:
         better = sum(_outcome(row) == BETTER for _, row in known.iterrows())
-        what = _aim(known.iloc[0], helping)
+        what = _aim(known.iloc[0], helping) + ALSO * bool(known["p_control"].notna().any())
         yield f"{better} of {len(known)} cells {what}, after Holm's correction."
     if len(rows) > ROWS:
         yield left_out(ROWS, len(rows), "summary.csv", "clearest")
@@ -96,10 +97,11 @@ def _aim(row: pd.Series[Any], helping: bool) -> str:
     scale = Scale.row(row)
     if row["test"] == "non_inferior":
         return "are not inferior to their baseline"
-    more = "win more" if scale.wins else f"have a higher {scale.title}"
-    return f"raise the partner's {scale.title}" if helping else f"{more} than their baseline"
+    more = "win more" if scale.wins else f"have a higher {scale.words}"
+    return f"raise the partner's {scale.words}" if helping else f"{more} than their baseline"
 
 
+ALSO = " and do better than always one option"
 BETTER, WORSE, OPEN = "better", "worse", "open"
 
 
@@ -124,7 +126,7 @@ def _effect(row: pd.Series[Any], helping: bool, verdict: str) -> str:
     scale = Scale.row(row)
     whose = "the partner wins " if helping else ""
     if not scale.wins:
-        whose = f"the partner's {scale.title} is " if helping else f"{scale.title} "
+        whose = f"the partner's {scale.words} is " if helping else f"{scale.words} "
     interval = f"95% interval {scale.mean(row['mean_low'])} to {scale.mean(row['mean_high'])}"
     if np.isnan(row["mean_low"]):
         interval = f"no interval, as a measure without a range takes {LEAST} deals for one"
@@ -142,7 +144,14 @@ def _effect(row: pd.Series[Any], helping: bool, verdict: str) -> str:
     change = f"{scale.change(row['change'])}{unit}, 95% interval {reach}"
     told = f"{whose}{mean} instead of {scale.mean(row['baseline_mean'])} ({change}"
     if verdict:
-        return f": {verdict}. {told}; {seen}; not corrected for where it stopped)"
+        known = f"{verdict}{no_better(row)}"
+        return f": {known}. {told}; {seen}; not corrected for where it stopped)"
+    if (beside := unbeaten(row)) and row["p_test"] < ALPHA:
+        shown = "help" if helping else "do"
+        return (
+            f" is not shown to {shown} better than {beside}, which reads nothing, so this is no "
+            f"sign of skill: {told}, p {p_value(row['p_test_holm'])} against both; {seen})"
+        )
     return f" {said}: {told}, p {p_value(row['p_test_holm'])}; {seen})"
 
 
@@ -185,7 +194,7 @@ def _least_mean(rows: pd.DataFrame, tests: int) -> str:
     told = f"{scale.change(least).lstrip('+')}{' points' * scale.share}"
     return (
         f"With {deals:,} deals that spread as these did and Holm over {tests} cell(s), a mean "
-        f"{scale.title} of less than {told} over the baseline would have been missed more often "
+        f"{scale.words} of less than {told} over the baseline would have been missed more often "
         "than one time in five."
     )
 

@@ -17,7 +17,8 @@ import pandas as pd
 from pipeline.config.read import Declared
 from pipeline.log.results import CellResults
 from pipeline.plan.baseline import Baseline
-from pipeline.tables.conditions import Conditions
+from pipeline.tables.conditions import ALPHA, Conditions
+from pipeline.tables.scale import Scale
 from stats.means import limits, p_value, reaching, with_error
 from stats.multiple import holm
 from stats.proportions import fisher_test
@@ -32,6 +33,12 @@ baseline. change: the best estimate less the baseline, with its 95% interval, bo
 test: the one that the config declared. p_test: of the best estimate; empty where a rule stopped the
 sweep, as it takes the number of deals as fixed. p_test_holm: corrected over all that the sentences
 of the experiment could claim, a test a cell and one a term of the regression."""
+
+CONTROL_COLUMNS = ("control", "control_mean", "p_control")
+"""Which of its controls a cell is least shown to beat, that one's mean, and the p-value: paired by
+deal and two-sided, 1 where the cell is not ahead. Empty where no control was played. A player that
+looks at nothing may beat a baseline by habit, so a claim takes both tests: its p-value is the
+larger one (R. L. Berger (1982), Technometrics 24, 295-300)."""
 
 DIFFERENCE = ("adj_difference", "adj_low", "adj_high")
 PAIR_COLUMNS = (*DIFFERENCE, "p_adjusted", "p_test", "p_test_holm")
@@ -120,15 +127,34 @@ def family(
     summary: pd.DataFrame, conditions: Sequence[Conditions]
 ) -> tuple[pd.Series[float], list[Conditions]]:
     """Holm's p-values over all that each experiment's sentences could claim: the cells', and the
-    conditions with theirs."""
+    conditions with theirs. Each claim is also one to beat the controls of its cells."""
     cells, told = pd.Series(np.nan, summary.index), list(conditions)
     for experiment, rows in summary.groupby("experiment"):
         own = [at for at, found in enumerate(told) if found.experiment == experiment]
-        terms = [effect.p for at in own for effect in told[at].effects]
-        both = holm([*rows["p_test"], *terms])
+        blind = dict(zip(rows["cell"], rows["p_control"].fillna(0.0), strict=True))
+        for at in own:
+            told[at] = told[at].against(blind)
+        terms = [np.maximum(one.p, one.p_control) for at in own for one in told[at].effects]
+        both = holm([*np.maximum(rows["p_test"], rows["p_control"].fillna(0.0)), *terms])
         cells[rows.index] = both[: len(rows)]
         rest = iter(both[len(rows) :].tolist())
         for at in own:
             effects = (replace(effect, p_holm=next(rest)) for effect in told[at].effects)
             told[at] = replace(told[at], effects=tuple(effects))
     return cells, told
+
+
+def least_beaten(controls: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """CONTROL_COLUMNS by cell, of controls.csv."""
+    ahead = controls["difference"] > 0
+    found = controls.assign(p_control=controls["p_value"].where(ahead, 1.0).fillna(1.0))
+    last = found.sort_values(["p_control", "control_mean"]).groupby("cell").tail(1)
+    return {row["cell"]: row[list(CONTROL_COLUMNS)].to_dict() for _, row in last.iterrows()}
+
+
+def unbeaten(row: pd.Series[Any]) -> str:
+    """The control that a cell is least shown to beat, in words; "" where it beats all, or none was
+    played."""
+    if not row["p_control"] >= ALPHA:
+        return ""
+    return f"always the {row['control']} ({Scale.row(row).mean(row['control_mean'])})"

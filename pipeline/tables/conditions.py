@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,22 +20,28 @@ TOO_MANY = (
     "{models} models and {prompts} prompts are too many for one regression; pairs.csv sets cells "
     "beside each other."
 )
+UNREAD = "not all of its cells are shown to do better than always one option"
 BILLIONS = re.compile(r"(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What one condition changes, in words; p, and Holm's once the family is known."""
+    """What one condition changes, in words; p, and Holm's once the family is known. cells: those
+    that it sets against each other. p_control: the largest of theirs, 0 without controls."""
 
     told: str
     size: str
     p: float
     p_holm: float = np.nan
+    cells: tuple[str, ...] = ()
+    p_control: float = 0.0
 
     def sentence(self) -> str:
         if np.isnan(self.p):
             return f"{self.told}: the matches settle no finite effect."
         shown = "this matters" if self.p_holm < ALPHA else "this is not shown to matter"
+        if self.p_control >= ALPHA:
+            shown += f", as {UNREAD}"
         return f"{self.told} {self.size}, p {p_value(self.p_holm)}): {shown}."
 
 
@@ -52,6 +58,16 @@ class Conditions:
     @property
     def experiment(self) -> str:
         return self.group[0]
+
+    def against(self, controls: Mapping[str, float]) -> Conditions:
+        """With what the cells' controls say of the effects: p-values by the cell."""
+        effects = (
+            replace(
+                one, p_control=max((controls.get(cell, 0.0) for cell in one.cells), default=0.0)
+            )
+            for one in self.effects
+        )
+        return replace(self, effects=tuple(effects))
 
     def sentences(self) -> tuple[str, ...]:
         told = (effect.sentence() for effect in self.effects)
@@ -93,8 +109,9 @@ def _found(group: tuple[str, ...], cells: Sequence[CellResults]) -> Conditions:
             told,
             _odds(fit, column) if odds else _shift(fit, column, asked[0]),
             float(fit.p_values[column]),
+            cells=_contrasted(asked, label, values),
         )
-        for column, (told, _, _) in enumerate(terms, start=1)
+        for column, (told, label, values) in enumerate(terms, start=1)
     ]
     kind, matches = "Logistic" if odds else "Linear", sum(len(cell.outcomes) for cell in asked)
     foot = (
@@ -128,6 +145,14 @@ def _terms(models: Sequence[str], prompts: Sequence[str]) -> list[Term]:
     return terms + [(f"{p} instead of {prompts[0]}", "prompt", {p: 1.0}) for p in prompts[1:]]
 
 
+def _contrasted(
+    asked: Sequence[CellResults], label: str, values: Mapping[str, float]
+) -> tuple[str, ...]:
+    """The cells that a term sets against each other: those with its label, and with the first."""
+    levels = {asked[0].about.labels[label], *values}
+    return tuple(cell.about.name for cell in asked if cell.about.labels[label] in levels)
+
+
 def _fit(
     cells: Sequence[CellResults], terms: Sequence[Term], regression: Callable[..., Fit]
 ) -> Fit:
@@ -152,4 +177,4 @@ def _shift(fit: Fit, column: int, cell: CellResults) -> str:
     scale = Scale.of(cell.about.measure)
     by = f"{scale.change(fit.coefficients[column])}{' points' * scale.share}"
     interval = scale.reach(fit.low[column], fit.high[column])
-    return f"changes the mean {scale.title} by {by} (95% interval {interval}"
+    return f"changes the mean {scale.words} by {by} (95% interval {interval}"

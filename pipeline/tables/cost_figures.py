@@ -53,7 +53,7 @@ def costs(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure |
         axes.set_xlabel(title)
         for base in sorted(set(summary["baseline_mean"].dropna()))[:NAMED]:
             axes.axhline(scale.factor * base, color=CONTRAST, ls="--", lw=1, label="baseline")
-    label = unit(f"{told}{scale.title}", scale)
+    label = unit(f"{told}{scale.words}", scale)
     for axes in panels[::across]:
         axes.set_ylabel(label)
     ink.keyed(figure)

@@ -106,10 +106,10 @@ class Diagnosis:
 
 
 def diagnose(
-    folder: Path, results: Sequence[CellResults], summary: pd.DataFrame
+    folder: Path, results: Sequence[CellResults], summary: pd.DataFrame, rivals: pd.DataFrame
 ) -> tuple[pd.DataFrame, Diagnosis]:
-    """The summary with its column `warning`, and what is behind it."""
-    place, rivals = Folder(folder), controls.table(folder, results)
+    """The summary with its column `warning`, and what is behind it. rivals: controls.csv."""
+    place = Folder(folder)
     entries = place.set_aside
     beside = dict(iter(rivals.groupby("cell")))
     choices, cells, samples, looked, audits = [], [], {}, {}, {}

@@ -134,13 +134,15 @@ def sheets(table: pd.DataFrame, summary: pd.DataFrame, names: dict[str, str]) ->
     other than of wins are tested against. names: by the cell's."""
     asked = MATCH_SCORE.name in set(summary["measure"])
     if asked or (table[["draws", "shared_wins"]] > 0).to_numpy().any():
-        yield _ends_sheet(table[table["matches"] > 0], names)
+        wins = WIN.name in set(summary["measure"])
+        yield _ends_sheet(table[table["matches"] > 0], names, wins)
     tested = summary[summary["p_permutation"].notna()]
     if not tested.empty:
         yield _mean_sheet(tested, names)
 
 
-def _ends_sheet(table: pd.DataFrame, names: dict[str, str]) -> Sheet:
+def _ends_sheet(table: pd.DataFrame, names: dict[str, str], wins: bool) -> Sheet:
+    """wins: whether cells are judged by their win rates."""
     rows = [
         (
             names[row["cell"]],
@@ -159,7 +161,8 @@ def _ends_sheet(table: pd.DataFrame, names: dict[str, str]) -> Sheet:
     foot = (
         "moved: all matches, or those that the measured side opened (first), or did not (second). "
         "score:\na win 1, a draw 1/2. p sign: are deals ahead as frequent as deals behind? Exact, "
-        "without draws,\ntwo-sided, each row by itself. Other tables count a draw as no win."
+        "without draws,\ntwo-sided, each row by itself."
+        f"{' A win rate counts a draw as no win.' * wins}"
     )
     headings = (
         *("cell", "moved", "matches", "win", "95%", "draw", "loss", "score", "95%", "p sign"),

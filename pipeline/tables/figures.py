@@ -61,7 +61,7 @@ def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     title = f"{capital(scale.title)} of {_cells(len(summary))}, {deals_of(summary['deals'])}"
     if len(summary) > ink.rows():
         leading, told = best(summary, "adjusted", (ADJUSTED, MEANS))
-        label = f"{unit(f'{told}{scale.title}', scale)} (95% interval; dashed: baseline; {BLUE})"
+        label = f"{unit(f'{told}{scale.words}', scale)} (95% interval; dashed: baseline; {BLUE})"
         rows = (*leading, "baseline_mean")
         return many.in_order(summary, rows, names, scale, label, title)
     figure, axes = _rows(len(summary))
@@ -72,7 +72,7 @@ def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
             x = scale.factor * row["baseline_mean"]
             axes.plot([x, x], [place - 0.2, place + 0.36], color=CONTRAST, ls="--", lw=1.2)
     ink.name_rows(axes, range(len(names)), names, ink.narrow())
-    label = f"{unit(scale.title, scale)} (95% interval; {_key(summary['adjusted'])}"
+    label = f"{unit(scale.words, scale)} (95% interval; {_key(summary['adjusted'])}"
     axes.set_xlabel(_below(f"{label}dashed: baseline; {FILLED})"))
     ink.titled(figure, title)
     return figure
@@ -145,7 +145,7 @@ def running_means(
 ) -> Figure:
     """The mean after every deal, in deal order, with a band of one 95% interval; of more cells than
     there are colours how they spread."""
-    label = unit(f"{scale.title} so far", scale)
+    label = unit(f"{scale.words} so far", scale)
     if len(summary) > len(COLOURS):
         return many.fan(summary, results, scale, label)
     figure, axes = ink.canvas(2.9)
@@ -230,7 +230,7 @@ def _two(pairs: pd.DataFrame, names: dict[str, str]) -> list[str]:
 
 
 def _difference(scale: Scale) -> str:
-    what = "win rates" if scale.wins else f"mean {scale.title}"
+    what = "win rates" if scale.wins else f"mean {scale.words}"
     return f"difference of {what} on shared deals{', points' * scale.share}"
 
 

@@ -172,7 +172,7 @@ def sentences(
     yield (
         "With a blank line more in its prompts and their facts in another order, which means "
         f"nothing, {name} decided otherwise in {percent(worst['changed'])} of the same situations, "
-        f"and its {scale.title} may move by up to {scale.change(worst['floor']).lstrip('+')}{unit}."
+        f"and its {scale.words} may move by up to {scale.change(worst['floor']).lstrip('+')}{unit}."
     )
     if "within_noise" not in pairs:
         return

@@ -125,6 +125,7 @@ def _of_cells(rows: pd.DataFrame) -> str:
     points = ", in points" * any(scale.share for scale in scales_of(rows))
     lead = "luck-adjusted estimate" if rows["adjusted"].notna().any() else "mean"
     exact = "" if rows["adjusted"].notna().all() else ", of single wins Fisher's exact test"
+    both = " or the least beaten control, the larger p" * bool(rows["p_control"].notna().any())
     told = [
         left_out(ROWS, len(rows), "summary.csv"),
         f"Experiment {', '.join(sorted(set(rows['experiment'])))}; n: {rows['matches'].sum():,} "
@@ -132,8 +133,8 @@ def _of_cells(rows: pd.DataFrame) -> str:
         _intervals(rows),
         f"The baseline was measured in {' or '.join(games)} games." if games else "",
         f"The difference is that of the {lead} from the baseline{points}; p: {tests} the baseline, "
-        f"the interval turned round{exact}, corrected by Holm over all that is claimed of the "
-        "experiment.",
+        f"the interval turned round{exact}{both}, corrected by Holm over all that is claimed of "
+        "the experiment.",
     ]
     return " ".join(filter(None, told))
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from games.capabilities import WIN, Measure
+from games.capabilities import MATCH_SCORE, WIN, Measure
 from pipeline.tables.numbers import amount, percent, points
 
-WIN_RATE = "win rate"
+WIN_RATE, SCORE = "win rate", "match score"
+TITLES = {WIN.name: WIN_RATE, MATCH_SCORE.name: SCORE}
+A_DRAW = "a draw is half"
+"""What a score is that a win rate is not."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Scale:
     @classmethod
     def of(cls, measure: Measure) -> Scale:
         share = (measure.low, measure.high) == (WIN.low, WIN.high)
-        return cls(WIN_RATE if measure.name == WIN.name else measure.name, share)
+        return cls(TITLES.get(measure.name, measure.name), share)
 
     @classmethod
     def row(cls, row: Mapping[Any, Any] | pd.Series[Any]) -> Scale:
@@ -40,6 +43,11 @@ class Scale:
     @property
     def wins(self) -> bool:
         return self.title == WIN_RATE
+
+    @property
+    def words(self) -> str:
+        """The title as sentences and axes have it: with its meaning, where that is not plain."""
+        return f"{SCORE} ({A_DRAW})" if self.title == SCORE else self.title
 
     @property
     def factor(self) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from games.capabilities import MATCH_SCORE, WIN, Measure
+from games.capabilities import WIN, Measure, win_or_score
 from pipeline.log.results import About, CellResults
 from pipeline.tables.ended import span
 from pipeline.tables.numbers import p_value, percent
@@ -130,7 +130,7 @@ def _standings(robin: Robin) -> Iterator[dict[str, Any]]:
 
 def _shared(robin: Robin) -> Iterator[dict[str, Any]]:
     about = robin.about
-    of, figure = (_SCORE, "score") if plain(about.measure.name) else (about.measure, "mean")
+    of, figure = (_SCORE, "score") if win_or_score(about.measure.name) else (about.measure, "mean")
     deals = reduce(np.intersect1d, (side.deals for side in robin.sides.values()))
     by_deal = {pair: side.by_deal(figure, deals) for pair, side in robin.sides.items()}
     whose: dict[str, Any] = {"experiment": about.experiment, "game": about.labels["game"]}
@@ -157,11 +157,6 @@ def _difference(values: np.ndarray, of: Measure) -> dict[str, float]:
 
 
 _SCORE = Measure("score", 0.0, 1.0)
-
-
-def plain(measure: str) -> bool:
-    """Whether players are set side by side by their scores: where wins or scores are counted."""
-    return measure in (WIN.name, MATCH_SCORE.name)
 
 
 def _mean(values: np.ndarray) -> float:
@@ -218,7 +213,7 @@ def sheets(table: pd.DataFrame, shared: pd.DataFrame, scales: dict[str, Scale]) 
 
 
 def _standing_sheet(game: str, table: pd.DataFrame, measure: str, scale: Scale) -> Sheet:
-    by = "score" if plain(measure) else "mean"
+    by = "score" if win_or_score(measure) else "mean"
     shown = [
         (
             row["player"],
@@ -230,7 +225,7 @@ def _standing_sheet(game: str, table: pd.DataFrame, measure: str, scale: Scale) 
             span(row, "loss"),
             *(
                 (percent(row["score"]), span(row, "score"))
-                if plain(measure)
+                if win_or_score(measure)
                 else (scale.mean(row["mean"]), scale.span(row["mean_low"], row["mean_high"]))
             ),
         )
@@ -240,7 +235,7 @@ def _standing_sheet(game: str, table: pd.DataFrame, measure: str, scale: Scale) 
         "Means over all opponents, who are not the same for everybody: nobody meets itself. "
         "loss: how\noften the opponents won. 95% intervals by deals."
     )
-    last = "score" if plain(measure) else scale.title
+    last = "score" if win_or_score(measure) else scale.title
     headings = ("player", "matches", "win", "95%", "draw", "loss", "95%", last, "95%")
     return Sheet(f"Every two of them in {game}", headings, shown, foot, "standings.csv")
 

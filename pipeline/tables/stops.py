@@ -6,21 +6,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from pipeline.log.folder import Folder
 from pipeline.log.results import About, CellResults
+from pipeline.tables.best import unbeaten
 from pipeline.tables.numbers import amount
 from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet
+from pipeline.tables.table import Sheet, short_names
 
 
-def sheets(folder: Path, names: Sequence[str], results: Sequence[CellResults]) -> list[Sheet]:
+def sheets(folder: Path, summary: pd.DataFrame, results: Sequence[CellResults]) -> list[Sheet]:
     """Where each cell stopped and what that says; none where all deals were planned."""
     found = Folder(folder).stop
     if not found:
         return []
     rows = [
-        (name, f"{result.complete_deals:,}", verdict(found, result.about))
-        for name, result in zip(names, results, strict=True)
+        (name, f"{result.complete_deals:,}", verdict(found, result.about) + no_better(row))
+        for name, result, (_, row) in zip(
+            short_names(summary), results, summary.iterrows(), strict=True
+        )
     ]
     foot = (
         "Deals were played until the rule stopped. The verdict allows for every look; z, p and the "
@@ -35,6 +40,12 @@ def verdicts(folder: Path, results: Sequence[CellResults]) -> dict[str, str]:
     planned."""
     found = Folder(folder).stop
     return {r.about.name: verdict(found, r.about) for r in results} if found else {}
+
+
+def no_better(row: pd.Series[Any]) -> str:
+    """What goes with the verdict on a cell that does no better than a control; "" else."""
+    beside = unbeaten(row)
+    return f", but not shown to do better than {beside}" if beside else ""
 
 
 def verdict(found: Mapping[str, Any], about: About) -> str:

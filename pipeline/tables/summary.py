@@ -16,7 +16,15 @@ from games.capabilities import Measure
 from pipeline.log.results import About, CellResults
 from pipeline.plan.baseline import Baseline
 from pipeline.tables.apart import SCORE, score_columns
-from pipeline.tables.best import ADJUSTED, CELL_COLUMNS, family, of_cell, of_pair
+from pipeline.tables.best import (
+    ADJUSTED,
+    CELL_COLUMNS,
+    CONTROL_COLUMNS,
+    family,
+    least_beaten,
+    of_cell,
+    of_pair,
+)
 from pipeline.tables.best import PAIR_COLUMNS as BEST
 from pipeline.tables.conditions import Conditions
 from pipeline.tables.ended import PERMUTATION_SEED, TEST_COLUMNS, tested
@@ -29,10 +37,15 @@ from stats.proportions import binomial_test, fisher_test, one_sample_z, two_samp
 
 
 def summary_table(
-    results: Sequence[CellResults], conditions: Sequence[Conditions] = ()
+    results: Sequence[CellResults],
+    conditions: Sequence[Conditions] = (),
+    controls: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """summary.csv: a row a cell. conditions: what else is claimed, see `best.family`."""
-    table = tabulated([{**_row(result), **of_cell(result)} for result in results])
+    """summary.csv: a row a cell. conditions: what else is claimed, see `best.family`. controls:
+    controls.csv."""
+    beside = {} if controls is None else least_beaten(controls)
+    rows = [(result, beside.get(result.about.name, {})) for result in results]
+    table = tabulated([{**_row(result), **of_cell(result), **own} for result, own in rows])
     return table.assign(p_test_holm=family(table, conditions)[0])
 
 
@@ -44,7 +57,8 @@ def tabulated(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         "device_seconds": 0.0,
     }
     others |= {**dict.fromkeys(REPLIES, np.nan), "replies": 0, "unreported": 0, "calls": 0}
-    others |= dict.fromkeys((*SCORE, *CELL_COLUMNS, *TEST_COLUMNS), np.nan) | {"test": ""}
+    others |= dict.fromkeys((*SCORE, *CELL_COLUMNS, *TEST_COLUMNS, *CONTROL_COLUMNS), np.nan)
+    others |= {"test": "", "control": ""}
     table = pd.DataFrame([{**others, **row} for row in rows])
     table["p_holm"] = table.groupby("experiment")["p_mean"].transform(
         lambda p: holm(p.to_numpy(float))
@@ -72,6 +86,7 @@ SUMMARY_COLUMNS = [
     *CELL_COLUMNS,
     *TEST_COLUMNS,
     "calls",
+    *CONTROL_COLUMNS,
 ]
 """`all_tokens` and `device_seconds` are what the matches cost, all seats; `tokens` are the
 subject's. `source` says where a row's figures come from: matches, each in the log, or simulated,

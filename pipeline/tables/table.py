@@ -17,7 +17,7 @@ from common.foreign import visible
 from common.terminal import console
 from pipeline.config.keys import GROUPS
 from pipeline.tables.numbers import number, p_value, percent
-from pipeline.tables.scale import Scale, by_scale, heading, scales_of
+from pipeline.tables.scale import A_DRAW, SCORE, Scale, by_scale, heading, scales_of
 from stats.means import LEAST
 
 ROWS = 40
@@ -183,6 +183,8 @@ def foot(summary: pd.DataFrame) -> str:
         f"p Holm: {tests} the baseline, of the {'adjusted rate' if best else 'mean'}; "
         f"its family: all that is claimed of the {family}."
     ]
+    if summary["p_control"].notna().any():
+        lines.append("With controls it is the larger of that p and the one of the least beaten.")
     if not best:
         lines.append("z, p raw: one-sided. dec/s: decisions a worker-second.")
     if baselines and any(scale.wins for scale in scales_of(summary)):
@@ -192,6 +194,8 @@ def foot(summary: pd.DataFrame) -> str:
             f"The baseline was measured in {' / '.join(baselines)} games; the two-sample test, "
             f"which allows for that: p {two}."
         )
+    if any(scale.title == SCORE for scale in scales_of(summary)):
+        lines.append(f"{SCORE}: {A_DRAW} a win; measure=win counts wins alone.")
     if (summary["mean"].notna() & summary["mean_low"].isna()).any():
         lines.append(f"A measure without a range has an interval and a p from {LEAST} deals on.")
     if summary["set_aside"].sum():

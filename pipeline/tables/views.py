@@ -15,6 +15,7 @@ from pipeline.log.results import CellResults, collect, measures
 from pipeline.tables import (
     adjusted,
     apart,
+    controls,
     costs,
     diagnostics,
     ended,
@@ -67,8 +68,9 @@ def write_tables(folder: Path, results: Sequence[CellResults]) -> Views:
     the figures are `report.write_report`'s: they take longest."""
     matter = conditions(results)
     pairing = paired_off(results, Folder(folder).pairs)
-    summary, pairs = summary_table(results, matter), pairs_table(results, pairing.chosen)
-    summary, diagnosis = diagnostics.diagnose(folder, results, summary)
+    rivals = controls.table(folder, results)
+    summary, pairs = summary_table(results, matter, rivals), pairs_table(results, pairing.chosen)
+    summary, diagnosis = diagnostics.diagnose(folder, results, summary, rivals)
     seen = watched.watched_table(Folder(folder), results)
     summary = watched.warned(summary, seen)
     diagnosis.write(folder)
@@ -81,7 +83,7 @@ def write_tables(folder: Path, results: Sequence[CellResults]) -> Views:
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
     write_atomically(folder / "pairs.csv", pairs.to_csv(index=False))
     study = labels.study(folder, results)
-    stopped = stops.sheets(folder, table.short_names(summary), results)
+    stopped = stops.sheets(folder, summary, results)
     spent = costs.cost_sheets(summary)
     varied = [*_watched(folder, seen, summary), *_varied(folder, results, summary)]
     told = diagnostics.sheets(diagnosis, summary)

@@ -14,12 +14,16 @@ from scipy.stats import fisher_exact
 
 from games.base import Fact, Game, Observation, Open, Said, move_fault, spoken
 from games.capabilities import (
+    MATCH_SCORE,
     WIN,
     Keyed,
+    Measured,
     Sampled,
     Simulated,
     Speaking,
     Valued,
+    has_draws,
+    judgeable_by,
     measured,
     measures_of,
     nothing_hidden,
@@ -208,6 +212,21 @@ def test_what_a_position_is_worth_is_a_share_and_at_the_end_the_score(
     scores = with_score(measured(game, state), game.returns(state))["match_score"]
     worths = [game.worth(state, seat) for seat in range(game.num_seats)]
     assert worths == pytest.approx(list(scores))
+
+
+@every_game
+@few
+@given(seeds)
+def test_a_game_that_can_be_drawn_says_so_and_is_judged_by_its_score(
+    game: Game[Any], seed: int
+) -> None:
+    """Hive's published code has draws and games that both lose, and is judged by wins."""
+    returns = game.returns(final(game, seed))
+    if has_draws(game):
+        assert judgeable_by(game)[0] == MATCH_SCORE
+        assert max(returns) > 0 or set(returns) == {0.0}
+    elif not (isinstance(game, Measured) or getattr(game, "quirks", False)):
+        assert 0.0 not in returns
 
 
 @every_game

@@ -46,6 +46,17 @@ def test_a_game_that_plays_itself_is_counted() -> None:
     assert counted.error == sqrt(counted.rate * (1 - counted.rate) / 50_000)
 
 
+def test_a_score_is_counted_by_wins_and_draws() -> None:
+    """Of 1260 games of random play X wins 737 and 160 are drawn; a draw spreads less than a win."""
+    asked = cell(TicTacToe(), Random(), Random(), measure="match_score")
+    known = measure(asked, 1, 400_000)
+    assert known is not None
+    assert known.games == 400_000
+    spread = sqrt((737 + 40) / 1260 - (817 / 1260) ** 2)
+    assert known.error == pytest.approx(spread / sqrt(known.games), 0.01)
+    assert abs(known.rate - (737 + 80) / 1260) < 4 * known.error
+
+
 @pytest.mark.parametrize(
     ("deals", "games"), [(1, 100_000), (400, 400_000), (2_000, 1_000_000), (10**6, 1_000_000)]
 )

@@ -149,7 +149,7 @@ def test_the_end_of_a_record() -> None:
 
 
 def test_every_game_can_be_judged_by_the_match_score() -> None:
-    assert [one.name for one in judgeable_by(TicTacToe())] == ["win", "match_score"]
+    assert [one.name for one in judgeable_by(TicTacToe())] == ["match_score", "win"]
     assert [one.name for one in judgeable_by(Harvest())] == ["score", "win", "match_score"]
     assert with_score({}, (1.0, 0.0, -0.5)) == {"match_score": (1.0, 0.5, 0.0)}
     assert with_score({"match_score": (3.0,)}, (1.0,)) == {"match_score": (3.0,)}
@@ -341,10 +341,11 @@ def test_a_log_can_be_judged_by_its_score_afterwards(
 ) -> None:
     """The same matches, asked for another measure; nothing is played again."""
     game = ("game=tic_tac_toe", "agent=random", "deals=8")
-    assert sweep(*game) == 0
+    assert sweep(*game, "measure=win") == 0
     (before,) = pd.read_csv(folder / "summary.csv").to_dict("records")
     records = {file: file.read_bytes() for file in (folder / "records").iterdir()}
-    assert sweep(*game, "measure=match_score") == 0
+    assert (before["measure"], before["mean"]) == ("win", before["win_rate"])
+    assert sweep(*game) == 0, "draws count as half where nobody asks for another measure"
     assert {file: file.read_bytes() for file in (folder / "records").iterdir()} == records
     (found,) = pd.read_csv(folder / "summary.csv").to_dict("records")
     assert (found["measure"], found["mean"]) == ("match_score", before["score"])

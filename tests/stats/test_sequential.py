@@ -21,6 +21,15 @@ def test_sprt_stops_where_the_likelihood_ratio_says() -> None:
     assert sprt([], 0.3, 0.6) is None
 
 
+def test_sprt_of_scores_keeps_its_level() -> None:
+    """Wins, draws and losses whose mean is the null: called above in at most 5% of runs."""
+    rng = np.random.default_rng(1)
+    scores = rng.choice([0.0, 0.5, 1.0], (1000, 200), p=[0.5, 0.2, 0.3])
+    stops = [sprt(own, 0.4, 0.55) for own in scores]
+    assert 0 < sum(stop is not None and stop.above for stop in stops) < 50
+    assert sprt([0.5] * 9, 0.4, 0.6) is None
+
+
 @given(st.lists(st.integers(0, 1), max_size=60), st.integers(0, 20))
 def test_sprt_does_not_see_what_comes_after_it_stopped(wins: list[int], more: int) -> None:
     stop = sprt(wins, 0.4, 0.6, alpha=0.2, beta=0.2)

@@ -129,10 +129,10 @@ def test_matches_side_by_side_do_not_meet() -> None:
 
 
 def worth(game: TicTacToe, state: State, seat: int) -> float:
-    """How often `seat` wins from here on where both play at random, by every line of play."""
+    """The score of `seat` from here on where both play at random, by every line of play."""
     movers = game.to_move(state)
     if not movers:
-        return float(game.returns(state)[seat] > 0)
+        return (1 + game.returns(state)[seat]) / 2
     options = game.legal(state, movers[0])
     return sum(worth(game, game.play(state, [cell]), seat) for cell in options) / len(options)
 

@@ -27,7 +27,7 @@ RANDOM_WINS = (0.5849, 0.2881)
 
 @pytest.fixture(scope="module")
 def table() -> Environment:
-    return Environment("tic_tac_toe", prompt="letter")
+    return Environment("tic_tac_toe", prompt="letter", words=("measure=win",))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,8 @@ def test_advantages_are_those_of_playouts(opponent: str) -> None:
             own.step("A")
         policies = seated(own.match)
         game, state = own.setting.cell.game, own.match.state
-        got = results(game, state, seat, policies, 300, 1, hidden=False)[:, :, seat].mean(axis=1)
+        score = {"hidden": False, "measure": "match_score"}
+        got = results(game, state, seat, policies, 300, 1, **score)[:, :, seat].mean(axis=1)
         assert exact.advantages(own.match, seat) == pytest.approx(got - got.mean(), abs=0.12)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from common.errors import UserError
 from games.base import Open
-from games.capabilities import measured, nothing_hidden
+from games.capabilities import judged, nothing_hidden
 from games.playouts import probabilities
 from training.environment.credit import checked, seated
 from training.environment.match import Match
@@ -64,7 +64,7 @@ class Values:
         if self.game.to_move(state):
             found = self._chances(policies, state) @ self._after(policies, state)
         else:
-            found = np.array(measured(self.game, state)[self.measure], float)
+            found = np.array(judged(self.game, state)[self.measure], float)
         self.known[policies, state] = found
         return found
 

@@ -20,7 +20,7 @@ from agents.prompting.base import Method
 from agents.prompting.gamebench import Base
 from agents.rule import Rule
 from games.base import Game, move_with
-from games.capabilities import MATCH_SCORE, measured, with_score
+from games.capabilities import MATCH_SCORE, judged
 from games.playouts import RANDOM
 from models.base import Model
 from models.checkpoint import Checkpoint
@@ -59,7 +59,7 @@ def match(
                     answers.update(decisions=1, fallbacks=decision.fallback)
             moves.append(move_with(turn.options[option], text))
         state = game.play(state, moves)
-    figures = with_score(measured(game, state), game.returns(state))
+    figures = judged(game, state)
     return Played(float(figures[MATCH_SCORE.name][seat]), answers)
 
 

@@ -1,0 +1,111 @@
+"""Sweeps of players that cannot play: their logs are written match by match, with results drawn by
+chance, and everything that is said of them is read off the tables and pages themselves."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+from pipeline.log.folder import Folder
+from pipeline.log.links import controls_file, place_of
+from pipeline.log.results import About
+from pipeline.log.schema import MatchRecord
+from pipeline.pages.library import Shelf
+from pipeline.pages.standing import finished
+from pipeline.tables import report
+from pipeline.tables.views import Views, results_of, write_tables
+from pipeline.tracking import notes
+from tests.pipeline.records import placed, write
+
+CLAIMS = re.compile(
+    r"(?<!is not shown to )(?<!is not shown to be )"
+    r"(beats the|does worse|harms|helps:|this matters|is not inferior)|[1-9]\d* of \d+ cells"
+)
+"""What a sentence says where it claims that somebody plays better or worse."""
+
+Ends = tuple[float, float]
+"""The chances of a win and a draw."""
+FIRST: Ends = (0.6, 0.1)
+LAST: Ends = (0.2, 0.1)
+"""Of players that always take the first or the last option; the baseline wins 29%."""
+
+
+@dataclass(frozen=True)
+class Nulls:
+    """A folder of one played deal, whose log is written anew for every run.
+
+    habits: how often a cell with this place in the order takes the first option, and else plays as
+    the baseline does.
+    """
+
+    folder: Path
+    habits: Sequence[float]
+
+    def run(self, rng: np.random.Generator, deals: int) -> str:
+        """All that the pipeline says of a simulated log, page by page."""
+        place = Folder(self.folder)
+        first, last = (_drawn(rng, ends, deals) for ends in (FIRST, LAST))
+        for about, often in zip(place.abouts(), self.habits, strict=True):
+            by_habit = rng.random(deals) < often
+            own = _drawn(rng, _as_baseline(about), deals)
+            _write(place, about, np.where(by_habit, first, own))
+        if controls_file(self.folder).exists():
+            beside = Folder(place_of(self.folder))
+            for about, worth in zip(beside.abouts(), (first, last), strict=True):
+                _write(beside, about, worth)
+        return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
+
+
+def _as_baseline(about: About) -> Ends:
+    base = about.baseline
+    assert base is not None
+    won = base.wins / base.games
+    return won, 0.1
+
+
+def _drawn(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
+    """1 a win, 0 a draw, -1 a loss, of each deal."""
+    won, drawn = ends
+    return rng.choice([1.0, 0.0, -1.0], deals, p=[won, drawn, 1 - won - drawn])
+
+
+def _write(place: Folder, about: About, worth: np.ndarray) -> None:
+    """The cell's log: its first match, cut to a decision, with these results for the measured
+    seat."""
+    path = place.records_file(about.stem)
+    (one, *_) = place.matches(about.stem)
+    write(path, (placed(_ended(one, deal, own)) for deal, own in enumerate(worth.tolist())))
+
+
+def _ended(record: MatchRecord, deal: int, worth: float) -> MatchRecord:
+    (seat,) = record.measured
+    returns = tuple(worth if at == seat else -worth for at in range(2))
+    wins = {"win": tuple(float(one > 0) for one in returns)}
+    own = [one for one in record.decisions if one.seat == seat][:1]
+    texts = {} if deal else record.statics  # once a file
+    told = {"deal": deal, "returns": returns, "measures": wins, "statics": texts}
+    return replace(record, decisions=tuple(own), clock=None, **told)
+
+
+def _said(views: Views) -> Iterator[str]:
+    """The report, the run's page, and the notes of the sweep and its cells in MLflow."""
+    report.write_report(views, draw=False)
+    page = (views.folder / "report.html").read_text(encoding="utf-8")
+    yield html.unescape(re.sub(r"<[^>]+>", " ", page))
+    run = finished(views.folder.name, Shelf(Folder(views.folder)))
+    yield " ".join([run.headline, *(one.told for one in run.estimates), *run.warnings])
+    yield notes.of_sweep(views.folder, views.summary, views.said, None)
+    for result, (_, row) in zip(views.results, views.summary.iterrows(), strict=True):
+        yield notes.of_a_cell(row, result.about.helping, "")
+
+
+def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:
+    """In how many of so many runs anything is claimed."""
+    rng = np.random.default_rng(seed)
+    return sum(bool(CLAIMS.search(nulls.run(rng, deals))) for _ in range(runs))

@@ -1,0 +1,150 @@
+"""No verdict on a player that does not read: what beats a baseline by habit is claimed nowhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.log.links import controls_file
+from pipeline.tables.answers import answers, of_cell
+from pipeline.tables.conditions import conditions
+from pipeline.tables.controls import COLUMNS
+from pipeline.tables.summary import pairs_table, summary_table
+from pipeline.tables.table import foot
+from stats.multiple import holm
+from stats.proportions import clopper_pearson
+from tests.models.conftest import (  # noqa: F401, a network with random weights
+    MakeCheckpoint,
+    decisions,
+    make_checkpoint,
+    tokenizer,
+)
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.nulls import Nulls, claims
+from tests.pipeline.test_best import cell
+
+NO_SKILL = "which reads nothing, so this is no sign of skill"
+BESIDE = f"is not shown to do better than always the first option (50.0%), {NO_SKILL}"
+SIXTY, SEVENTY = [1] * 240 + [0] * 160, [1] * 280 + [0] * 120
+
+
+def told(**p_values: float) -> tuple[pd.DataFrame, str]:
+    """Of two cells that win 60 and 70% against a baseline of 50, each ahead of its only control
+    with this p-value."""
+    found = [cell("a", SIXTY), cell("b", SEVENTY)]
+    beside = pd.DataFrame(
+        [
+            (name, "first option", 400, "win", 0.6, 0.5, 0.1, 0.0, 0.2, p)
+            for name, p in p_values.items()
+        ],
+        columns=COLUMNS,
+    )
+    matter = conditions(found)
+    table = summary_table(found, matter, beside)
+    said = answers(found, table, pairs_table(found), matter)
+    return table, " ".join(sentence for answer in said for sentence in answer.sentences)
+
+
+def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
+    """The larger p-value of both is in the family, of a cell and of a term."""
+    table, text = told(a=0.001, b=0.3)
+    assert "1 of 2 cells win more than their baseline and do better than always one option" in text
+    assert "a cloze beats the baseline: 60.0% instead of 50.0%" in text
+    assert f"b cloze {BESIDE}: 70.0% instead of 50.0%" in text
+    assert "this is not shown to matter, as not all of its cells are shown to do better" in text
+    assert table["p_test"].max() < 0.001
+    assert table["p_test_holm"].to_numpy() == pytest.approx(holm([0.001, 0.3, 0.3])[:2])
+    assert "the least beaten" in foot(table)
+
+
+def test_who_beats_all_controls_is_judged_as_before() -> None:
+    for text in (told(a=0.001, b=0.001)[1], told()[1]):
+        assert text.startswith("2 of 2 cells win more than their baseline")
+        assert "this matters." in text
+
+
+def test_a_rules_verdict_carries_the_warning() -> None:
+    _, row = (row for _, row in told(b=0.3)[0].iterrows())
+    said = of_cell(row, False, "above the baseline")
+    assert "b cloze: above the baseline, but not shown to do better than always the first" in said
+
+
+def test_who_is_behind_its_control_is_not_shown_to_beat_it() -> None:
+    beside = [("a", "last option", 9, "win", 0.1, 0.9, -0.8, -0.9, -0.7, 0.001)]
+    (row,) = summary_table(
+        [cell("a", SIXTY)], controls=pd.DataFrame(beside, columns=COLUMNS)
+    ).to_dict("records")
+    assert (row["control"], row["control_mean"], row["p_control"]) == ("last option", 0.9, 1.0)
+
+
+def test_random_weights_are_said_to_show_no_skill(
+    sweep: Sweep,
+    folder: Path,
+    make_checkpoint: MakeCheckpoint,  # noqa: F811
+) -> None:
+    """A network that hardly looks answers A to every question: it takes the first option always,
+    which wins 44% against a random player, who wins 29%."""
+    weights = make_checkpoint(max_position_embeddings=2048, initializer_range=1e-6)
+    model = ("model=hf", f"model.path={weights}", "model.dtype=float32", "prompt=cloze")
+    baseline = ("baseline=random", "controls=auto")
+    assert sweep("game=tic_tac_toe", "measure=win", *model, *baseline, "deals=80") == 0
+    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    assert row["p_test"] < 0.05 < row["p_control"] <= row["p_test_holm"]
+    page = (folder / "report.html").read_text()
+    assert f"is not shown to do better than always the {row['control']}" in page
+    assert NO_SKILL in page
+    assert "0 of 1 cells win more than their baseline" in page
+
+
+# --- null cells through the whole pipeline
+
+CELLS = ("game=tic_tac_toe", "measure=win", "model.seed=1,2,3,4", "prompt=cloze,counterfactual")
+ANY, HABITS = (0.0,) * 8, (0.0, 0.9, 0.9, 0.0, 1.0, 0.0, 0.5, 0.9)
+"""How often each of eight cells takes the first option without a look, and else any."""
+DEALS = 60
+
+
+@pytest.fixture
+def eight(sweep: Sweep, folder: Path) -> Callable[..., Nulls]:
+    """A folder of eight cells that ask a model, with their controls, beside a random baseline."""
+
+    def played(habits: tuple[float, ...], beside: bool) -> Nulls:
+        assert sweep(*CELLS, "deals=1", "baseline=random", "controls=auto") == 0
+        if not beside:
+            controls_file(folder).unlink()
+        return Nulls(folder, habits)
+
+    return played
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_habits_are_claimed_where_no_control_is_beside_them(
+    eight: Callable[..., Nulls], beside: bool
+) -> None:
+    """Against a random player the habit wins 60% and not 29%."""
+    runs = 4
+    assert claims(eight(HABITS, beside), 1, runs, DEALS) == (0 if beside else runs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("habits", "beside"), [(ANY, False), (HABITS, True)])
+def test_pages_claim_no_more_than_they_may(
+    eight: Callable[..., Nulls],
+    habits: tuple[float, ...],
+    beside: bool,
+    figure: Callable[[str], None],
+) -> None:
+    """Whatever any page says of cells that do not read is false where it claims a difference."""
+    runs, started = 1_000, time.monotonic()
+    false = claims(eight(habits, beside), 5, runs, DEALS)
+    low, high = clopper_pearson(false, runs)
+    figure(
+        f"{'habits with controls' if beside else 'random players'}: a page claimed a difference in "
+        f"{false} of {runs:,} runs of 8 cells ({low:.3f} to {high:.3f}), "
+        f"{time.monotonic() - started:.0f} s"
+    )
+    assert low <= 0.05
