@@ -126,7 +126,8 @@ def counted(
         return row
     wins = round(ours.value / whole * sample)
     theirs = round(entry["value"] / whole * entry["n"])
-    return compared(row, entry, of_counts(wins, sample, theirs, entry["n"]).times(whole))
+    gap = of_counts(wins, sample, theirs, entry["n"]).times(whole)
+    return compared(row, entry, gap.about(ours.value - entry["value"]))
 
 
 def proven(entry: Entry, ours: float, whole: float = 1.0) -> Row:

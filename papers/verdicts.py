@@ -62,6 +62,11 @@ class Gap:
         """The same in another unit."""
         return Gap(scale * self.value, scale * self.low, scale * self.high, self.p_value)
 
+    def about(self, value: float) -> Gap:
+        """The same about another value, as counts that are whole are about a share that is not."""
+        off = value - self.value
+        return Gap(value, self.low + off, self.high + off, self.p_value)
+
 
 def judged(gap: Gap, matters: float) -> Verdict:
     """matters: the least difference that would; in the unit of the gap."""

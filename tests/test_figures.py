@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from docs import figures, sweep
+from papers.gamebench.matches import FILE, WHERE
 
 COUNT = "python -c 'print(1 + 1)'"
 PAGE = f"""# A page
@@ -115,6 +116,30 @@ def test_a_sweep_as_markdown() -> None:
 def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert figures.main(["nowhere.md"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+ABSENT = (
+    "<!-- made by: python docs/papers/sheet.py audit --matches nowhere.json -->\n<!-- end -->\n"
+)
+
+
+def test_a_sheet_without_its_file_fails_and_other_pages_are_made(
+    page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "audit.md"
+    sheet.write_text(ABSENT)
+    assert figures.main([str(sheet), str(page)]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1
+    assert "nowhere.json: the match file is not here: github.com/Joshuaclymer/GameBench" in said.err
+    assert "1 file(s) written, 1 failed" in said.out
+    assert sheet.read_text() == ABSENT
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not FILE.exists(), reason=WHERE)
+def test_the_audit_is_what_its_command_makes() -> None:
+    assert figures.main([str(figures.ROOT / "docs/papers/audit.md"), "--check", "--slow"]) == 0
 
 
 @pytest.mark.slow

@@ -99,9 +99,9 @@ def test_a_share_of_games_that_share_deals_is_a_mean_over_deals() -> None:
     """10 decks from both seats, all alike: 20 games that are no 20 coins."""
     entry, own = printed(57, 200, 50), Estimate(90, 40, 99)
     assert counted(entry, own, 20, 10, 100) == measured(entry, own, 20, 10)
-    assert counted(entry, own, 20, 10, 100, independent=12).p_value == pytest.approx(
-        of_counts(11, 12, 114, 200).p_value
-    )
+    found = counted(entry, own, 20, 10, 100, independent=12)
+    assert found.p_value == pytest.approx(of_counts(11, 12, 114, 200).p_value)
+    assert found.gap == pytest.approx(90 - 57), "whatever whole count of 12 is nearest"
 
 
 def test_an_unknown_number_of_their_games_is_no_test() -> None:
