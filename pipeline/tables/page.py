@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,15 @@ def rows(options: Sequence[str], scores: Sequence[float | None], chosen: int) ->
 def rendered(template: Path, **values: Any) -> str:
     """The page that the template makes of the values. Every text is escaped, and control characters
     in it are spelt out."""
+    own = _environment(template.parent).get_template(template.name)
+    return own.render(contents=Contents(), **values)
+
+
+@cache
+def _environment(folder: Path) -> jinja2.Environment:
+    """Of the templates in a folder, each compiled once a process."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([template.parent, HERE]),
+        loader=jinja2.FileSystemLoader([folder, HERE]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -92,7 +100,7 @@ def rendered(template: Path, **values: Any) -> str:
     )
     own = {"number": number, "p_value": p_value, "score": _score, "clipped": clipped}
     environment.filters |= own
-    return environment.get_template(template.name).render(contents=Contents(), **values)
+    return environment
 
 
 def _shown(value: Any) -> Any:

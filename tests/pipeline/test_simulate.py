@@ -47,6 +47,17 @@ def test_the_published_seatings_win_as_measured(sweep: Sweep, folder: Path) -> N
             assert errors < 3, (seating, row["seat"])  # thirteen seats: three standard errors
 
 
+def test_a_game_with_draws_is_simulated_by_its_score(sweep: Sweep, folder: Path) -> None:
+    """Of 1260 games of random play O wins 363 and 160 are drawn."""
+    words = ("game=tic_tac_toe", "agent=random", "simulate=true", "baseline=random")
+    assert sweep(*words, "deals=20000") == 0
+    (row,) = table(folder / "summary.csv").to_dict("records")
+    assert row["mean"] == pytest.approx((row["wins"] + row["draws"] / 2) / 20_000)
+    assert row["mean_low"] < (363 + 80) / 1260 < row["mean_high"]
+    assert row["baseline_mean"] == pytest.approx((363 + 80) / 1260, abs=0.002)
+    assert 0.001 < row["p_mean"] < 0.999
+
+
 def test_a_simulated_row_says_so_and_leaves_no_records(sweep: Sweep, folder: Path) -> None:
     assert sweep("experiment=llm_uno_baselines", "deals=200") == 0
     summary = table(folder / "summary.csv")
