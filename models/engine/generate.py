@@ -102,7 +102,7 @@ class Generator:
         for request, prompt in zip(requests, prompts, strict=True):
             if len(prompt) + request.max_tokens > limit:
                 raise ModelError(
-                    f"a prompt of {len(prompt)} tokens and {request.max_tokens} to write exceed "
+                    f"{len(prompt)} tokens and {request.max_tokens} to write exceed "
                     f"the context of {limit} of model {self.tokens.name!r}"
                 )
             head = self.tokens.head(request.prompt)

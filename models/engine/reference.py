@@ -63,7 +63,7 @@ class Reference:
         """Logits of the next token, (vocabulary,), float32. Raises ModelError."""
         if len(text) > self.limit:
             raise ModelError(
-                f"a prompt of {len(text)} tokens exceeds the context of {self.limit} of model "
+                f"{len(text)} tokens exceed the context of {self.limit} of model "
                 f"{self.tokens.name!r}"
             )
         try:

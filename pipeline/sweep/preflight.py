@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from operator import itemgetter
 
 from rich.console import Console
@@ -30,6 +30,9 @@ from pipeline.tables.numbers import amount, duration, short
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 """Errors that differ in numbers alone are alike."""
+
+NAME = 24
+"""Characters of a cell's name on a terminal."""
 
 First = tuple[Cell, MatchRecord, Outcome]
 """A cell's first match."""
@@ -79,24 +82,39 @@ class Preflight:
     def failed(self, task: Task, error: str) -> None:
         """Prints an error that is new, and that a cell is stopped for it."""
         line = redact(raised(error))[:LONGEST]
-        kind, name = NUMBERS.sub("#", line), self._cells[task.cell].name
+        kind, name = NUMBERS.sub("#", line), self._name(self._cells[task.cell])
         if kind not in self._told:
             self._told.add(kind)
             print_line(self._out, f"failed   {name}: {line} (match {task.match})")
         if self.admission.failed(task, kind):
             event("cell stopped", logging.ERROR, cell=task.cell, matches=self._most, error=line)
-            why = f"its first {self._most} matches failed alike; the next run tries again"
+            why = f"{self._most} matches failed alike; the next run retries"
             print_line(self._out, f"stopped  {name}: {why}")
             self._settle(task.cell)
+
+    def _name(self, cell: Cell) -> str:
+        """The end of a long name on a terminal, so that what happened fits beside it."""
+        short_enough = len(cell.name) <= NAME or not self._out.is_terminal
+        return cell.name if short_enough else f"…{cell.name[1 - NAME :]}"
 
     def _settle(self, cell: str) -> None:
         """One fewer first match to wait for; after the last, the report."""
         waited, self._due = cell in self._due, self._due - {cell}
         if not waited or self._due or not self._first:
             return
-        for line in (*_unreadable(self._first), self._expected()):
+        for line in (*self._unreadable(), self._expected()):
             print_line(self._out, f"preflight {line}")
             event("preflight", told=line)
+
+    def _unreadable(self) -> Iterator[str]:
+        """That a model's replies cannot be read, by the cell where most cannot."""
+        firsts = ((cell, one) for cell, _, one in self._first if one.malformed)
+        bad = [(one.malformed / one.replies, one, cell) for cell, one in firsts]
+        if bad:
+            _, worst, cell = max(bad, key=itemgetter(0))
+            more = f", some in {len(bad) - 1:,} more" if len(bad) > 1 else ""
+            count = f"{worst.malformed} of {worst.replies} replies unreadable"
+            yield f"{count} in {self._name(cell)}{more}"
 
     def _expected(self) -> str:
         """What all matches of the cells take whose first was played, if they are like it."""
@@ -130,15 +148,6 @@ def _is_new(cell: Cell, log: Log) -> bool:
     """Whether the cell asks a model, and has no match yet."""
     asks = any(player.model is not None for player in cell.players)
     return asks and not len(log.outcomes_of(cell.key))
-
-
-def _unreadable(first: Sequence[First]) -> Iterator[str]:
-    """That a model's replies cannot be read, by the cell where most cannot."""
-    bad = [(one.malformed / one.replies, one, cell) for cell, _, one in first if one.malformed]
-    if bad:
-        _, worst, cell = max(bad, key=itemgetter(0))
-        more = f", some in {len(bad) - 1:,} more cell(s)" if len(bad) > 1 else ""
-        yield f"{worst.malformed} of {worst.replies} replies unreadable in {cell.name}{more}"
 
 
 def _cost(cell: Cell, record: MatchRecord) -> float:

@@ -312,7 +312,7 @@ def test_static_parts_stay_resident_up_to_the_limit(checkpoint_folder, decisions
 
 def test_a_prompt_longer_than_the_model_reads_is_an_error(checkpoint_folder):
     request = Score((Prompt("", "red " * 600),), ("A", "B"))
-    with pytest.raises(ModelError, match=r"\d+ tokens exceeds the context of 512 of model"):
+    with pytest.raises(ModelError, match=r"\d+ tokens exceed the context of 512 of model"):
         load(checkpoint_folder).answer([request])
 
 

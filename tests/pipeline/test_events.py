@@ -78,7 +78,7 @@ def test_nested_data_is_cleaned_and_counts_of_tokens_are_no_secret(folder: Path)
 def test_a_sweep_tells_its_course_as_json_lines(sweep: Sweep, folder: Path) -> None:
     assert sweep("deals=2") == 0
     lines = [json.loads(line) for line in (folder / "run.log").read_text().splitlines()]
-    assert [line["event"] for line in lines] == ["start", "models loaded", "end"]
+    assert [line["event"] for line in lines] == ["start", "models loaded", "preflight", "end"]
     assert lines[0]["matches"] == lines[-1]["played"] == 4
     assert lines[-1]["state"] == "finished"
     assert all({"time", "level", "event"} <= line.keys() for line in lines)

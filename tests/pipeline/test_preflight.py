@@ -82,8 +82,7 @@ def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the
     )
     (stopped,) = lines(said, "stopped ")
     assert stopped == (
-        "stopped  uno-solo-llm.fake.cloze: its first 3 matches failed alike; "
-        "the next run tries again"
+        "stopped  uno-solo-llm.fake.cloze: 3 matches failed alike; the next run retries"
     )
     assert said.index(failed) < said.index(stopped) < said.index("played 40 of 80 matches")
     assert "played 40 of 80 matches, 3 failed, " in said
