@@ -25,8 +25,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import yaml
-from rich.table import Table
 
+from common.terminal import WrappedTable
 from stats.intervals import Limits, prediction
 
 Verdict = Literal["agrees", "differs", "uninformative", "not_computable", "not_run", "no_reference"]
@@ -124,9 +124,9 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     return table
 
 
-def view(found: pd.DataFrame) -> Table:
+def view(found: pd.DataFrame) -> WrappedTable:
     """The reproduction as a person reads it."""
-    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    shown = WrappedTable()
     shown.add_column("id", overflow="fold")
     for heading in ("paper", "ours", "95% interval", "n", "verdict"):
         shown.add_column(heading, justify="right", no_wrap=True)
