@@ -5,13 +5,14 @@ from __future__ import annotations
 import atexit
 import errno
 import gc
+import io
 import os
 import stat
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from common.foreign import visible
 
@@ -42,6 +43,33 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
+class Outlasting(io.FileIO):
+    """A stream whose reader may leave early, as `head` does: the rest goes nowhere, and whoever
+    writes it goes on."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), self.fileno())
+            return len(data)
+
+
+def outlasting(stream: TextIO) -> TextIO:
+    """The same stream, in which a reader that leaves is no error."""
+    assert isinstance(stream, io.TextIOWrapper), stream
+    stream.flush()
+    raw = Outlasting(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
 def as_process(main: Callable[[], int]) -> NoReturn:
     """Runs `main` and ends the process with the status that it returns.
 
@@ -49,6 +77,7 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     loaded is left to the system: Python would take it apart object by object, for a second or two.
     """
     collect_seldom()
+    sys.stdout, sys.stderr = outlasting(sys.stdout), outlasting(sys.stderr)
     sys.addaudithook(refuse_pipes)
     try:
         status = main()
@@ -60,6 +89,6 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     running._shutdown()  # as Python does: waits for threads that are no daemons
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # whoever read it has gone
+        with suppress(OSError):  # a full disk, where it goes to a file
             stream.flush()
     os._exit(status)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Column, Table
 from rich.text import Text
 
 from common.foreign import visible
 
 WIDTH = 100
 """The most columns that anything takes."""
+LEAST = 12
+"""Characters that a column of words keeps, however narrow the terminal."""
 
 
 def console(markup: bool = False) -> Console:
@@ -34,3 +41,47 @@ def print_line(out: Console, line: str) -> None:
         out.print(Text(visible(line)), no_wrap=True, overflow="ellipsis")
     else:
         out.print(Text(visible(line)), soft_wrap=True)
+
+
+class WrappedTable(Table):
+    """A table without lines. Where its columns do not fit side by side, the rest follow below, the
+    first column before them again: nothing is cut."""
+
+    def __init__(self, header_style: str = "bold", gap: int = 1) -> None:
+        super().__init__(
+            box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style=header_style
+        )
+        self.gap = gap
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number, columns in enumerate(self._blocks(console, options)):
+            block = copy(self)
+            block.columns = [replace(one, _index=at) for at, one in enumerate(columns)]
+            if number:
+                yield ""
+            yield from super(WrappedTable, block).__rich_console__(console, options)
+
+    def _blocks(self, console: Console, options: ConsoleOptions) -> Iterator[Sequence[Column]]:
+        """The columns that stand side by side."""
+        first, rest = self.columns[:1], self.columns[1:]
+        room = options.max_width - sum(self._least(one, console, options) for one in first)
+        block: list[Column] = []
+        used = 0
+        for column in rest:
+            least = self.gap + self._least(column, console, options)
+            if used + least > room and block:
+                yield [*first, *block]
+                block, used = [], 0
+            if least > room:
+                column = replace(column, no_wrap=False, overflow="fold")
+            block.append(column)
+            used += least
+        yield [*first, *block]
+
+    def _least(self, column: Column, console: Console, options: ConsoleOptions) -> int:
+        """The columns of the terminal that it needs: all of a figure, a few of words."""
+        whole = max(
+            Measurement.get(console, options.update(width=10_000), one).maximum
+            for one in (column.header, *column.cells)
+        )
+        return whole if column.no_wrap else column.min_width or min(whole, LEAST)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
-from rich.table import Table
 
+from common.terminal import WrappedTable
 from papers.verdicts import (
     Estimate,
     Gap,
@@ -175,9 +175,9 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     return table
 
 
-def view(found: pd.DataFrame) -> Table:
+def view(found: pd.DataFrame) -> WrappedTable:
     """The reproduction as a person reads it."""
-    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    shown = WrappedTable()
     shown.add_column("id", overflow="fold")
     for heading in ("kind", "paper", "ours", "95% interval", "n", "p", "verdict"):
         shown.add_column(heading, justify="right", no_wrap=True)

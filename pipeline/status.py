@@ -19,13 +19,12 @@ import pandas as pd
 import psutil  # type: ignore[import-untyped]
 from rich.console import Group, RenderableType
 from rich.live import Live as Screen
-from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
 from common.foreign import visible
 from common.process import as_process
-from common.terminal import console
+from common.terminal import WrappedTable, console
 from pipeline.log.folder import Folder, damaged
 from pipeline.log.live import Running
 from pipeline.log.outcomes import Outcome, outcome
@@ -150,8 +149,7 @@ def view(status: Status) -> RenderableType:
     parts += [Text(pace(status)), Text(""), _cells(status)]
     if status.left_out:
         parts.append(Text(damaged(status.left_out, status.folder.path), style="yellow"))
-    for told in _notable(status):
-        parts.append(Text(told, style="yellow", overflow="ellipsis", no_wrap=True))
+    parts += [Text(told, style="yellow") for told in _notable(status)]
     return Group(*parts)
 
 
@@ -193,8 +191,8 @@ def _bar(status: Status) -> Iterator[Text]:
         yield Text("━" * full, style="green") + Text("─" * (BAR - full) + f" {share:4.0%}")
 
 
-def _cells(status: Status) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+def _cells(status: Status) -> WrappedTable:
+    table = WrappedTable()
     table.add_column("cell", overflow="fold", min_width=20)
     scales = [row.scale for row in status.rows]
     titles = ("done", "left", "set aside", heading(scales), "decisions", "fallback", "tokens")

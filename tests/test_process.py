@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import atexit, sys, threading, time
 from common.process import as_process
@@ -43,8 +45,11 @@ def test_a_command_that_breaks_off_ends_as_any_process() -> None:
     assert ended("raise ValueError('x')").returncode == 1
 
 
-def test_who_reads_no_further_is_no_error() -> None:
-    command = [sys.executable, "-c", PROGRAM.format(end="return 3")]
+@pytest.mark.parametrize(
+    "end", ["return 3", "print(10**6 * 'x'); print('more', flush=True); return 3"]
+)
+def test_who_reads_no_further_is_no_error(end: str) -> None:
+    command = [sys.executable, "-c", PROGRAM.format(end=end)]
     env = {**os.environ, "PYTHONUNBUFFERED": ""}  # what is written waits for the end
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=env, **both) as running:

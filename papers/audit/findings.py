@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from math import sqrt
 
 import pandas as pd
-from rich.table import Table
 from scipy.stats import norm
+
+from common.terminal import WrappedTable
 
 ALPHA = 0.05
 
@@ -35,9 +36,9 @@ def findings(
     return pd.DataFrame(rows, columns=["id", "claim", "recomputed", "verdict"])
 
 
-def view(found: pd.DataFrame) -> Table:
+def view(found: pd.DataFrame) -> WrappedTable:
     """The findings as a person reads them."""
-    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    shown = WrappedTable(gap=2)
     for heading in ("id", "claim", "recomputed", "verdict"):
         shown.add_column(heading, overflow="fold", no_wrap=heading in ("id", "verdict"))
     for row in found.to_dict("records"):

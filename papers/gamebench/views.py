@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from common.terminal import WrappedTable
 from papers.gamebench.tables import OVERALL, heading
 
 TITLES = {"table1": "Table 1: ratings", "table2": "Table 2: mean scores"}
@@ -23,7 +23,7 @@ FOOT = (
 
 def table_view(told: Mapping[str, Any], found: pd.DataFrame, name: str) -> RenderableType:
     """found: of `tables.table`."""
-    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    shown = WrappedTable(header_style="dim")
     order = [OVERALL, *told["games"]]
     fields = {(row["agent"], heading(told, row["game"])): row for row in found.to_dict("records")}
     first = next(iter(told["agents"]))

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from common.terminal import WrappedTable
 from papers.observer.runs import Watched
 
 NOTE = (
@@ -23,7 +23,7 @@ SNIPPETS = 3
 
 def table1_view(found: pd.DataFrame, title: str) -> RenderableType:
     """found: of `totals.totals`."""
-    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    shown = WrappedTable(header_style="dim")
     headings = ("truth", "observer", "SIR", "by deal", "by guess", "p1", "p2", "class", "null",
                 "Union", "late", "alike")  # fmt: skip
     for at, heading in enumerate(headings):
@@ -61,7 +61,7 @@ def reasons_view(found: pd.DataFrame, models: Sequence[str]) -> RenderableType:
     """Table 2: the first reasons of each model in the match-up that the paper shows."""
     if found.empty:
         return Text("Table 2: no model gave reasons; observers without one give none")
-    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    shown = WrappedTable(header_style="dim")
     for heading in ("model", "guess", "said", "right", "reasoning"):
         shown.add_column(heading, overflow="fold")
     for model in models:

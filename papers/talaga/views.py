@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from common.terminal import WrappedTable
 from papers.talaga.ends import Met
 from papers.talaga.rows import ours
 
@@ -43,5 +43,5 @@ def cost_view(costs: pd.DataFrame, model: str) -> RenderableType:
     return Group(Text(f"What a move cost, {model}", "bold"), shown)
 
 
-def _table() -> Table:
-    return Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+def _table() -> WrappedTable:
+    return WrappedTable(header_style="dim")

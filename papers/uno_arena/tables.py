@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from common.terminal import WrappedTable
 from papers.uno_arena.changes import Change
 from papers.uno_arena.lines import Line, Lines
 from pipeline.tables.numbers import number, p_value
@@ -105,7 +105,7 @@ def _changes(change: Change, columns: Sequence[str]) -> dict[str, Any]:
 
 def view(title: str, blocks: Sequence[Block], columns: Sequence[str]) -> RenderableType:
     """The table for a terminal of 100 columns: bold is best, underlined second best."""
-    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    shown = WrappedTable(header_style="dim")
     tested = any(not isnan(one.p_value) for block in blocks for one in block.changes.values())
     shown.add_column("player", overflow="fold", max_width=26)
     for heading in ("games", "solo", "shared", *columns, *(("p Holm",) if tested else ())):

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
+from common.terminal import WrappedTable
 from models.checkpoint import Checkpoint
 from models.engine.memory import PACK_MOST, TEXTS_MOST, bytes_per_token, state_bytes
 from pipeline.config.read import CellConfig, SweepConfig
@@ -251,14 +251,14 @@ def _packs(load: Load, found: Fit, device: Device, pace: Pace) -> str:
     )
 
 
-def _table(*headings: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+def _table(*headings: str) -> WrappedTable:
+    table = WrappedTable(gap=2)
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="right" if place else "left", no_wrap=bool(place))
     return table
 
 
-def _memory(found: Sequence[Load], fits: Sequence[Fit]) -> Table:
+def _memory(found: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
     table = _table(
         *("GiB a device", "parameters", "weights", "cache", "pass", "sum", "shards", "replicas")
     )
@@ -274,7 +274,7 @@ def _memory(found: Sequence[Load], fits: Sequence[Fit]) -> Table:
     return table
 
 
-def _time(found: Sequence[Load], took: Sequence[Hours]) -> Table:
+def _time(found: Sequence[Load], took: Sequence[Hours]) -> WrappedTable:
     table = _table(
         *("work", "cells", "decisions", "tokens as sent", "packed", "hours as sent", "packed")
     )

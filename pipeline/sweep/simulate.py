@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
 
 from common.disk import write_atomically
 from common.errors import UserError
+from common.terminal import WrappedTable
 from games.capabilities import MATCH_SCORE, WIN, has_draws
 from games.playouts import simulate
 from pipeline.config.read import SweepConfig
@@ -124,9 +124,9 @@ def seat_table(cells: Sequence[Cell], counts: Sequence[np.ndarray], games: int) 
     return pd.DataFrame(rows, columns=SEAT_COLUMNS)
 
 
-def seats_view(seats: pd.DataFrame) -> Table:
+def seats_view(seats: pd.DataFrame) -> WrappedTable:
     """Win rates by seat, a row a cell."""
-    shown = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    shown = WrappedTable()
     shown.add_column("players by seat")
     shown.add_column("games", justify="right")
     for seat in range(seats["seat"].max() + 1):

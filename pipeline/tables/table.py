@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from common.foreign import visible
-from common.terminal import console
+from common.terminal import WIDTH, WrappedTable, console
 from pipeline.config.keys import GROUPS
 from pipeline.tables.numbers import number, p_value, percent
 from pipeline.tables.scale import A_DRAW, SCORE, Scale, by_scale, heading, scales_of
@@ -24,6 +23,8 @@ ROWS = 40
 """Rows of a table that a terminal shows; its CSV has all."""
 LEAST_NAMED, MOST_NAMED = 28, 39
 """Characters of a cell's name beside its bar."""
+LONGEST = 60
+"""Characters of a bar."""
 TESTS = {"two_sided": "other than", "above": "above", "non_inferior": "not below by a margin"}
 """The declared tests, in a few words."""
 WITHIN = " ~"
@@ -93,7 +94,7 @@ def show(
     if read:
         out.print(Text(read, style="dim"))
     out.print()
-    out.print(bars_view(summary))
+    out.print(bars_view(summary, out.width))
     if not pairs.empty:
         out.print()
         names = dict(zip(summary["cell"], short_names(summary), strict=True))
@@ -110,8 +111,8 @@ def summary_view(summary: pd.DataFrame) -> RenderableType:
     return Group(_cells(summary), under, *map(Text, some_warnings(summary, ROWS)))
 
 
-def _cells(summary: pd.DataFrame) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+def _cells(summary: pd.DataFrame) -> WrappedTable:
+    table = WrappedTable()
     table.add_column("cell", overflow="fold", min_width=12)
     scales = scales_of(summary)
     best = ["adjusted", "95% interval"] if summary["adjusted"].notna().any() else []
@@ -205,7 +206,7 @@ def foot(summary: pd.DataFrame) -> str:
 
 def pairs_view(pairs: pd.DataFrame, names: dict[str, str], note: str = "") -> RenderableType:
     """The paired comparisons, the clearest first, and a note."""
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    table = WrappedTable()
     table.add_column("paired on shared deals", overflow="fold", min_width=24)
     scales = scales_of(pairs)
     ahead = "only" if all(scale.wins for scale in scales) else "ahead"
@@ -253,7 +254,7 @@ def clearest(table: pd.DataFrame, rows: int) -> pd.DataFrame:
 
 def sheet_view(sheet: Sheet) -> RenderableType:
     """A sheet under its title, with its foot."""
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    table = WrappedTable()
     for place, title in enumerate(sheet.headings):
         if place == 0:
             table.add_column(title, overflow="fold", min_width=12)
@@ -264,12 +265,13 @@ def sheet_view(sheet: Sheet) -> RenderableType:
     return Group(Text(sheet.title, style="bold"), table, Text(sheet.foot, style="dim"))
 
 
-def bars_view(summary: pd.DataFrame, width: int = 60) -> RenderableType:
+def bars_view(summary: pd.DataFrame, columns: int = WIDTH) -> RenderableType:
     """The first cells' means as a figure, one axis a measure: interval, estimate and baseline."""
     known = summary.dropna(subset=["mean"])
     names, lines = short_names(known), list[str]()
     known = known.head(ROWS)
     left = min(max((LEAST_NAMED, *map(len, names[:ROWS]))), MOST_NAMED)
+    width = min(LONGEST, columns - left - 1)
     for scale, places in by_scale(known):
         padded = [f"{names[at][:left]:<{left}}" for at in places]
         lines += _bars(known.iloc[places], padded, scale, width)
