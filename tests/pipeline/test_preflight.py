@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from common.errors import ModelError
 from models.base import Generate, Generation, Reply, Request
@@ -18,6 +20,7 @@ from pipeline.log.folder import Folder
 from pipeline.plan.cells import Task
 from pipeline.play.admission import Admission
 from pipeline.play.match import Table
+from pipeline.sweep import course
 from tests import hostile
 from tests.hostile import at_work
 from tests.pipeline.conftest import Sweep
@@ -96,6 +99,25 @@ def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the
     assert sweep("prompt=cloze,direct", "deals=40", "max_failures=3") == 0
     assert len(matches(folder)) == 80
     assert not lines(capsys.readouterr().out, "failed ")
+
+
+def test_on_a_terminal_each_is_one_row_of_80_columns(
+    sweep: Sweep, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the cell's name and the error are, the row says which, and what happened."""
+    shown = StringIO()
+    monkeypatch.setattr(
+        course, "console", lambda: Console(file=shown, force_terminal=True, width=80)
+    )
+    watched.fails = overflow
+    assert sweep("game=obfuscated_tic_tac_toe", "prompt=counterfactual", "deals=9") == 1
+    rows = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue()).replace("\r", "\n").splitlines()
+    (failed,) = {row for row in rows if row.startswith("failed ")}
+    (stopped,) = {row for row in rows if row.startswith("stopped ")}
+    assert max(map(len, (failed, stopped))) <= 80
+    assert re.match(r"failed   ….*counterfactual: a prompt of \d+ tokens exceeds the", failed)
+    assert stopped.endswith("counterfactual: 5 matches failed alike; the next run retries")
+    assert any("0/9, 5 failed" in row for row in rows)
 
 
 def test_null_stops_no_cell(sweep: Sweep, capsys: Told, watched: Watched) -> None:
