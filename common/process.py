@@ -21,6 +21,21 @@ def collect_seldom() -> None:
     gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
 
 
+def _status(main: Callable[[], int]) -> int:
+    """What `main` returns; 2 where the system lets it start no further thread."""
+    try:
+        return main()
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+    print(
+        "gauntlet: the system lets this process start no further thread: ulimit -u, or the limit "
+        "of the container or job, is reached; what was played is safe",
+        file=sys.stderr,
+    )
+    return 2
+
+
 def as_process(main: Callable[[], int]) -> NoReturn:
     """Runs `main` and ends the process with the status that it returns.
 
@@ -28,7 +43,7 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     loaded is left to the system: Python would take it apart object by object, for a second or two.
     """
     collect_seldom()
-    status = main()
+    status = _status(main)
     running: Any = threading
     running._shutdown()  # as Python does: waits for threads that are no daemons
     atexit._run_exitfuncs()
