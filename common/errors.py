@@ -13,7 +13,8 @@ GauntletError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import traceback
+from collections.abc import Collection, Iterable
 
 from common.foreign import visible
 
@@ -48,6 +49,23 @@ class IllegalAction(GauntletError, ValueError):
 
 class WorkerLost(GauntletError):
     """The worker died with its lease; the message says how."""
+
+
+def raised(error: BaseException) -> str:
+    """What was raised, in one line: its kind and what it says."""
+    said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
+    return f"{type(error).__name__}: {said}".removesuffix(": ")
+
+
+def raised_at(error: BaseException, packages: Collection[str]) -> str:
+    """The file and line in these packages that raised it, the innermost; "" where none did."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f"{error.filename} line {error.lineno}"
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__"))
+        if module.partition(".")[0] in packages and not file.startswith("<"):
+            return f"{file} line {line}"
+    return ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -70,6 +70,23 @@ def outlasting(stream: TextIO) -> TextIO:
     )
 
 
+def _status(main: Callable[[], int]) -> int:
+    """What `main` returns; 2 where the system fails it in a way that no command expects."""
+    try:
+        return main()
+    except OSError as error:
+        told = f"{error.filename or 'the system'}: {error.strerror or error}"
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        told = (
+            "the system lets this process start no further thread: ulimit -u, or the limit of the "
+            "container or job, is reached; what was played is safe"
+        )
+    print(visible(f"gauntlet: {told}"), file=sys.stderr)
+    return 2
+
+
 def as_process(main: Callable[[], int]) -> NoReturn:
     """Runs `main` and ends the process with the status that it returns.
 
@@ -79,12 +96,7 @@ def as_process(main: Callable[[], int]) -> NoReturn:
     collect_seldom()
     sys.stdout, sys.stderr = outlasting(sys.stdout), outlasting(sys.stderr)
     sys.addaudithook(refuse_pipes)
-    try:
-        status = main()
-    except OSError as error:
-        told = f"gauntlet: {error.filename or 'the system'}: {error.strerror or error}"
-        print(visible(told), file=sys.stderr)
-        status = 2
+    status = _status(main)
     running: Any = threading
     running._shutdown()  # as Python does: waits for threads that are no daemons
     atexit._run_exitfuncs()

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, RangeSweep
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
@@ -24,6 +26,8 @@ from pipeline.config.own_folder import own_folder
 
 ONE_A_RUN = ("experiment", "name")
 """What is no part of a grid: an experiment brings a grid of its own."""
+
+MOST_JOBS = 10_000
 
 
 class GauntletLauncher(Launcher):
@@ -41,14 +45,15 @@ class GauntletLauncher(Launcher):
         from pipeline.config import jobs, players, read, resolved
 
         composer = jobs.Jobs(self._context.config_loader, self._config)
+        typed: Any = OmegaConf.to_container(self._config.hydra.overrides.task, resolve=False)
+        allowed = [word for word in typed if word.lstrip("+").startswith("allow_env=")]
 
         @cache
         def find(group: str, choice: str) -> players.Node:
             new = "+" if group == "player" else ""  # no player is chosen for the whole sweep
-            composed = composer.compose((f"{new}{group}={choice}",))
-            node = OmegaConf.to_container(composed[group], resolve=True)
-            assert isinstance(node, dict)
-            return {str(key): value for key, value in node.items()}
+            composed = composer.compose((f"{new}{group}={choice}", *allowed))
+            node: players.Node = read.resolved(composed, [group])[group]
+            return node
 
         found = composer.all(job_overrides)
         cells = [
@@ -75,6 +80,7 @@ class GauntletSweeper(BasicSweeper):
         assert self.hydra_context is not None
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
         overrides = parser.parse_overrides([*self._parse_config(), *arguments])
+        _refuse_many(overrides)
         for override in overrides:
             if override.key_or_group in ONE_A_RUN and override.is_sweep_override():
                 raise UserError(
@@ -83,6 +89,27 @@ class GauntletSweeper(BasicSweeper):
                 )
         (jobs,) = self.split_arguments(overrides, None)
         return self.launcher.launch(jobs, initial_job_idx=0)
+
+
+def _refuse_many(overrides: Sequence[Override]) -> None:
+    """Raises UserError for more jobs than a sweep may have, without making them."""
+    jobs = 1
+    for override in overrides:
+        jobs *= _values(override)
+        if not 0 < jobs <= MOST_JOBS:
+            raise UserError(
+                f"{override.input_line}: a sweep has 1 to {MOST_JOBS:,} jobs, the values of all "
+                "its keys multiplied"
+            )
+
+
+def _values(override: Override) -> int:
+    """How many values the override has, counted as far as MOST_JOBS + 1."""
+    if not override.is_discrete_sweep():
+        return 1
+    value = override.value()
+    every = value.range() if isinstance(value, RangeSweep) else override.sweep_iterator()
+    return sum(1 for _ in islice(every, MOST_JOBS + 1))
 
 
 ConfigStore.instance().store(

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from hydra._internal.utils import get_args_parser
-from hydra.errors import MissingConfigException, OverrideParseException
-from omegaconf.errors import ConfigAttributeError, ConfigKeyError
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from common.errors import UserError, nearest
 from pipeline.config.keys import GROUPS
@@ -24,6 +24,8 @@ INSTEAD = {
     "hydra.sweep.dir": "output_dir=DIR says where a run writes",
     "hydra.sweep.subdir": "output_dir=DIR says where a run writes",
     "hydra.job.chdir": "output_dir=DIR says where a run writes",
+    "hydra.job.env_copy": "allow_env=[NAME] lets a config read a variable of the environment",
+    "hydra.job.env_set": "set variables of the environment where the run is started",
 }
 """What of Hydra's own has no meaning here, and what has."""
 
@@ -103,7 +105,11 @@ def _options(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def explain(error: Exception) -> str:
-    """One line for what Hydra or OmegaConf refused."""
+    """One line for what Hydra or OmegaConf refused, or tripped over."""
+    if ours := _ours(error):
+        return ours
+    if isinstance(error, RecursionError):
+        return "a config includes or refers to itself, or is nested too deeply"
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
         named = f"{group}={choice}" if group else f"the config {choice!r}"
@@ -115,7 +121,11 @@ def explain(error: Exception) -> str:
             "characters in quotes of its own: 'KEY=\"VALUE\"'"
         )
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines and isinstance(error.__cause__, Exception):
+        return explain(error.__cause__)
     first = lines[0] if lines else type(error).__name__
+    if not isinstance(error, (HydraException, OmegaConfBaseException, ValueError)):
+        return f"{type(error).__name__}: {first}"
     if unknown := NOT_A_KEY.match(first):
         return f"{unknown.group(1)} is not a key of the config{_near(error.__cause__)}"
     swept = re.match(r"(?:Sweep parameters|Ambiguous value for argument) '(.+)'", first)
@@ -124,6 +134,16 @@ def explain(error: Exception) -> str:
     if first.startswith("Error merging override") and error.__cause__ is not None:
         return f"{first}: {str(error.__cause__).splitlines()[0]}"
     return first
+
+
+def _ours(error: BaseException | None) -> str:
+    """The refusal of our own that OmegaConf wrapped in errors of its own, with the key that they
+    know; "" where there is none."""
+    where = ""
+    while error is not None and not isinstance(error, UserError):
+        where = str(getattr(error, "full_key", None) or where)
+        error = error.__cause__ or error.__context__
+    return "" if error is None else f"{where}: {error}".removeprefix(": ")
 
 
 def _near(cause: BaseException | None) -> str:

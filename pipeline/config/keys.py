@@ -8,7 +8,7 @@ from typing import Any
 
 from common.errors import UserError, nearest
 from pipeline.config.players import Node
-from pipeline.config.values import one_of, shown, text, whole
+from pipeline.config.values import one_of, shown, text, texts, whole
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
 """The choices that make a cell."""
@@ -16,7 +16,7 @@ GROUPS = ("game", "agent", "model", "prompt", "seats")
 KEYS = (
     *(*GROUPS, "launch", "tracking", "name", "deals", "simulate", "seed", "samples", "output_dir"),
     *("width", "rotate", "quirks", "baseline", "stop", "expect", "pairing", "players", "controls"),
-    *("test", "margin", "measure", "packages", "pairs", "accept_code", "noise_floor"),
+    *("test", "margin", "measure", "packages", "allow_env", "pairs", "accept_code", "noise_floor"),
     "max_failures",
 )
 
@@ -48,6 +48,7 @@ def check(plain: Node) -> None:
     for key in KEYS:
         if key not in plain and key != "tracking":
             raise UserError(f"{key} is missing; a run needs it: {key}=VALUE")
+    texts("allow_env", plain["allow_env"])
 
 
 def launch(plain: Node) -> Node:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from common.errors import UserError, nearest
+from common.errors import UserError, nearest, raised, raised_at
 from pipeline.config.types import checked
 
 OWN_PACKAGES = ("games", "agents", "models")
@@ -29,6 +30,8 @@ def build(node: Mapping[str, Any], where: str, packages: Sequence[str], **suppli
     nodes within it too, where those do not give them themselves. Raises UserError for an unknown
     target, a missing or unknown key, a wrong type, or a value the class refuses.
     """
+    if TARGET not in node:
+        raise UserError(f"{where}.{TARGET} must be given: the class to be built")
     given = sorted(supplied.keys() & node.keys())
     if given and given[0] in _settings(_find(node, where, packages)):
         raise UserError(f"{where}.{given[0]} is not a setting: the pipeline gives it")
@@ -55,8 +58,17 @@ def describe(thing: Any) -> dict[str, Any]:
         value = getattr(thing, field.name, None)
         silent = field.metadata.get("told") == "unless default" and value == field.default
         if field.init and not silent:
-            described[field.name] = _described(value, f"{described['class']}.{field.name}")
+            described[field.name] = plain_data(value, f"{described['class']}.{field.name}")
     return described
+
+
+def plain_data(value: Any, where: str) -> Any:
+    """The value as JSON holds it, objects within it described. Raises UserError, which begins with
+    `where`, for what JSON cannot hold."""
+    try:
+        return _described(value, where)
+    except RecursionError:
+        raise UserError(f"{where} holds itself, or is nested too deeply") from None
 
 
 def node_of(described: Any) -> Any:
@@ -73,12 +85,25 @@ def _described(value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return describe(value)
     if isinstance(value, (list, tuple)):
-        return [_described(item, where) for item in value]
+        return [_described(item, f"{where}.{number}") for number, item in enumerate(value)]
     if isinstance(value, Mapping):
-        return {str(key): _described(item, where) for key, item in value.items()}
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise UserError(f"{where} is a {type(value).__name__}; a setting must be plain data or a node")
+        return {str(key): _described(item, f"{where}.{key}") for key, item in value.items()}
+    if not _is_plain(value):
+        kind = repr(value) if isinstance(value, float) else f"of type {type(value).__name__}"
+        raise UserError(
+            f"{where} is {kind}; it must be plain data that JSON can hold (text, finite numbers of "
+            "64 bits, lists, mappings) or a node"
+        )
+    return value
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON can hold the value, and every reader of JSON read it."""
+    if isinstance(value, str):
+        return all(not "\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, int) and value.bit_length() < 64)
 
 
 def _built(
@@ -108,7 +133,7 @@ def _made(
     supplied: Mapping[str, Any],
     depth: int,
 ) -> Any:
-    fields, hints = _settings(cls), typing.get_type_hints(cls)
+    fields, hints = _settings(cls), _hints(cls, where)
     own = {key: value for key, value in supplied.items() if key in fields and key not in arguments}
     for key, value in arguments.items():
         if key not in fields:
@@ -122,8 +147,23 @@ def _made(
             raise UserError(f"{where}.{name} must be given")
     try:
         return cls(**arguments, **own)
-    except ValueError as error:
-        raise UserError(f"{where}: {error}") from error
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        at = raised_at(error, packages)
+        if isinstance(error, ValueError):
+            raise UserError(f"{where}: {error}" + f" ({at})" * bool(at)) from error
+        if cls.__module__.partition(".")[0] in OWN_PACKAGES:
+            raise
+        raise UserError(f"{where}: {at or cls.__qualname__}: {raised(error)}") from error
+
+
+def _hints(cls: type[Any], where: str) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except Exception as error:
+        named = f"{cls.__module__}.{cls.__qualname__}"
+        raise UserError(f"{where}: an annotation of {named}: {raised(error)}") from error
 
 
 def _settings(cls: type[Any]) -> dict[str, dataclasses.Field[Any]]:
@@ -141,8 +181,12 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
         )
     try:
         cls = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"{where}._target_ {target!r} cannot be loaded: {error}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit: a module must not end a run in silence
+        at = raised_at(error, allowed)
+        why = f"{at}: {raised(error)}" if at else error
+        raise UserError(f"{where}._target_ {target!r} cannot be loaded: {why}") from error
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise UserError(f"{where}._target_ {target!r} is not a dataclass")
     if cls.__module__.partition(".")[0] not in allowed:

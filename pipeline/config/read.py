@@ -11,7 +11,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from common.errors import UserError
-from pipeline.config import keys
+from pipeline.config import keys, secrets
+from pipeline.config.command import explain
 from pipeline.config.keys import GROUPS
 from pipeline.config.players import (
     SUBJECT,
@@ -278,11 +279,19 @@ def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], pla
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
-    """A composed config without Hydra's own part. Raises UserError for what cannot be resolved."""
+    """A composed config without Hydra's own part. Raises UserError for what cannot be resolved, and
+    for a secret."""
+    return resolved(config, [key for key in config if key != "hydra"])
+
+
+def resolved(config: DictConfig, names: Sequence[Any]) -> dict[str, Any]:
+    """These of its keys as plain data. Raises UserError as `plain` does."""
     try:
-        return {str(key): _resolved(config, key) for key in config if key != "hydra"}
-    except OmegaConfBaseException as error:
-        raise UserError(str(error).splitlines()[0]) from error
+        found = {str(key): _resolved(config, key) for key in names}
+    except (OmegaConfBaseException, RecursionError) as error:
+        raise UserError(explain(error)) from error
+    secrets.refuse(found)
+    return found
 
 
 def _resolved(config: DictConfig, key: Any) -> Any:

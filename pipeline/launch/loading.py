@@ -12,6 +12,7 @@ from models.engine.files import HASHES, Stamp
 from pipeline.launch.devices import name_of
 from pipeline.plan.cells import Cell, Plan
 from pipeline.plan.code import Code, code_of, differences, named
+from pipeline.plan.identity import identity_now
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Planned:
         HASHES.update(self.hashes)
         self._check(source)
         model = load_one(source)
+        if not all(callable(getattr(model, name, None)) for name in ("answer", "close")):
+            raise ModelError(
+                f"{type(source).__qualname__}.load() gave a {type(model).__name__}; it must give a "
+                "model, which has answer and close"
+            )
         try:
             self._check(source)
         except Stopped:
@@ -58,7 +64,7 @@ class Planned:
 
     def _check(self, source: ModelSource) -> None:
         try:
-            now = dict(source.identity())
+            now = identity_now(source)
         except ModelError as error:
             raise Stopped(f"a model is no longer there as it was planned: {error}") from error
         if now != self.models[source]:

@@ -147,6 +147,6 @@ def methods_of(thing: Any) -> tuple[Method, ...]:
     if isinstance(thing, Mapping):
         thing = tuple(thing.values())
     elif is_dataclass(thing) and not isinstance(thing, type):
-        thing = tuple(getattr(thing, field.name) for field in fields(thing))
+        thing = tuple(getattr(thing, field.name, None) for field in fields(thing))
     parts = thing if isinstance(thing, (tuple, list)) else ()
     return tuple(method for part in parts for method in methods_of(part))

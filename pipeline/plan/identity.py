@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from common.errors import ModelError, UserError
 from models.base import ModelSource
-from pipeline.config.nodes import describe
+from pipeline.config.nodes import describe, plain_data
 from pipeline.plan.cells import SCHEMA, Cell
 from pipeline.plan.probe import Role, probe
 
@@ -56,6 +58,32 @@ def roles(cell: Cell, number: int) -> tuple[Role, ...]:
     return tuple(dict.fromkeys(seated))
 
 
-@cache
 def model_identity(source: ModelSource) -> dict[str, Any]:
-    return dict(source.identity())
+    """What the source says it is, asked once a process. Raises ModelError as `identity_now` does,
+    and for a source without a hash."""
+    try:
+        hash(source)
+    except TypeError as error:
+        raise ModelError(f"{_class(source)}: {error}; make it a frozen dataclass") from error
+    return _identity(source)
+
+
+def identity_now(source: ModelSource) -> dict[str, Any]:
+    """What the source says it is, asked anew. Raises ModelError, also for what JSON cannot hold."""
+    where = f"{_class(source)}.identity()"
+    found = source.identity()
+    if not isinstance(found, Mapping):
+        raise ModelError(f"{where} is a {type(found).__name__}; it must be a mapping")
+    try:
+        return dict(plain_data(found, where))
+    except ModelError:
+        raise
+    except UserError as error:
+        raise ModelError(str(error)) from error
+
+
+_identity = cache(identity_now)
+
+
+def _class(source: ModelSource) -> str:
+    return f"{type(source).__module__}.{type(source).__qualname__}"

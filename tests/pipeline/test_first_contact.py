@@ -52,6 +52,17 @@ TOLD = {
     "--config-dir nowhere": "not found",
     "--config-name other": "the config 'other' does not exist",
     "--experimental-rerun old": "the same command again goes on",
+    "deals=range(0,1000000000)": "a sweep has 1 to 10,000 jobs",
+    "seed=range(0,100) samples=range(1,102)": "a sweep has 1 to 10,000 jobs",
+    "deals=shuffle(range(0,1000000000))": "a sweep has 1 to 10,000 jobs",
+    "deals=range(5,5)": "a sweep has 1 to 10,000 jobs",
+    "game=tic_tac_toe game.size=100000": "size is 100000; a grid has 2 to 32 cells a side",
+    "hydra.sweeper=${evil}": "hydra.sweeper is '${evil}'; all choices are planned together",
+    "hydra.sweeper=null": "hydra.sweeper is None; all choices are planned together",
+    "hydra.launcher=7": "hydra.launcher is 7; launch=local, inline, ray or slurm",
+    "hydra.sweeper.params=7": "hydra.sweeper.params is 7; it must be a mapping",
+    "hydra.sweeper._target_=hydra_plugins.gauntlet_launcher.Nope": "hydra.sweeper._target_ is",
+    "hydra.job={env_copy:[NOPE]}": "KeyError: 'NOPE'",
 }
 
 FURTHER = {

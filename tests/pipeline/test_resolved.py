@@ -51,11 +51,8 @@ def test_what_jobs_share_stands_once() -> None:
     assert "seed" not in told["jobs"][1]
 
 
-def test_a_run_writes_its_config_without_secrets(
-    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MY_API_KEY", "Zx81-correct-horse")
-    words = ("agent=random,rule", "prompt=cloze", "deals=1", "name=Zx81-correct-horse", "seed=1,2")
+def test_a_run_writes_its_config_without_secrets(sweep: Sweep, folder: Path) -> None:
+    words = ("agent=random,rule", "prompt=cloze", "deals=1", "name=sk-Zx81-horse", "seed=1,2")
     assert sweep(*words) == 0
     text = (folder / "config.yaml").read_text()
     assert "Zx81" not in text

@@ -1,0 +1,89 @@
+"""No config holds a secret: what it says is sent to servers, printed and written down.
+
+`${oc.env:NAME}` reads the variables that `allow_env` lists, and none that looks like a secret. A
+secret that came into a config in any other way is refused by its value.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.resolvers import oc
+
+from common.errors import UserError
+from common.foreign import SHORTEST
+
+LOOKS_SECRET = re.compile(
+    r"(?:^|_)(?:(?:api|access|private|secret)?(?:key|token)|secret|auth|authorization|credential"
+    r"|pass|pwd)s?(?:_|$)|passw(?:or)?d",
+    re.IGNORECASE,
+)
+"""Names of variables: whole words between underscores."""
+PATH = re.compile(r"[/~.]")
+"""How a value begins that says where a secret lies, and is none."""
+NAMES_ONE = "api_key_env"
+"""The setting whose value is the name of a variable that holds a key."""
+
+
+def use() -> None:
+    """From now on `${oc.env:NAME}` is `variable`."""
+    OmegaConf.register_new_resolver("oc.env", variable, replace=True)
+
+
+def variable(name: str, *default: Any, _root_: DictConfig) -> Any:
+    """The value of an environment variable, or the default. Raises UserError for one that no list
+    allows, and for a secret."""
+    where = f"${{oc.env:{name}}}"
+    if LOOKS_SECRET.search(str(name)):
+        raise UserError(f"{where}: {name} looks like a secret, and no config may hold one")
+    allowed = OmegaConf.select(_root_, "allow_env", default=None) or ()
+    if name not in allowed:
+        raise UserError(f"{where}: {name} is not in allow_env; allow_env=[{name}] lets it be read")
+    return oc.env(name, *default)
+
+
+def refuse(config: Any, environment: Mapping[str, str] = os.environ) -> None:
+    """Raises UserError where a key or a value of the config, which is plain data, holds the value
+    of a variable that looks like a secret or that an `api_key_env` names."""
+    texts = list(_texts(config, ""))
+    named = {text for key, text in texts if key.rpartition(".")[2] == NAMES_ONE}
+    for name, secret in _secrets(environment, named):
+        for key, text in texts:
+            if secret in text:
+                raise UserError(
+                    f"{key} holds the value of the environment variable {name}; no config may "
+                    "hold a secret"
+                )
+
+
+def cut(message: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The message with such a variable's name for its value."""
+    for name, secret in _secrets(environment):
+        message = message.replace(secret, f"${name}")
+    return message
+
+
+def _secrets(
+    environment: Mapping[str, str], named: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    for name, secret in environment.items():
+        looks = LOOKS_SECRET.search(name) and not PATH.match(secret)
+        if len(secret) >= SHORTEST and (looks or name in named):
+            yield name, secret
+
+
+def _texts(node: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Every key and every value that is text, with the key where it stands."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            yield f"{where}{key}", str(key)
+            yield from _texts(value, f"{where}{key}.")
+    elif isinstance(node, (list, tuple)):
+        for number, value in enumerate(node):
+            yield from _texts(value, f"{where}{number}.")
+    elif isinstance(node, str):
+        yield where.removesuffix("."), node

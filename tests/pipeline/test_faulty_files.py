@@ -1,0 +1,234 @@
+"""A user's YAML file or module at fault ends in one line with file, line and what is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.compose import compose
+from pipeline.plan.build import build_cells
+from tests.nodes import ROOT
+from tests.pipeline.conftest import Sweep
+
+BASE = ("game=tic_tac_toe", "model=fake", "prompt=cloze", "baseline=null")
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n"
+    for before, name in zip("abcde", "bcdef", strict=True)
+)
+
+YAML = {
+    "a tab": (b"a:\n\tb: 1\n", "line 2: found character that cannot start"),
+    "two colons": (b"a: b: c\n", "line 1: mapping values are not allowed"),
+    "an open quote": (b'a: "open\n', "line 2: found unexpected end of stream"),
+    "a key twice": (b"a: 1\nb: 2\na: 3\n", "line 3: found duplicate key a"),
+    "an unknown anchor": (b"a: *nope\n", "line 1: found undefined alias 'nope'"),
+    "a directive": (b"%foo\na: 1\n", "line 1: found unknown directive"),
+    "a percent sign": (b"a: %foo\n", "line 1: found character that cannot start"),
+    "an at sign": (b"a: @foo\n", "line 1: found character that cannot start"),
+    "a NUL": (b"a: 1\nb: \x00\n", "line 2: the character '\\x00' is no text"),
+    "a Python tag": (b"a: !!python/object/apply:os.getpid []\n", "line 1: the tag tag:yaml.org"),
+    "a path": (b"a: !!python/object/apply:pathlib.Path [1]\n", "line 1: the tag tag:yaml.org"),
+    "an anchor in itself": (b"a: &a\n  - *a\n", "line 2: the anchor 'a' holds itself"),
+    "an alias bomb": (BOMB.encode(), "a config has at most 10,000 values"),
+    "brackets": (b"a: " + b"[" * 2000 + b"]" * 2000, "line 1: nested deeper than 50 levels"),
+    "not UTF-8": (b"a: 1\nb: \xff\n", "line 2: the byte 0xff is not UTF-8"),
+    "nothing": (b"", "the file is empty"),
+    "a list": (b"- 1\n", "line 1: a config is a mapping"),
+    "an unhashable key": (b"? [1]\n: 2\n", "line 1: found unhashable key"),
+    "a long number": (b"a: " + b"9" * 5000, "Exceeds the limit (4300 digits)"),
+    "a bad header": (b"# @package a b c\na: 1\n", "Too many components"),
+    "a null key": (b"null: 1\n", "Incompatible key type 'NoneType'"),
+}
+
+
+@pytest.mark.parametrize("group", ["game", "experiment"])
+@pytest.mark.parametrize(("text", "line"), YAML.values(), ids=YAML)
+def test_a_faulty_file_is_named_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], group: str, text: bytes, line: str
+) -> None:
+    said = refused(tmp_path, capsys, group, text)
+    assert f"{tmp_path}/{group}/x.yaml" in said
+    assert line in said
+
+
+COMPOSED = {
+    "defaults of itself": (b"defaults:\n  - x\n", "includes or refers to itself"),
+    "no class": (b"size: 3\n", "game._target_ must be given"),
+    "a deep interpolation": (
+        b"a: '" + b"${oc.decode:" * 800 + b"1" + b"}" * 800 + b"'\n",
+        "nested too deeply",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), COMPOSED.values(), ids=COMPOSED)
+def test_a_file_that_cannot_be_composed_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: bytes, line: str
+) -> None:
+    assert line in refused(tmp_path, capsys, "game", text)
+
+
+def refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], group: str, text: bytes, *words: str
+) -> str:
+    """What is said of a file of this group, which ends in one line and status 2."""
+    (folder / group).mkdir()
+    (folder / group / "x.yaml").write_bytes(text)
+    given = ("--config-dir", str(folder), f"{group}=x", *words)
+    base = [word for word in BASE if not word.startswith(f"{group}=")]
+    assert compose([*base, *given], lambda cells, _: len(build_cells(cells))) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("gauntlet: ")
+    assert said.count("\n") == 1
+    return said
+
+
+HEAD = """\
+import sys
+from dataclasses import dataclass, field
+from agents.random import Random
+from games.tic_tac_toe import TicTacToe
+from models.fake import Fake
+@dataclass(frozen=True)
+class Mine({base}):
+    {body}
+"""
+BASES = {"game": "TicTacToe", "model": "Fake", "agent": "Random"}
+
+IMPORTED = {
+    "def f(:\n": "line 1: SyntaxError",
+    "x = 1\nraise RuntimeError('a\\nb')\n": "line 2: RuntimeError: a b",
+    "import sys\nsys.exit()\n": "line 2: SystemExit",
+    "raise BaseException('x')\n": "line 1: BaseException: x",
+    "import json\njson.loads('{')\n": "line 2: JSONDecodeError",
+    "open('/nope')\n": "line 1: FileNotFoundError",
+    "import nopenope\n": "line 1: ModuleNotFoundError: No module named 'nopenope'",
+}
+
+BUILT = {
+    ("game", "def __post_init__(self): raise TypeError('bad')"): "line 8: TypeError: bad",
+    ("game", "def __post_init__(self): sys.exit(0)"): "line 8: SystemExit: 0",
+    ("game", "def __post_init__(self): int('x')"): "line 8",
+    ("agent", "def __post_init__(self): raise KeyError('x')"): "line 8: KeyError: 'x'",
+    ("game", "z: 'Nope' = 1"): "Mine: NameError: name 'Nope'",
+    ("game", "z: object = b'x'"): "Mine.z is of type bytes; it must be plain data",
+    ("game", "z: float = float('nan')"): "Mine.z is nan; it must be plain data",
+    ("game", "z: int = 10**5000"): "Mine.z is of type int; it must be plain data",
+    ("model", "z: list = field(default_factory=list)"): "unhashable type: 'list'; make it a frozen",
+    ("model", "def identity(self): raise RuntimeError('x')"): "line 8: RuntimeError: x",
+    ("model", "def identity(self): sys.exit(0)"): "line 8: SystemExit: 0",
+    ("model", "def identity(self): return None"): "Mine.identity() is a NoneType; it must be a",
+    ("model", "def identity(self): return {'a': [{1}]}"): "identity().a.0 is of type set",
+    ("model", "def identity(self): return {'a': float('inf')}"): "identity().a is inf",
+    ("model", "def identity(self): a = []; a.append(a); return {'a': a}"): "holds itself",
+    ("model", "def check_choices(self, choices): 1 / 0"): "line 8: ZeroDivisionError",
+    ("game", "def deal(self, rng): sys.exit(0)"): "line 8: SystemExit: 0",
+}
+
+LOADED = {
+    "def load(self): raise RuntimeError('x')": "line 8: RuntimeError: x",
+    "def load(self): sys.exit(0)": "line 8: SystemExit: 0",
+    "def load(self): return None": "Mine.load() gave a NoneType; it must give a model",
+}
+
+Module = Callable[[str], str]
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Module:
+    """Writes a module that can be imported, and gives its name."""
+
+    def write(text: str) -> str:
+        name = f"mine_{abs(hash((tmp_path, text)))}"
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+        return name
+
+    return write
+
+
+@pytest.mark.parametrize(("text", "line"), IMPORTED.items())
+def test_a_module_that_cannot_be_imported_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: Module, text: str, line: str
+) -> None:
+    name = module(text)
+    node = f"_target_: {name}.Mine\n".encode()
+    said = refused(tmp_path, capsys, "game", node, f"packages=[{name}]")
+    assert f"{tmp_path}/{name}.py {line}" in said
+
+
+@pytest.mark.parametrize(("place", "line"), BUILT.items(), ids=str)
+def test_a_class_that_cannot_be_built_or_described_is_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    module: Module,
+    place: tuple[str, str],
+    line: str,
+) -> None:
+    group, body = place
+    name = module(HEAD.format(base=BASES[group], body=body))
+    node = f"_target_: {name}.Mine\n".encode()
+    said = refused(tmp_path, capsys, group, node, f"packages=[{name}]")
+    assert name in said
+    assert line in said
+
+
+@pytest.mark.parametrize(("body", "line"), LOADED.items())
+def test_a_model_that_cannot_be_loaded_is_one_line(
+    sweep: Sweep,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    module: Module,
+    body: str,
+    line: str,
+) -> None:
+    name = module(HEAD.format(base="Fake", body=body))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "x.yaml").write_text(f"_target_: {name}.Mine\n")
+    own = ("--config-dir", str(tmp_path), "model=x", f"packages=[{name}]")
+    assert sweep(*own, "game=tic_tac_toe", "prompt=cloze", "deals=1") == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
+
+
+def test_a_module_that_ends_the_process_does_not_end_the_run_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import sys\nsys.exit(0)\n")
+    run = (sys.executable, "-m", "pipeline.run", "game._target_=mine.X", "packages=[mine]")
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    done = subprocess.run(run, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.startswith("gauntlet: game._target_ 'mine.X' cannot be loaded: ")
+    assert done.stderr.endswith("mine.py line 2: SystemExit: 0\n")
+
+
+NO_THREAD = """
+import sys, threading
+def refuse(thread): raise RuntimeError("can't start new thread")
+threading.Thread.start = refuse
+from common.process import as_process
+from pipeline import run
+as_process(run.main)
+"""
+
+
+def test_no_further_thread_is_one_line(tmp_path: Path) -> None:
+    words = (*BASE, "launch=inline", "tracking=none", "deals=1", f"output_dir={tmp_path}/out")
+    command = (sys.executable, "-c", NO_THREAD, *words)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.startswith("gauntlet: the system lets this process start no further thread")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_bug_of_ours_is_no_mistake_of_a_user() -> None:
+    def broken(*_: object) -> int:
+        raise AttributeError("ours")
+
+    with pytest.raises(AttributeError, match="ours"):
+        compose(list(BASE), broken)
