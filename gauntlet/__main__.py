@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -69,7 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     for room in ROOMS:
         import_module(room)  # before the folder's own files, which `packages=` may name, are seen
-    sys.path.append(os.getcwd())
     sys.argv = [f"gauntlet {name}", *words]
     status = import_module(COMMANDS[name][0]).main()
     return int(status)

@@ -95,6 +95,20 @@ def test_a_file_that_hides_a_package_is_named(tmp_path: Path, room: str) -> None
     assert f"{tmp_path / room}.py hides Gauntlet's own package {room!r}" in line
 
 
+@pytest.mark.parametrize("file", ["hydra_plugins/mine.py", "hydra_plugins.py"])
+def test_no_file_of_the_current_folder_is_run(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("open('it ran', 'w')")
+    go(sys.executable, "-P", "-m", "gauntlet", "run", "--help", cwd=tmp_path)
+    assert not (tmp_path / "it ran").exists()
+
+
+@pytest.mark.xfail(strict=True, reason="its rooms are installed beside everybody's packages")
+def test_an_installed_gauntlet_has_one_name() -> None:
+    """Else pip overwrites another package's `common/`, or that one ours."""
+    assert {file.parts[0] for file in installed()} == {"gauntlet"}
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a wheel, and with another one that was made of the source distribution."""

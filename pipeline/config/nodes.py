@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import os
+import sys
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -179,6 +181,8 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
             f"{where}._target_ is {target!r}; it must lie in {', '.join(allowed)} "
             "(packages=[...] allows more)"
         )
+    if module.partition(".")[0] not in OWN_PACKAGES and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # not before: Hydra runs all hydra_plugins that it can see
     try:
         cls = getattr(importlib.import_module(module), name)
     except KeyboardInterrupt:
