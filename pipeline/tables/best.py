@@ -149,9 +149,8 @@ def least_beaten(controls: pd.DataFrame) -> dict[str, dict[str, Any]]:
     ahead = controls["difference"] > 0
     found = controls.assign(p_control=controls["p_value"].where(ahead, 1.0).fillna(1.0))
     last = found.sort_values(["p_control", "control_mean"]).groupby("cell").tail(1)
-    return {
-        row["cell"]: {name: row[name] for name in CONTROL_COLUMNS} for _, row in last.iterrows()
-    }
+    rows = last.to_dict("records")
+    return {row["cell"]: {name: row[name] for name in CONTROL_COLUMNS} for row in rows}
 
 
 def unbeaten(row: pd.Series[Any]) -> str:

@@ -147,7 +147,7 @@ def test_the_command_prints_a_paper(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=2") == 0
+    assert sweep("game=tic_tac_toe", "measure=win", "prompt=cloze", "deals=2") == 0
     assert not (folder / "paper").exists()
     (folder / "figures" / "of_yesterday.png").touch()
     monkeypatch.setattr(gallery, "drawings", drawings)
