@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pipeline import report
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
@@ -82,6 +83,24 @@ def test_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> Non
     assert [run["matches"] for run in runs] == [6, 4]
     assert all(run["command"].startswith("python -m pipeline.run launch=inline ") for run in runs)
     assert [run["command"].split()[-1] for run in runs] == ["deals=3", "deals=5"]
+
+
+def test_fewer_deals_than_the_log_holds_play_nothing_and_every_table_has_all(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run that asks for fewer shows what `python -m pipeline.report` does, and says so."""
+    sweep("deals=5")
+    whole = (folder / "summary.csv").read_bytes()
+    capsys.readouterr()
+    assert sweep("deals=3") == 0
+    told = capsys.readouterr().out
+    line = "5 deals are in the log and 3 were asked for, nothing is left to play; tables use all 5"
+    assert line in told.splitlines()
+    assert (folder / "summary.csv").read_bytes() == whole
+    assert report.main([str(folder)]) == 0
+    assert (folder / "summary.csv").read_bytes() == whole
+    shown = capsys.readouterr().out
+    assert told[told.index("\ncell") : told.index("\nrecords")].strip() in shown
 
 
 def test_the_same_command_again_plays_nothing(sweep: Sweep, folder: Path) -> None:
