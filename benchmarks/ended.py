@@ -4,7 +4,7 @@ permutation tests of chips and scores, keep what they say, where the truth is kn
     python -m benchmarks.ended [--table worst|money] [--runs 100] [--json FILE]
 
 As `benchmarks.intervals`, whose table this one is made like: of each family the worst of its
-points, run again with fresh numbers. The sign test is counted out. `even` are populations that lie
+points, run again with fresh numbers. `even` are populations that lie
 evenly around what they are held against, as the results of two equal players over both seats of a
 deal do; `uneven` ones have that mean and do not. Money of hold'em is drawn from 25,000 matches of
 each two scripted players, two hands each.
@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 from scipy.special import stdtrit
-from scipy.stats import binom
 
 from benchmarks.intervals import SEED, measured, table
 from benchmarks.luck_holdem import GAME, Table
@@ -43,10 +42,9 @@ from benchmarks.populations import (
 )
 from stats.means import LEAST, limits, p_value, per_deal
 from stats.paired import permutation
-from stats.proportions import sign_test
 
 DEALS = (10, 20, 30, 50, 100, 1000)
-SIGN, FLIPPED = "p_sign", "p_permutation"
+FLIPPED, SHARED = "permutation test", "`p_value`"
 RUNS, MOST = 100, 2_000
 """Runs of a point, and of one that is run again."""
 RESAMPLES = 199
@@ -107,23 +105,6 @@ def _opened(p: float, tied: float, n: int, rng: Rng, runs: int) -> Rates:
         low, high = limits(per_deal((own < p).astype(float), deals), SHARE)
         covered.append(low <= p <= high)
     return {INTERVAL: share(np.array(covered))}
-
-
-def signs() -> Iterator[Point]:
-    """Two equal players, by how often they draw."""
-    for n, drawn in product(DEALS, (0.0, 0.1, 0.3, 0.6, 0.9)):
-        rejected = 0.0
-        for decisive in range(n + 1):
-            ahead = np.arange(decisive + 1)
-            wrong = sign_test(ahead, decisive - ahead) < 0.05
-            size = float(binom.pmf(ahead, decisive, 0.5)[wrong].sum())
-            rejected += float(binom.pmf(decisive, n, 1 - drawn)) * size
-        run = partial(_counted, {SIGN: Rate(rejected, 0)})
-        yield Point("decisive matches", f"{n:,} deals, {drawn:.0%} drawn", run)
-
-
-def _counted(rates: Rates, _: Rng, __: int) -> Rates:
-    return rates
 
 
 # --- chips and scores
@@ -251,7 +232,7 @@ def _shared(mix: np.ndarray, tied: float, n: int, rng: Rng, runs: int) -> Rates:
     low, high = limits(values, DIFFERENCE, counts=told)
     p = p_value(values, DIFFERENCE, 0.0, "either", counts=told)
     covered, rejected = (low <= 0) & (high >= 0), p < 0.05
-    return {INTERVAL: share(covered[places]), "p_value": share(rejected[places])}
+    return {INTERVAL: share(covered[places]), SHARED: share(rejected[places])}
 
 
 def _sums(mix: np.ndarray, tied: float, worth: np.ndarray, matches: int) -> np.ndarray:
@@ -265,7 +246,7 @@ def _sums(mix: np.ndarray, tied: float, worth: np.ndarray, matches: int) -> np.n
 
 
 FAMILIES: tuple[Callable[[], Iterator[Point]], ...] = (
-    *(ends, opened, signs, unbounded, bounded, money, robins),
+    *(ends, opened, unbounded, bounded, money, robins),
 )
 
 

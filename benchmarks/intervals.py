@@ -4,14 +4,14 @@
 
 Every family below goes through the functions that the tables call, over 10 to 10,000 deals and
 rates from 2% to 98%: `interval` is the share of runs whose 95% interval covers the truth, a
-p-value's figure the share that falls below .05 where there is nothing to find. One match a deal
+test's figure the share of p-values below .05 where there is nothing to find. One match a deal
 against a known baseline is counted out over all numbers of wins. Of all else each point is
 simulated `--runs` times (fewer where there are many deals and no two alike); the WORST points of
 each column are then run AGAIN times as often with fresh numbers, so that what is reported is not
 the unluckiest of hundreds, and the worst of these is printed, with three standard errors.
 
-`p_permutation` is the larger of two p-values and stands here by the one that alone keeps its level
-for any two cells, the interval's own; `sign flips` shows the other.
+The permutation test is the larger of two p-values and stands here by the one that alone keeps its
+level for any two cells, the interval's own; `sign flips` shows the other.
 """
 
 from __future__ import annotations
@@ -84,14 +84,10 @@ def table(found: Sequence[Worst]) -> str:
         error = f" +- {worst.slack:.3f}" if worst.rate.runs else ""
         runs = f"{worst.rate.runs:,}" if worst.rate.runs else "counted out"
         lines.append(
-            f"| {worst.family} | {_named(worst.column)} | {worst.points:,} | "
+            f"| {worst.family} | {worst.column} | {worst.points:,} | "
             f"{worst.rate.value:.3f}{error} | {worst.where} | {runs} |"
         )
     return "\n".join(lines)
-
-
-def _named(column: str) -> str:
-    return f"`{column}`" if column.startswith("p_") else column
 
 
 def widths() -> str:

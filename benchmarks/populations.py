@@ -26,7 +26,7 @@ RUNS, AGAIN = 2_000, 10
 VALUES = 1_000_000
 """How many values, no two alike, are drawn for a point before those that are run again."""
 INTERVAL, FLIPS = "interval", "sign flips"
-"""Columns that are no p-value of a table."""
+"""Columns that are no test of a table."""
 SHARE, DIFFERENCE, BOUNDLESS = (0.0, 1.0), (-1.0, 1.0), (-np.inf, np.inf)
 
 Rng = np.random.Generator
@@ -64,9 +64,10 @@ def single() -> Iterator[Point]:
         edges = np.concatenate((low - 1e-9, high + 1e-9)) if n <= 1000 else low[:0]
         for p in np.unique(np.clip((*np.linspace(0.02, 0.98, 97), *edges), 0.02, 0.98)):
             chances = binom.pmf(wins, n, p)
+            rejected = chances[binomial_test(wins, n, p) < 0.05].sum()
             rates = {
                 INTERVAL: Rate(float(chances[(low <= p) & (p <= high)].sum()), 0),
-                "p_value": Rate(float(chances[binomial_test(wins, n, p) < 0.05].sum()), 0),
+                "exact binomial test": Rate(float(rejected), 0),
             }
             yield Point(SINGLE, f"{n:,} deals, {p:.3f}", partial(_counted, rates))
 
@@ -83,7 +84,7 @@ def against_measured() -> Iterator[Point]:
 
 def _two_samples(n: int, games: int, p: float, rng: Rng, runs: int) -> Rates:
     found = fisher_test(rng.binomial(n, p, runs), n, rng.binomial(games, p, runs), games)
-    return {"p_two_sample": share(found < 0.05)}
+    return {"Fisher's exact test": share(found < 0.05)}
 
 
 # --- several results a deal ---
@@ -131,7 +132,7 @@ def _shares(chances: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
     above = p_value(values, SHARE, truth, counts=told)
     return {
         INTERVAL: share(((low <= truth) & (truth <= high))[places]),
-        "p_value": share((above < 0.05)[places]),
+        "test by deals": share((above < 0.05)[places]),
     }
 
 
@@ -141,7 +142,7 @@ def _shares_measured(chances: np.ndarray, n: int, deals: int, rng: Rng, runs: in
     rate = base @ values / deals
     error = np.sqrt(np.maximum(base @ values**2 / deals - rate**2, 0.0) / (deals - 1))
     found = p_value(values, SHARE, rate, "above", error, told)
-    return {"p_two_sample": share(found < 0.05)}
+    return {"test by deals, measured baseline": share(found < 0.05)}
 
 
 # --- two cells on the same deals ---
@@ -168,7 +169,7 @@ def _mcnemar(joint: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
     if abs(truth) < 1e-12:
         discordant = unlike[:, 0] + unlike[:, 2]
         p = np.minimum(1.0, 2 * binom.cdf(np.minimum(unlike[:, 0], unlike[:, 2]), discordant, 0.5))
-        rates["p_mcnemar"] = share((p < 0.05)[places])
+        rates["McNemar's test"] = share((p < 0.05)[places])
     return rates
 
 
@@ -207,7 +208,7 @@ def _differences(joint: np.ndarray, n: int, rng: Rng, runs: int) -> Rates:
     p = p_value(values, DIFFERENCE, truth, "either", counts=told)
     return {
         INTERVAL: share(((low <= truth) & (truth <= high))[places]),
-        "p_permutation": share((p < 0.05)[places]),
+        "permutation test": share((p < 0.05)[places]),
     }
 
 
@@ -299,7 +300,7 @@ def _means(
         either.append(2 * np.minimum(above[-1], below))
     return {
         INTERVAL: share(np.concatenate(either) >= 0.05),
-        "p_mean": share(np.concatenate(above) < 0.05),
+        "test by deals": share(np.concatenate(above) < 0.05),
     }
 
 

@@ -1,7 +1,8 @@
 """Two sweeps side by side: `python -m pipeline.compare DIR DIR`.
 
 Every cell of the first against every cell of the second, on the deals that both have finished; of
-many cells those that differ in one factor at most (`tables/pairing.py`).
+many cells those that differ in one factor at most (`tables/pairing.py`). Two cells that one folder
+holds both of are in its own pairs.csv and not here, so no question has two corrected p-values.
 Only sweeps of one seed can be paired: the seed is what makes deal 7 the same cards in both.
 """
 
@@ -41,18 +42,20 @@ def compare(first: Path, second: Path) -> pd.DataFrame:
             "there is nothing to pair; their summary.csv can be read side by side"
         )
     cells = [*(_named(a, first) for a in ours), *(_named(b, second) for b in theirs)]
+    own, others = ({cell.about.key for cell in some} for some in (ours, theirs))
     chosen = paired_off(cells, "all" if len(cells) <= CELLS else "factor").chosen
     pairs = paired(
         (cells[a], cells[b])
         for a, b in chosen
         if a < len(ours) <= b
-        and cells[a].about.key != cells[b].about.key
+        and cells[a].about.key not in others
+        and cells[b].about.key not in own
         and np.intersect1d(cells[a].by_deal()[0], cells[b].by_deal()[0]).size
     )
     if pairs.empty:
         raise UserError(
             f"{first} and {second} have no two different cells of one game, number of seats and "
-            "measure with a deal in common"
+            "measure with a deal in common that are not in the pairs.csv of one of them"
         )
     return pairs
 

@@ -11,13 +11,13 @@ from math import nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, stdtrit
+from scipy.special import stdtrit
 
 from stats import checks
 from stats.checks import Floats, Side
 from stats.means import Span, limits
 from stats.means import p_value as by_interval
-from stats.proportions import ProportionTest, sign_test
+from stats.proportions import sign_test
 
 FEW, BLOCK = 200, 256
 """Of how many different amounts numbers are drawn, and for how many deals at a time bits."""
@@ -150,22 +150,6 @@ def clustered_mean(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> 
     error = sqrt(g / (g - 1) * float(deviations @ deviations)) / y.size
     reach = float(stdtrit(g - 1, (1 + level) / 2)) * error
     return ClusteredMean(mean, mean - reach, mean + reach, error, g)
-
-
-def clustered_z(
-    mean: ClusteredMean, baseline: float, baseline_error: float = 0.0
-) -> ProportionTest:
-    """Tests a clustered mean against a baseline: z = (mean - baseline) / sqrt(e^2 + e0^2).
-
-    One-sided, upper; e is the mean's clustered standard error, e0 the baseline's own (0 for one
-    that counts as exact). The z that papers would print; its p-value is an approximation for
-    dozens of deals, and `stats.means.p_value` one that holds for few. No error to divide by (one
-    deal, or no deviation) gives nan.
-    """
-    difference: Floats = np.subtract(mean.estimate, baseline)
-    error = sqrt(mean.error**2 + baseline_error**2)
-    z: Floats = np.divide(difference, error if error > 0 else nan)
-    return ProportionTest(difference, z, ndtr(-z))
 
 
 def sign_flip(

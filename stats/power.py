@@ -6,6 +6,7 @@ Two designs, three questions each. `one_proportion`: a cell against a known base
 
 `cells` is the number of tests that Holm's correction will cover. Planning uses alpha / cells,
 Holm's strictest step, so that the power holds for each test even where no other one succeeds.
+`side` is that of the test: a two-sided one ("either") takes half of alpha on each side.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from stats import checks
+from stats.checks import Side
 
 
 def power_one_proportion(
-    deals: int, rate: float, baseline: float, alpha: float = 0.05, cells: int = 1
+    deals: int,
+    rate: float,
+    baseline: float,
+    alpha: float = 0.05,
+    cells: int = 1,
+    side: Side = "above",
 ) -> float:
-    """Chance that the one-sided z test finds a true win rate `rate` to be above `baseline`.
+    """Chance that the z test finds a true win rate `rate` to be above `baseline`.
 
     Normal approximation with each hypothesis' own variance: J. L. Fleiss, B. Levin and M. C.
     Paik, Statistical Methods for Rates and Proportions (3rd edition), section 2.5, without
@@ -30,12 +37,19 @@ def power_one_proportion(
     """
     n = checks.at_least_one(deals, "deals")
     null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
-    least = float(ndtri(1 - _step(alpha, cells))) * null  # what sqrt(n) times the gain must exceed
+    least = (
+        float(ndtri(1 - _step(alpha, cells, side))) * null
+    )  # what sqrt(n) times the gain must exceed
     return float(ndtr((sqrt(n) * (rate - baseline) - least) / alternative))
 
 
 def deals_one_proportion(
-    rate: float, baseline: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1
+    rate: float,
+    baseline: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    cells: int = 1,
+    side: Side = "above",
 ) -> int:
     """The fewest deals with which `power_one_proportion` reaches `power`.
 
@@ -47,21 +61,26 @@ def deals_one_proportion(
     if rate <= baseline:
         raise ValueError(f"rate must lie above the baseline {baseline:g}, got {rate:g}")
     checks.inside(power, "power")
-    spread = float(ndtri(1 - _step(alpha, cells)) * null + ndtri(power) * alternative)
+    spread = float(ndtri(1 - _step(alpha, cells, side)) * null + ndtri(power) * alternative)
     return max(1, ceil((max(spread, 0.0) / (rate - baseline)) ** 2))
 
 
 def detectable_one_proportion(
-    deals: int, baseline: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1
+    deals: int,
+    baseline: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    cells: int = 1,
+    side: Side = "above",
 ) -> float:
-    """The smallest true difference from `baseline` that `deals` deals show with chance `power`.
+    """The smallest true gain over `baseline` that `deals` deals show with chance `power`.
 
     Solves `power_one_proportion` for rate - baseline: with a = sqrt(n), c = a p0 + z_alpha
     sqrt(p0(1-p0)) and z of `power` it is a p - c = z sqrt(p(1-p)), squared a quadratic equation in
     p. nan where even a rate next to 1 falls short. Raises ValueError as `power_one_proportion`, and
     for power outside (alpha/cells, 1).
     """
-    step = _step(alpha, cells)
+    step = _step(alpha, cells, side)
     z = float(ndtri(checks.inside(power, "power", low=step)))
     a = sqrt(checks.at_least_one(deals, "deals"))
     c = a * baseline + float(ndtri(1 - step)) * _spread(baseline, "baseline")
@@ -71,13 +90,15 @@ def detectable_one_proportion(
     return (2 * a * c + z * z + root) / (2 * (a * a + z * z)) - baseline
 
 
-def detectable_mean(error: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1) -> float:
-    """The smallest true difference from a baseline that a mean with this standard error shows with
-    chance `power`: error (z_alpha + z_power), one-sided, by the normal law.
+def detectable_mean(
+    error: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1, side: Side = "above"
+) -> float:
+    """The smallest true difference that an estimate with this standard error shows with chance
+    `power`: error (z_alpha + z_power), by the normal law.
 
     Raises ValueError for cells below 1, alpha outside (0, 1) and power outside (alpha/cells, 1).
     """
-    step = _step(alpha, cells)
+    step = _step(alpha, cells, side)
     checks.inside(power, "power", low=step)
     return error * float(ndtri(1 - step) + ndtri(power))
 
@@ -96,7 +117,7 @@ def power_paired(
     """
     from scipy.stats import binom
 
-    n, half = checks.at_least_one(deals, "deals"), _step(alpha, cells) / 2
+    n, half = checks.at_least_one(deals, "deals"), _step(alpha, cells, "either")
     share = _share_of_a(difference, discordant)
     first, last = binom.ppf(1e-13, n, discordant), binom.isf(1e-13, n, discordant)
     m = np.arange(first, last + 1)
@@ -111,11 +132,11 @@ def detectable_paired(
     """The smallest true difference that `deals` shared deals show with chance `power`.
 
     Solves `power_paired` for the difference; nan where even difference = discordant falls short.
-    Arguments and errors as `power_paired`; power must lie in (alpha/cells, 1).
+    Arguments and errors as `power_paired`; power must lie in (alpha/cells/2, 1).
     """
     from scipy.optimize import brentq
 
-    checks.inside(power, "power", low=_step(alpha, cells))
+    checks.inside(power, "power", low=_step(alpha, cells, "either"))
 
     def surplus(difference: float) -> float:
         return power_paired(deals, difference, discordant, alpha, cells) - power
@@ -123,8 +144,11 @@ def detectable_paired(
     return float(brentq(surplus, 0.0, discordant)) if surplus(discordant) >= 0 else nan
 
 
-def _step(alpha: float, cells: int) -> float:
-    return checks.inside(alpha, "alpha") / checks.at_least_one(cells, "cells")
+def _step(alpha: float, cells: int, side: Side) -> float:
+    """What Holm's strictest step leaves of alpha on the side of the effect."""
+    checks.side(side)
+    step = checks.inside(alpha, "alpha") / checks.at_least_one(cells, "cells")
+    return step / 2 if side == "either" else step
 
 
 def _spread(rate: float, what: str) -> float:

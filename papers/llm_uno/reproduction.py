@@ -15,6 +15,7 @@ from papers.published import Row, counted, exact, frame, measured, not_run, pape
 from papers.reproductions import Reproduction, Settings, available, read_csv
 from papers.verdicts import Estimate
 from pipeline.tables.ink import save_png
+from stats.proportions import binomial_test
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}
 LOW, HIGH = 0.05, 0.001
@@ -127,7 +128,12 @@ def _significant_row(told: dict[str, Any], cells: pd.DataFrame) -> Row:
     there = [_cell(cell, cells) for cell in published]
     if any(row is None for row in there):
         return not_run(entry)
-    return exact(entry, sum(row["p_value"] < LOW for row in there if row is not None))
+    return exact(entry, sum(_p(row) < LOW for row in there if row is not None))
+
+
+def _p(row: pd.Series[Any]) -> float:
+    """The paper's test: one-sided, against the baseline as if it were known."""
+    return float(binomial_test(row["wins"], row["matches"], row["baseline"]))
 
 
 def example_rows(example: dict[str, Any]) -> list[Row]:
@@ -174,7 +180,7 @@ def seat_bars(seats: pd.DataFrame, seatings: Sequence[str]) -> Figure:
 
 def model_bars(cells: pd.DataFrame, experiment: str, models: Sequence[str]) -> Figure:
     """Figs. 5 and 6: win rates by model and prompt against the dashed baseline; a bar is solid
-    where it is above it by the one-sided test of its row (p < .05), hatched where it is not."""
+    where it is above it by the paper's one-sided test (p < .05), hatched where it is not."""
     figure, axes = _canvas()
     told = [entry for entry in paper("llm_uno")["cells"] if entry["experiment"] == experiment]
     printed = {(e["model"], e["prompt"]): e["value"] for e in told if "value" in e}
@@ -207,14 +213,15 @@ def model_bars(cells: pd.DataFrame, experiment: str, models: Sequence[str]) -> F
 
 
 def _bar(axes: Axes, at: float, row: pd.Series[Any], colour: str) -> None:
-    significant = row["p_value"] < LOW
+    p = _p(row)
+    significant = p < LOW
     height = 100 * row["win_rate"]
     if significant:
         axes.bar(at, height, 0.36, color=colour)
     else:
         axes.bar(at, height, 0.36, color="white", edgecolor=colour, hatch="///")
     _whisker(axes, at, row)
-    mark = "**" if row["p_value"] < HIGH else "*" if significant else ""
+    mark = "**" if p < HIGH else "*" if significant else ""
     _label(axes, at, row, f"{height:.2f}{mark}")
 
 

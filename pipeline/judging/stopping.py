@@ -131,7 +131,7 @@ class StopRule:
         at = next(at for at, cell in enumerate(self.plan.cells) if cell.key == key)
         self.log.sync()
         aside = Folder(self.log.folder).set_aside
-        (result,) = collect([self.abouts[at]], self.log.outcomes, aside, self.plan.deals)
+        (result,) = collect([self.abouts[at]], self.log.outcomes, aside)
         cells = len(self.plan.cells)
         if decide(self.log.folder, self.plan.cells[at], result, self.sweep, cells):
             self.stopped.add(key)

@@ -184,9 +184,8 @@ def collect(
     abouts: Sequence[About],
     outcomes: Mapping[str, Outcomes],
     set_aside: Iterable[Mapping[str, Any]],
-    deals: int | None,
 ) -> list[CellResults]:
-    """Cuts each cell's outcomes, found by its key, to the gap-free prefix of at most `deals` deals.
+    """Cuts each cell's outcomes, found by its key, to the gap-free prefix of its deals.
 
     A match that was set aside fills its place in the prefix but has no outcome.
     """
@@ -194,18 +193,14 @@ def collect(
     for entry in set_aside:
         aside[entry["cell"]].add((entry["deal"], entry["rotation"]))
     return [
-        _prefix(about, outcomes.get(about.key, Outcomes(about.key)), aside[about.key], deals)
+        _prefix(about, outcomes.get(about.key, Outcomes(about.key)), aside[about.key])
         for about in abouts
     ]
 
 
-def _prefix(
-    about: About, played: Outcomes, aside: set[tuple[int, int]], deals: int | None
-) -> CellResults:
+def _prefix(about: About, played: Outcomes, aside: set[tuple[int, int]]) -> CellResults:
     empty = {place for place in aside if not played.has(*place)}
     complete = played.complete_deals(about.rotations, empty, about.step)
-    if deals is not None:
-        complete = min(complete, deals)
     return CellResults(
         about, played.first(complete), complete, sum(deal < complete for deal, _ in empty)
     )

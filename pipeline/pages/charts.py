@@ -61,7 +61,7 @@ def growth(found: Sequence[Estimate], scale: Scale) -> None:
     with html.div().classes("key"):
         for at, (one, _) in enumerate(curves, 1):
             words("span", one.name).classes(f"series-{at}")
-        told = f"{scale.words} after so many deals; bands: 95% intervals, each of one look"
+        told = f"raw {scale.words} after so many deals; bands: 95% intervals, each of one look"
         words("span", f"{told}; dashed: baseline" if baselines else told)
 
 

@@ -16,10 +16,12 @@ from pipeline.pages import charts, runs, sheets
 from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.library import Library
 from pipeline.pages.standing import Standing, standing
+from pipeline.tables.best import best_of_pair
 from pipeline.tables.numbers import number, p_value
 from pipeline.tables.scale import Scale
 
 HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p", "p Holm")
+"""A - B is the best estimate, luck-adjusted where both cells are."""
 
 
 def register(library: Library) -> None:
@@ -91,13 +93,12 @@ def _paired(first: Path, second: Path) -> list[list[sheets.Cell]] | str:
 
 
 def _row(row: pd.Series) -> list[sheets.Cell]:
-    scale = Scale.row(row)
-    tested = row["p_permutation"] if pd.isna(row["p_mcnemar"]) else row["p_mcnemar"]
+    scale, (difference, low, high) = Scale.row(row), best_of_pair(row)
     return [
         (visible(row["cell_a"]), row["cell_a"]),
         (visible(row["cell_b"]), row["cell_b"]),
         *((f"{row[name]:,}", int(row[name])) for name in ("deals", "a_only", "b_only")),
-        (scale.change(row["difference"]), row["difference"]),
-        (scale.reach(row["ci_low"], row["ci_high"]), number(row["ci_low"], ".6f")),
-        *((p_value(p), None if pd.isna(p) else p) for p in (tested, row["p_test_holm"])),
+        (scale.change(difference), difference),
+        (scale.reach(low, high), number(low, ".6f")),
+        *((p_value(p), None if pd.isna(p) else p) for p in row[["p_test", "p_test_holm"]]),
     ]

@@ -153,7 +153,7 @@ def _cells(row: Row, found: Sequence[Estimate]) -> list[sheets.Cell]:
     fallback = running.fallbacks / running.decisions if running.decisions else np.nan
     return [
         (visible(row.name), row.name),
-        (row.scale.mean(mean), _key(mean)),
+        (row.scale.mean(mean) + " (luck-adjusted)" * bool(one and one.adjusted), _key(mean)),
         (one.span if one else "-", _key(low)),
         (row.scale.mean(base), _key(base)),
         (f"{running.matches:,}", running.matches),

@@ -8,25 +8,31 @@ import numpy as np
 import pandas as pd
 
 from common.errors import UserError
+from pipeline.judging import luck
 from pipeline.log.folder import damaged
 from pipeline.log.results import CellResults
 from pipeline.pages.library import SUMMARY, Shelf
 from pipeline.status import Row, headline, pace
+from pipeline.tables.best import best_of_cell, estimate
 from pipeline.tables.figures import band, running
 from pipeline.tables.numbers import short
 from pipeline.tables.scale import Scale, scales_of
 from pipeline.tables.table import short_names, warnings
-from stats.means import limits, per_deal
 
+LIVE = ("loading", "playing", "judging")
+"""States of a run that is not over."""
+ADJUSTED = "luck-adjusted "
 POINTS = 60
 """Of a curve."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A cell's mean over its gap-free deals with its 95% interval, all nan without deals.
+    """The best estimate of a cell's mean over its gap-free deals with its 95% interval, all nan
+    without deals.
 
-    curve: deals, and after so many of them the mean and its limits: (4, points).
+    adjusted: whether luck is taken out of it, which is done when a run ends. curve: deals, and
+    after so many of them the raw mean and its limits: (4, points).
     """
 
     key: str
@@ -37,6 +43,7 @@ class Estimate:
     low: float
     high: float
     baseline: float
+    adjusted: bool = False
     curve: np.ndarray | None = None
 
     @property
@@ -44,7 +51,7 @@ class Estimate:
         """The mean and its interval in words."""
         if np.isnan(self.mean):
             return "no deal is complete yet"
-        return f"{self.scale.mean(self.mean, named=True)} ({self.span})"
+        return f"{ADJUSTED * self.adjusted}{self.scale.mean(self.mean, named=True)} ({self.span})"
 
     @property
     def span(self) -> str:
@@ -67,7 +74,7 @@ class Standing:
 
     @property
     def live(self) -> bool:
-        return self.state in ("loading", "playing", "judging")
+        return self.state in LIVE
 
 
 def state_of(shelf: Shelf) -> str:
@@ -120,14 +127,16 @@ def finished(name: str, shelf: Shelf) -> Standing:
             name=label,
             scale=scale,
             deals=int(row["deals"]),
-            mean=row["mean"],
-            low=row["mean_low"],
-            high=row["mean_high"],
+            mean=mean,
+            low=low,
+            high=high,
             baseline=row["baseline_mean"],
+            adjusted=pd.notna(row["adjusted"]),
         )
         for label, scale, (_, row) in zip(
             labels, scales_of(summary), summary.iterrows(), strict=True
         )
+        for mean, low, high in [best_of_cell(row)]
     ]
     matches, aside = int(summary["matches"].sum()), int(summary["set_aside"].sum())
     done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} set aside"
@@ -161,7 +170,10 @@ def share_done(shelf: Shelf) -> float | None:
 def estimates(shelf: Shelf, curves: bool = False) -> list[Estimate]:
     """Every cell's mean so far, as the tables would have it. curves: how it came to that, too."""
     try:
-        results = {result.about.key: result for result in shelf.results()}
+        found = shelf.results()
+        if shelf.run.get("state") not in LIVE:
+            found = luck.attach(shelf.folder.path, found)
+        results = {result.about.key: result for result in found}
     except UserError:
         return []
     rows = [row for row in shelf.rows if row.key in results]
@@ -169,19 +181,19 @@ def estimates(shelf: Shelf, curves: bool = False) -> list[Estimate]:
 
 
 def _estimate(row: Row, result: CellResults, curves: bool) -> Estimate:
-    about, outcomes = result.about, result.outcomes
-    values = per_deal(outcomes.column("figure"), outcomes.column("deal"))
-    low, high = limits(values, (about.measure.low, about.measure.high))
+    about, (mean, low, high) = result.about, estimate(result)
+    deals = len(result.by_deal()[0])
     return Estimate(
         key=about.key,
         name=row.name,
         scale=row.scale,
-        deals=len(values),
-        mean=float(values.mean()) if len(values) else np.nan,
-        low=float(low),
-        high=float(high),
+        deals=deals,
+        mean=mean,
+        low=low,
+        high=high,
         baseline=about.baseline.rate if about.baseline else np.nan,
-        curve=_curve(result) if curves and len(values) else None,
+        adjusted=result.adjusted is not None,
+        curve=_curve(result) if curves and deals else None,
     )
 
 

@@ -13,12 +13,16 @@ from stats import power
 
 
 def planned_deals(
-    sweep: SweepConfig, cells: Collection[Cell], baselines: Mapping[str, Baseline | None]
+    sweep: SweepConfig,
+    cells: Collection[Cell],
+    baselines: Mapping[str, Baseline | None],
+    tests: int,
 ) -> int:
     """The number of deals asked for, of all seeds together, or the one that the expected win rate
     calls for, in full turns of the seeds.
 
-    baselines: by the cell's key. Raises UserError where `auto` has no answer.
+    baselines: by the cell's key. tests: how many Holm's correction will cover. Raises UserError
+    where `auto` has no answer.
     """
     seeds = len(sweep.seed) if isinstance(sweep.seed, tuple) else 1
     if sweep.deals != "auto":
@@ -32,14 +36,15 @@ def planned_deals(
     known = [(cell, found) for cell in cells if (found := baselines[cell.key]) is not None]
     if not known:
         raise UserError("deals=auto needs a baseline, and there is none here; give a number")
-    planned = max(_deals(sweep.expect, cell, found, len(baselines)) for cell, found in known)
+    planned = max(_deals(sweep.expect, cell, found, tests) for cell, found in known)
     if planned > MOST:
         raise UserError(f"deals=auto plans {planned:,} deals, which is too many; give a number")
     return -(-planned // seeds) * seeds
 
 
-def _deals(expect: Expect, cell: Cell, baseline: Baseline, cells: int) -> int:
-    """How many deals find what is expected of one of so many cells. Raises UserError."""
+def _deals(expect: Expect, cell: Cell, baseline: Baseline, tests: int) -> int:
+    """How many deals find what is expected of a cell by its declared test, one of so many. Raises
+    UserError."""
     target = expect.above(baseline.rate)
     if target <= baseline.rate:
         raise UserError(
@@ -47,6 +52,7 @@ def _deals(expect: Expect, cell: Cell, baseline: Baseline, cells: int) -> int:
             f"{baseline.rate:.3f}; give a higher one, or null for expect.gain above each baseline"
         )
     try:
-        return power.deals_one_proportion(target, baseline.rate, expect.power, expect.alpha, cells)
+        null, side = baseline.rate - cell.test.margin, cell.test.side
+        return power.deals_one_proportion(target, null, expect.power, expect.alpha, tests, side)
     except ValueError as error:
         raise UserError(f"deals=auto cannot be planned for {cell.name}: {error}") from error

@@ -21,12 +21,14 @@ from common.terminal import WrappedTable
 from models.checkpoint import Checkpoint
 from models.engine.memory import PACK_MOST, TEXTS_MOST, bytes_per_token, state_bytes
 from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.log.results import About
 from pipeline.plan.baseline import measure
 from pipeline.plan.deals import planned_deals
 from pipeline.sizing import offload
 from pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
 from pipeline.sizing.offload import Pace
 from pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
+from pipeline.tables.claims import planned_tests
 from pipeline.tables.numbers import short
 
 USABLE = 0.9
@@ -189,7 +191,8 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
     built = {acted.cell.key: acted.cell for acted in casts}
     auto = sweep.deals == "auto"
     baselines = {key: measure(cell, sweep.seed) if auto else None for key, cell in built.items()}
-    deals = planned_deals(sweep, built.values(), baselines)
+    abouts = [About.of(cell, baselines[cell.key]) for cell in built.values()]
+    deals = planned_deals(sweep, built.values(), baselines, planned_tests(abouts))
     found = [
         Load(source.path.rpartition("/")[2], source, shape_of(source.path)) for source in known
     ]

@@ -8,10 +8,17 @@ from collections.abc import Mapping
 from rich.console import Console
 
 from games.capabilities import win_or_score
-from pipeline.config.read import Expect, Seed, SweepConfig
+from pipeline.config.read import Declared, Expect, Seed, SweepConfig
+from pipeline.judging import luck
+from pipeline.log.results import About
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Plan
+from pipeline.tables.claims import planned_tests
 from stats import power
+
+ADJUSTED = (
+    "(of raw wins; luck-adjusted ones, which are tested where they can be had, mostly show less)"
+)
 
 
 def announce(
@@ -20,8 +27,10 @@ def announce(
     sweep: SweepConfig,
     baselines: Mapping[str, Baseline | None],
     left: int,
+    played: int,
 ) -> None:
-    """Says what will be played and what it can show."""
+    """Says what will be played and what it can show. played: the most gap-free deals of a cell that
+    are in the log."""
     matches = plan.deals * sum(len(cell.rotations) for cell in plan.cells)
     done = matches - left
     there = f", {done:,} of them already in the log" if done else ""
@@ -29,9 +38,17 @@ def announce(
         f"{plan.cells[0].experiment}: {len(plan.cells)} cell(s), {plan.deals:,} deals each, "
         f"{matches:,} matches{there}; {_seeds(plan.seed)}"
     )
-    rates = {baselines[cell.key] for cell in plan.cells if win_or_score(cell.measure)}
-    for baseline in sorted((b for b in rates if b and 0 < b.rate < 1), key=lambda b: b.rate):
-        out.print(power_line(plan, baseline, sweep.expect))
+    if played > plan.deals:
+        rest = "" if left else ", nothing is left to play"
+        out.print(
+            f"{played:,} deals are in the log and {plan.deals:,} were asked for{rest}; tables use "
+            f"all {played:,}"
+        )
+    tests = planned_tests([About.of(cell, baselines[cell.key]) for cell in plan.cells])
+    for baseline, test, adjusted in sorted(_told(plan, baselines), key=lambda one: one[0].rate):
+        out.print(power_line(plan.deals, baseline, test, sweep.expect, tests))
+        if adjusted:
+            out.print(ADJUSTED)
     others = dict.fromkeys(cell.measure for cell in plan.cells if not win_or_score(cell.measure))
     if others:
         out.print(f"what {plan.deals:,} deals can show of {', '.join(others)} hangs on its spread")
@@ -41,19 +58,34 @@ def _seeds(seed: Seed) -> str:
     return f"seeds {', '.join(map(str, seed))}" if isinstance(seed, tuple) else f"seed {seed}"
 
 
-def power_line(plan: Plan, baseline: Baseline, expect: Expect) -> str:
+def _told(
+    plan: Plan, baselines: Mapping[str, Baseline | None]
+) -> set[tuple[Baseline, Declared, bool]]:
+    """The baselines of win rates, the tests against them, and whether these are of luck-adjusted
+    results."""
+    cells = [(cell, baselines[cell.key]) for cell in plan.cells if win_or_score(cell.measure)]
+    return {
+        (known, cell.test, not luck.refusal(cell))
+        for cell, known in cells
+        if known and cell.test.margin < known.rate < 1
+    }
+
+
+def power_line(deals: int, baseline: Baseline, test: Declared, expect: Expect, tests: int) -> str:
     """What this many deals can show against a baseline, before they are played."""
-    cells = len(plan.cells)
-    least = power.detectable_one_proportion(plan.deals, baseline.rate, 0.8, expect.alpha, cells)
+    rate, null, given = baseline.rate, baseline.rate - test.margin, (expect.alpha, tests, test.side)
+    least = power.detectable_one_proportion(deals, null, 0.8, *given) - test.margin
     shown = "no difference" if math.isnan(least) else f"a difference of {100 * least:.1f} points"
+    sides = "two-sided" if test.side == "either" else "one-sided"
+    margin = f", margin {100 * test.margin:g} points" * (test.margin > 0)
     lines = [
-        f"{plan.deals:,} deals can show {shown} with 80% power",
-        f"(baseline {baseline.policy} {100 * baseline.rate:.2f}%, one-sided alpha "
-        f"{expect.alpha:g}, Holm over {cells} cell(s))",
+        f"{deals:,} deals can show {shown} with 80% power",
+        f"(baseline {baseline.policy} {100 * rate:.2f}%{margin}, {sides} alpha {expect.alpha:g}, "
+        f"Holm over {tests} test(s))",
     ]
-    target = expect.above(baseline.rate)
-    if baseline.rate < target:
-        chance = power.power_one_proportion(plan.deals, target, baseline.rate, expect.alpha, cells)
-        points = 100 * (target - baseline.rate)
+    target = expect.above(rate)
+    if rate < target:
+        chance = power.power_one_proportion(deals, target, null, *given)
+        points = 100 * (target - rate)
         lines[0] += f", one of {points:.1f} (to {100 * target:.1f}%) with {100 * chance:.0f}%"
     return "\n".join(lines)

@@ -24,7 +24,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar, Waiting
 from pipeline.log.records import Log
-from pipeline.log.results import About, collect
+from pipeline.log.results import About, CellResults, collect
 from pipeline.log.this_run import about_this_run
 from pipeline.plan.baseline import GAMES, Baseline, enough, measure
 from pipeline.plan.build import build_cells
@@ -38,6 +38,7 @@ from pipeline.sweep.announce import announce
 from pipeline.sweep.preflight import Preflight
 from pipeline.sweep.stopped import stop_asked
 from pipeline.tables import aside, pairing
+from pipeline.tables.claims import planned_tests
 from pipeline.tracking.follow import live_tracking
 
 INTERRUPTED = 130
@@ -70,9 +71,10 @@ def run(
     changed = code.compare(sweep.output_dir, cells, sweep.accept_code)
     changed_controls = controls.compare(cells, sweep)
     baselines = measured(out, cells, sweep)
-    plan = seated(Plan(cells, planned_deals(sweep, cells, baselines), sweep.seed))
-    sweep = resolve_launch(sweep, plan.sources)
     abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
+    deals = planned_deals(sweep, cells, baselines, planned_tests(abouts))
+    plan = seated(Plan(cells, deals, sweep.seed))
+    sweep = resolve_launch(sweep, plan.sources)
     stopping.check(sweep, abouts)
     patience(sweep.launch)
     pairing.check(sweep.pairs, (cell.name for cell in cells))
@@ -91,7 +93,8 @@ def run(
         pairing.keep(log.folder, sweep.pairs)
         config = resolved.as_yaml(cleaned(sweep.config))
         write_atomically(Folder(log.folder).config_file, config)
-        announce(out, plan, sweep, baselines, missing(plan, log))
+        played = max(result.complete_deals for result in in_the_log(abouts, log))
+        announce(out, plan, sweep, baselines, missing(plan, log), played)
         rule = stopping.StopRule(sweep, plan, abouts, log)
         try:
             interrupted = play_missing(out, plan, sweep, log, rule, live, command)
@@ -99,8 +102,7 @@ def run(
             interrupted, halted = True, error
         log.sync()
         live.judge()
-        entries = Folder(log.folder).set_aside
-        results = collect(abouts, log.outcomes, entries, plan.deals)
+        results, entries = in_the_log(abouts, log), Folder(log.folder).set_aside
         results = stopping.settle(log.folder, cells, results, sweep)
         luck.adjust(log.folder, cells, results, sweep.seed, out.print)
         results = luck.attach(log.folder, results)
@@ -141,6 +143,12 @@ def measured(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> dict[st
     with Waiting(out, "baseline", "games") as waiting:
         watch = Watch(waiting.reach, out.print)
         return {cell.key: measure(cell, sweep.seed, games, watch, slow) for cell in cells}
+
+
+def in_the_log(abouts: Sequence[About], log: Log) -> list[CellResults]:
+    """The cells with all their gap-free deals, also those beyond what this run asks for: as
+    `views.results_of` has them, whoever reads the folder later."""
+    return collect(abouts, log.outcomes, Folder(log.folder).set_aside)
 
 
 def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:

@@ -13,17 +13,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy.special import ndtri
 
 from pipeline.log.results import CellResults
-from pipeline.tables.best import family, unbeaten
-from pipeline.tables.conditions import ALPHA, Conditions, group_of
-from pipeline.tables.numbers import p_value, percent
+from pipeline.tables.best import best_of_pair, unbeaten
+from pipeline.tables.claims import ALPHA
+from pipeline.tables.conditions import Conditions, claimed, family, family_size, group_of
+from pipeline.tables.numbers import p_value
 from pipeline.tables.scale import Scale
 from pipeline.tables.stops import no_better
 from pipeline.tables.table import ROWS, clearest, left_out
+from stats.checks import Side
 from stats.means import LEAST
-from stats.power import detectable_mean, detectable_one_proportion, detectable_paired
+from stats.power import detectable_mean
 
 POWER = 0.8
 
@@ -62,11 +64,10 @@ def answers(
         cells = [result for result in planned if result.outcomes]
         if not cells:
             continue
-        rows = _rows(summary, cells)
-        found += [
-            Answer("Do scale and prompting matter?" + where, matter[group].sentences()),
-            Answer("What could this not have shown?" + where, tuple(_limits(rows, pairs))),
-        ]
+        rows, tests = _rows(summary, cells), family_size(summary, settled, group[0])
+        found.append(Answer("Do scale and prompting matter?" + where, matter[group].sentences()))
+        if least := tuple(_limits(rows, pairs, tests, len(claimed(settled)))):
+            found.append(Answer("What could this not have shown?" + where, least))
     return found
 
 
@@ -150,9 +151,9 @@ def _effect(row: pd.Series[Any], helping: bool, verdict: str) -> str:
         shown = "help" if helping else "do"
         return (
             f" is not shown to {shown} better than {beside}, which reads nothing, so this is no "
-            f"sign of skill: {told}, p {p_value(row['p_test_holm'])} against both; {seen})"
+            f"sign of skill: {told}, p Holm {p_value(row['p_test_holm'])} against both; {seen})"
         )
-    return f" {said}: {told}, p {p_value(row['p_test_holm'])}; {seen})"
+    return f" {said}: {told}, p Holm {p_value(row['p_test_holm'])}; {seen})"
 
 
 def _name(row: pd.Series[Any]) -> str:
@@ -160,44 +161,46 @@ def _name(row: pd.Series[Any]) -> str:
     return " ".join(asked) or str(row["agent"])
 
 
-def _limits(rows: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[str]:
-    """The smallest effects that had a fair chance to be found."""
-    deals, tests = int(rows["deals"].min()), len(rows)
-    for baseline in sorted(set(rows["baseline"].dropna())):
-        least = detectable_one_proportion(deals, baseline, POWER, ALPHA, tests)
+def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> Iterator[str]:
+    """The smallest effects that had a fair chance to be found, by the spread of the estimates that
+    were tested. tests: over how many Holm's correction of the cells is, and of the pairs that are
+    terms, `terms` of them."""
+    known = rows[rows["p_test"].notna() & rows["change_low"].notna()]
+    if not known.empty:
+        widest = known.iloc[int((known["change_high"] - known["change_low"]).argmax())]
+        deals, test = int(known["deals"].min()), widest["test"]
+        least = _least(widest, widest["change_low"], widest["change_high"], tests, SIDES[test])
         yield (
-            f"With {deals:,} deals and Holm over {tests} cell(s), an advantage over "
-            f"{percent(baseline)} of less than {_size(least)} points would have been missed more "
-            "often than one time in five."
+            f"With {deals:,} deals that spread as these did and Holm over {tests} test(s), "
+            f"{FROM[test]} of less than {least} would have been missed more often than one time in "
+            "five."
         )
-    known = rows[rows["baseline_mean"].notna() & rows["mean_low"].notna()]
-    if not known.empty and not Scale.row(known.iloc[0]).wins:
-        yield _least_mean(known, tests)
     own = set(rows["cell"])
-    within = pairs[pairs["cell_a"].isin(own) & pairs["cell_b"].isin(own)]
-    within = within[within["p_mcnemar"].notna() & (within["a_only"] + within["b_only"] > 0)]
-    if not within.empty:
-        discordant = float(((within["a_only"] + within["b_only"]) / within["deals"]).max())
-        least = detectable_paired(int(within["deals"].min()), discordant, POWER, ALPHA, len(within))
+    within = pairs[pairs["cell_a"].isin(own) & pairs["cell_b"].isin(own) & pairs["p_test"].notna()]
+    reaches = [best_of_pair(row)[1:] for row in within.to_dict("records")]
+    reaches = [reach for reach in reaches if not np.isnan(reach[0])]
+    if reaches:
+        low, high = max(reaches, key=lambda reach: reach[1] - reach[0])
+        tests = max(int(pairs["p_test"].notna().sum()) - terms, tests if terms else 0)
         yield (
-            "Between two cells on the same deals, of which up to "
-            f"{percent(discordant, 0)} were won by one alone, a difference of less than "
-            f"{_size(least)} points would have been missed as often."
+            "Between two cells on the same deals a difference of less than "
+            f"{_least(within.iloc[0], low, high, tests, 'either')} would have been missed as often "
+            f"(Holm over {tests} test(s))."
         )
 
 
-def _least_mean(rows: pd.DataFrame, tests: int) -> str:
-    """Of a measure other than wins, by the widest interval that was seen."""
-    scale, deals = Scale.row(rows.iloc[0]), int(rows["deals"].min())
-    reach = float((rows["mean_high"] - rows["mean_low"]).max()) / 2
-    least = detectable_mean(reach / float(stdtrit(deals - 1, 0.975)), POWER, ALPHA, tests)
-    told = f"{scale.change(least).lstrip('+')}{' points' * scale.share}"
-    return (
-        f"With {deals:,} deals that spread as these did and Holm over {tests} cell(s), a mean "
-        f"{scale.words} of less than {told} over the baseline would have been missed more often "
-        "than one time in five."
-    )
+SIDES: Mapping[str, Side] = {"two_sided": "either", "above": "above", "non_inferior": "above"}
+FROM = {
+    "two_sided": "a difference from the baseline",
+    "above": "an advantage over the baseline",
+    "non_inferior": "an advantage over the baseline less the margin",
+}
 
 
-def _size(difference: float) -> str:
-    return "any number of" if np.isnan(difference) else f"{100 * difference:.1f}"
+def _least(row: pd.Series[Any], low: float, high: float, tests: int, side: Side) -> str:
+    """What a test of an estimate with this 95% interval shows with POWER, in words."""
+    scale, error = Scale.row(row), (high - low) / 2 / float(ndtri(0.975))
+    least = detectable_mean(error, POWER, ALPHA, tests, side)
+    if least > row["measure_high"] - row["measure_low"]:
+        return "any number of points" if scale.share else "any size"
+    return f"{scale.change(least).lstrip('+')}{' points' * scale.share}"

@@ -1,38 +1,40 @@
-"""The best estimate of every cell and of every two, and the test that was declared for it.
+"""The one estimate of every cell and of every two, its interval, and the test declared for it.
 
 An adjusted estimate (`pipeline/judging/luck.py`) has the same expectation as the raw one and less
-noise; so it leads wherever it can be had, and the raw one where not. The sentences, the filled
-marks of the figures and the terminal's p all follow `p_test_holm`, and nothing else claims.
+noise; so it leads wherever it can be had, and the raw one where not. Every p-value that is printed
+of a cell or of two is `p_test`, or `p_test_holm`, which corrects it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from games.capabilities import Measure
 from pipeline.config.read import Declared
-from pipeline.log.results import CellResults
+from pipeline.log.results import About, CellResults
 from pipeline.plan.baseline import Baseline
-from pipeline.tables.conditions import ALPHA, Conditions
+from pipeline.tables.apart import interval
+from pipeline.tables.claims import ALPHA, held_against
 from pipeline.tables.scale import Scale
-from stats.means import limits, p_value, reaching, with_error
-from stats.multiple import holm
+from stats.means import limits, p_value, per_deal, reaching, with_error
+from stats.paired import count_pairs, mcnemar, permutation
 from stats.proportions import fisher_test
 
+MEAN = ("mean", "mean_low", "mean_high")
 ADJUSTED = ("adjusted", "adj_low", "adj_high")
-"""The luck-adjusted mean and its 95% interval."""
+"""The raw and the luck-adjusted mean, each with its 95% interval."""
 CHANGE = ("change", "change_low", "change_high")
 
-CELL_COLUMNS = ("p_adjusted", *CHANGE, "test", "p_test", "p_test_holm")
-"""What summary.csv has of it, at its end. p_adjusted: one-sided, of the adjusted rate against the
-baseline. change: the best estimate less the baseline, with its 95% interval, both errors included.
-test: the one that the config declared. p_test: of the best estimate; empty where a rule stopped the
-sweep, as it takes the number of deals as fixed. p_test_holm: corrected over all that the sentences
-of the experiment could claim, a test a cell and one a term of the regression."""
+CELL_COLUMNS = (*CHANGE, "test", "held_against", "p_test", "p_test_holm")
+"""What summary.csv has of it, at its end. change: the best estimate less the baseline, with its 95%
+interval, both errors included. test: the one that the config declared; held_against: see
+`claims.held_against`. p_test: of the best estimate; empty where a rule stopped the sweep, as it
+takes the number of deals as fixed. p_test_holm: corrected over all that the sentences of the
+experiment could claim, a test a cell and one a term."""
 
 CONTROL_COLUMNS = ("control", "control_mean", "p_control")
 """Which of its controls a cell is least shown to beat, that one's mean, and the p-value: paired by
@@ -40,50 +42,68 @@ deal and two-sided, 1 where the cell is not ahead. Empty where no control was pl
 looks at nothing may beat a baseline by habit, so a claim takes both tests: its p-value is the
 larger one (R. L. Berger (1982), Technometrics 24, 295-300)."""
 
+RAW_DIFFERENCE = ("difference", "ci_low", "ci_high")
 DIFFERENCE = ("adj_difference", "adj_low", "adj_high")
-PAIR_COLUMNS = (*DIFFERENCE, "p_adjusted", "p_test", "p_test_holm")
-"""What pairs.csv has of it: the difference of adjusted results by deal, its 95% interval and
-two-sided p. p_test is that p, or the raw one where there is none, and empty after a stopping rule;
-p_test_holm is over all pairs of the table."""
+PAIR_COLUMNS = (*DIFFERENCE, "test", "p_test", "p_test_holm")
+"""What pairs.csv has of it: the difference of adjusted results by deal with its 95% interval; the
+test, `adjusted` of that difference, else `mcnemar` or `permutation` of the raw one; its two-sided
+p, empty after a stopping rule; and Holm's: with the experiment's cells where a sentence tells the
+pair, else over the other pairs of the table."""
+
+PERMUTATION_SEED = 0
+
+Estimate = tuple[float, float, float]
+"""A mean or a difference with its 95% limits."""
+
+
+def estimate(result: CellResults) -> Estimate:
+    """The best one of a cell's mean."""
+    about, found = result.about, result.adjusted
+    if found is None:
+        return interval(
+            result.outcomes.column("figure"), result.outcomes.column("deal"), about.measure
+        )
+    span = _span(about.measure)
+    mean, own = float(found.values.mean()), limits(found.values, _reaching(found.values, span))
+    low, high = with_error(mean, *own, found.error)
+    return mean, max(float(low), span[0]), min(float(high), span[1])
 
 
 def of_cell(result: CellResults) -> dict[str, Any]:
     """ADJUSTED and CELL_COLUMNS but Holm's; what cannot be said is left out."""
     about, base, found = result.about, result.about.baseline, result.adjusted
-    row: dict[str, Any] = {"test": about.test.name}
-    span = (about.measure.low, about.measure.high)
-    values, error = (result.by_deal()[1], 0.0) if found is None else (found.values, found.error)
+    against, span, error = held_against(about), _span(about.measure), 0.0
+    row: dict[str, Any] = {"test": about.test.name, "held_against": against}
+    values = per_deal(result.outcomes.column("figure"), result.outcomes.column("deal"))
     if found is not None:
-        own = limits(values, _reaching(values, span))
-        low, high = with_error(values.mean(), *own, error)
-        row |= zip(ADJUSTED, (values.mean(), max(low, span[0]), min(high, span[1])), strict=True)
+        values, error = found.values, found.error
+        row |= zip(ADJUSTED, estimate(result), strict=True)
         span = _reaching(values, span)  # single deals may lie outside, and so may their mean
-    if base is None or not len(values):
+    if not len(values):
         return row
-    error = float(np.hypot(base.error, error))
-    change, around = values.mean() - base.rate, (span[0] - base.rate, span[1] - base.rate)
-    reach = with_error(change, *limits(values - base.rate, around), error)
-    row |= zip(CHANGE, (change, *reach), strict=True)
-
-    if found is not None:
-        row["p_adjusted"] = float(p_value(values, span, base.rate, "above", error))
-    if not result.stopped and found is None and _counted(result):
-        row["p_test"] = _exact(result, base, about.test)
+    if base is not None:
+        error = float(np.hypot(base.error, error))
+        change, around = values.mean() - base.rate, (span[0] - base.rate, span[1] - base.rate)
+        reach = with_error(change, *limits(values - base.rate, around), error)
+        row |= zip(CHANGE, (change, *reach), strict=True)
+    if not result.stopped and found is None and _counted(about):
+        row["p_test"] = _exact(result, about.test)
     elif not result.stopped:
-        null = base.rate - about.test.margin * about.span
-        row["p_test"] = float(p_value(values, span, null, about.test.side, error))
+        row["p_test"] = float(p_value(values, span, against, about.test.side, error))
     return row
 
 
-def _counted(result: CellResults) -> bool:
+def _counted(about: About) -> bool:
     """Whether a deal is a win or none, beside a baseline of games that were counted."""
-    about, base = result.about, result.about.baseline
+    base = about.baseline
     counted = isinstance(base, Baseline) and base.mean is None
     return counted and about.wins and not about.clustered and about.test.margin == 0
 
 
-def _exact(result: CellResults, base: Baseline, test: Declared) -> float:
+def _exact(result: CellResults, test: Declared) -> float:
     """Fisher's test, which never rejects more often than its level."""
+    base = result.about.baseline
+    assert base is not None
     wins, games = int(result.outcomes.won.sum()), len(result.outcomes)
     above = float(fisher_test(wins, games, base.wins, base.games))
     if test.side == "above":
@@ -92,21 +112,108 @@ def _exact(result: CellResults, base: Baseline, test: Declared) -> float:
     return min(1.0, 2 * min(above, float(lost)))
 
 
+def _span(measure: Measure) -> tuple[float, float]:
+    return measure.low, measure.high
+
+
 def _reaching(values: np.ndarray, span: tuple[float, float]) -> tuple[float, float]:
     low, high = np.asarray(reaching(values, span), float).tolist()
     return low, high
 
 
-def of_pair(a: CellResults, b: CellResults, raw: float) -> dict[str, float]:
-    """PAIR_COLUMNS but Holm's, of two cells that met the same deals. raw: the p-value of the plain
-    results."""
-    row = _adjusted_pair(a, b)
-    if not (a.stopped or b.stopped):
-        row["p_test"] = row.get("p_adjusted", raw)
-    return row
+class ByDeal(dict[int, tuple[CellResults, tuple[np.ndarray, np.ndarray]]]):
+    """What each cell's deals gave, found once however many pairs it is in."""
+
+    def of(self, cell: CellResults) -> tuple[np.ndarray, np.ndarray]:
+        if id(cell) not in self:
+            self[id(cell)] = cell, cell.by_deal()  # the cell too, lest another take its place
+        return self[id(cell)][1]
 
 
-def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, float]:
+def of_pair(a: CellResults, b: CellResults, played: ByDeal | None = None) -> dict[str, Any]:
+    """A row of pairs.csv but for Holm's, of two cells that met the same deals."""
+    row = {**raw_pair(a, b, played), **_adjusted_pair(a, b)}
+    p = row.pop("p")
+    return {**row, "p_test": np.nan if a.stopped or b.stopped else p}
+
+
+def best_of_cell(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
+    """The best estimate of the mean in a row of summary.csv."""
+    return _best(row, ADJUSTED, MEAN)
+
+
+def best_of_pair(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
+    """The best estimate of the difference in a row of pairs.csv."""
+    return _best(row, DIFFERENCE, RAW_DIFFERENCE)
+
+
+def _best(row: Any, adjusted: Sequence[str], raw: Sequence[str]) -> Estimate:
+    mean, low, high = (
+        float(row[name]) for name in (raw if pd.isna(row[adjusted[0]]) else adjusted)
+    )
+    return mean, low, high
+
+
+def raw_pair(a: CellResults, b: CellResults, played: ByDeal | None = None) -> dict[str, Any]:
+    """Two cells by their raw results on the deals that both have finished, with `test` and `p`.
+
+    One win or loss a deal: exact McNemar. Several (rotated seats, several measured players), or
+    another measure: a deal's mean is compared, by a paired permutation test.
+    """
+    played = ByDeal() if played is None else played
+    (deals_a, means_a), (deals_b, means_b) = played.of(a), played.of(b)
+    shared, x, y = deals_a, means_a, means_b
+    if not np.array_equal(deals_a, deals_b):
+        shared, in_a, in_b = np.intersect1d(deals_a, deals_b, True, return_indices=True)
+        x, y = means_a[in_a], means_b[in_b]
+    row = {
+        "cell_a": a.about.name,
+        "cell_b": b.about.name,
+        "deals": len(shared),
+        "a_only": int((x > y).sum()),
+        "b_only": int((y > x).sum()),
+        **measured_by(a.about),
+    }
+    if a.about.wins and not (a.about.clustered or b.about.clustered):
+        test = mcnemar(count_pairs(x, y))
+        return {
+            **row,
+            **dict(zip(RAW_DIFFERENCE, (test.difference, test.low, test.high), strict=True)),
+            "correlation": test.phi,
+            "test": "mcnemar",
+            "p": test.p_value,
+        }
+    span = _span_of_differences(a.about.measure)
+    p, error = permutation(x - y, span, PERMUTATION_SEED)
+    reach = ((x - y).mean() if len(shared) else np.nan, *limits(x - y, span))
+    return {
+        **row,
+        **dict(zip(RAW_DIFFERENCE, reach, strict=True)),
+        "correlation": _correlation(x, y),
+        "test": "permutation",
+        "p": p,
+        "permutation_error": error,
+    }
+
+
+def measured_by(about: About) -> dict[str, Any]:
+    """Which measure it is; a bound that is not there is nan."""
+    bounds = {"measure_low": about.measure.low, "measure_high": about.measure.high}
+    finite = {name: x if np.isfinite(x) else np.nan for name, x in bounds.items()}
+    return {"measure": about.measure.name, **finite}
+
+
+def _span_of_differences(measure: Measure) -> tuple[float, float]:
+    return measure.low - measure.high, measure.high - measure.low
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    varies = len(x) > 1 and x.std() > 0 and y.std() > 0
+    return float(np.corrcoef(x, y)[0, 1]) if varies else np.nan
+
+
+def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
+    """What takes the place of the raw test where both cells are adjusted."""
     one, other = a.adjusted, b.adjusted
     if one is None or other is None:
         return {}
@@ -116,32 +223,12 @@ def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, float]:
     differences = one.values[in_a] - other.values[in_b]
     same = (one.reference, one.rate) == (other.reference, other.rate)  # its error cancels
     error = 0.0 if same else float(np.hypot(one.error, other.error))
-    width = a.about.measure.high - a.about.measure.low
-    span, mean = _reaching(differences, (-width, width)), differences.mean()
+    span = _reaching(differences, _span_of_differences(a.about.measure))
+    mean = differences.mean()
     reach = with_error(mean, *limits(differences, span), error)
     row = dict(zip(DIFFERENCE, (mean, *reach), strict=True))
-    return {**row, "p_adjusted": float(p_value(differences, span, 0.0, "either", error))}
-
-
-def family(
-    summary: pd.DataFrame, conditions: Sequence[Conditions]
-) -> tuple[pd.Series[float], list[Conditions]]:
-    """Holm's p-values over all that each experiment's sentences could claim: the cells', and the
-    conditions with theirs. Each claim is also one to beat the controls of its cells."""
-    cells, told = pd.Series(np.nan, summary.index), list(conditions)
-    for experiment, rows in summary.groupby("experiment"):
-        own = [at for at, found in enumerate(told) if found.experiment == experiment]
-        blind = dict(zip(rows["cell"], rows["p_control"].fillna(0.0), strict=True))
-        for at in own:
-            told[at] = told[at].against(blind)
-        terms = [np.maximum(one.p, one.p_control) for at in own for one in told[at].effects]
-        both = holm([*np.maximum(rows["p_test"], rows["p_control"].fillna(0.0)), *terms])
-        cells[rows.index] = both[: len(rows)]
-        rest = iter(both[len(rows) :].tolist())
-        for at in own:
-            effects = (replace(effect, p_holm=next(rest)) for effect in told[at].effects)
-            told[at] = replace(told[at], effects=tuple(effects))
-    return cells, told
+    p = float(p_value(differences, span, 0.0, "either", error))
+    return {**row, "test": "adjusted", "p": p, "permutation_error": np.nan}
 
 
 def least_beaten(controls: pd.DataFrame) -> dict[str, dict[str, Any]]:

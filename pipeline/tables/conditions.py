@@ -1,48 +1,57 @@
-"""Do models and prompts differ? The clustered regression of each group of cells, read out."""
+"""Do models and prompts differ? The paired difference of two cells where it answers that, else the
+clustered regression of each group of cells, read out."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from pipeline.log.results import CellResults
+from pipeline.tables import claims
+from pipeline.tables.best import DIFFERENCE, best_of_pair, of_pair
+from pipeline.tables.claims import ALPHA, MOST, Term
 from pipeline.tables.numbers import p_value
 from pipeline.tables.scale import Scale
+from stats.multiple import holm
 from stats.regression import Fit, clustered_linear, clustered_logit
 
-ALPHA = 0.05
-MOST = 40
-"""Terms of a regression: it grows with their square, and its errors need more deals than terms."""
 TOO_MANY = (
     "{models} models and {prompts} prompts are too many for one regression; pairs.csv sets cells "
     "beside each other."
 )
 UNREAD = "not all of its cells are shown to do better than always one option"
-BILLIONS = re.compile(r"(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
+OF_PAIRS = (
+    "(Paired differences on the deals that both cells played, as pairs.csv has them; p after "
+    "Holm's correction over all cells and terms of the experiment.)"
+)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What one condition changes, in words; p, and Holm's once the family is known. cells: those
-    that it sets against each other. p_control: the largest of theirs, 0 without controls."""
+    """What one condition changes, in words; p, and Holm's once the family is known. pair: the cells
+    whose difference in pairs.csv it is, by their keys. cells: those that it sets against each
+    other. p_control: the largest of theirs, 0 without controls."""
 
     told: str
     size: str
     p: float
     p_holm: float = np.nan
+    pair: frozenset[str] | None = None
     cells: tuple[str, ...] = ()
     p_control: float = 0.0
 
     def sentence(self) -> str:
+        if np.isnan(self.p) and self.pair:
+            return f"{self.told} {self.size}): no test was made."
         if np.isnan(self.p):
             return f"{self.told}: the matches settle no finite effect."
         shown = "this matters" if self.p_holm < ALPHA else "this is not shown to matter"
         if self.p_control >= ALPHA:
             shown += f", as {UNREAD}"
-        return f"{self.told} {self.size}, p {p_value(self.p_holm)}): {shown}."
+        return f"{self.told} {self.size}, p Holm {p_value(self.p_holm)}): {shown}."
 
 
 @dataclass(frozen=True)
@@ -76,9 +85,7 @@ class Conditions:
 
 def group_of(result: CellResults) -> tuple[str, ...]:
     """The experiment and seating whose cells can be compared with each other."""
-    about, labels = result.about, result.about.labels
-    measure = () if about.wins else (about.measure.name,)
-    return about.experiment, labels["game"], labels["seats"], *measure
+    return claims.group_of(result.about)
 
 
 def conditions(results: Sequence[CellResults]) -> list[Conditions]:
@@ -88,20 +95,89 @@ def conditions(results: Sequence[CellResults]) -> list[Conditions]:
     return [_found(group, [c for c in cells if group_of(c) == group]) for group in groups]
 
 
+def family(
+    summary: pd.DataFrame, conditions: Sequence[Conditions]
+) -> tuple[pd.Series[float], list[Conditions]]:
+    """Holm's p-values over all that each experiment's sentences could claim: the cells', and the
+    conditions with theirs. Each claim is also one to beat the controls of its cells."""
+    cells, told = pd.Series(np.nan, summary.index), list(conditions)
+    for experiment, rows in summary.groupby("experiment"):
+        blind = dict(zip(rows["cell"], rows["p_control"].fillna(0.0), strict=True))
+        told = [one.against(blind) if one.experiment == experiment else one for one in told]
+        both = holm(_claims(rows, told, str(experiment)))
+        cells[rows.index] = both[: len(rows)]
+        rest = iter(both[len(rows) :].tolist())
+        for at, found in enumerate(told):
+            if found.experiment == experiment:
+                effects = (replace(effect, p_holm=next(rest)) for effect in found.effects)
+                told[at] = replace(found, effects=tuple(effects))
+    return cells, told
+
+
+def family_size(summary: pd.DataFrame, conditions: Sequence[Conditions], experiment: str) -> int:
+    """Over how many tests Holm's correction of an experiment's claims is."""
+    found = _claims(summary[summary["experiment"] == experiment], conditions, experiment)
+    return int(np.count_nonzero(~np.isnan(found)))
+
+
+def _claims(rows: pd.DataFrame, conditions: Sequence[Conditions], experiment: str) -> list[float]:
+    """The p-values of the experiment's cells, and then of its terms: of each the larger of its own
+    and that of its controls."""
+    own = (found for found in conditions if found.experiment == experiment)
+    terms = (np.maximum(one.p, one.p_control) for found in own for one in found.effects)
+    return [*np.maximum(rows["p_test"], rows["p_control"].fillna(0.0)), *terms]
+
+
+def claimed(settled: Sequence[Conditions]) -> dict[frozenset[str], float]:
+    """Holm's p-values of the pairs that are a term, by the keys of both cells."""
+    effects = (effect for found in settled for effect in found.effects)
+    return {effect.pair: effect.p_holm for effect in effects if effect.pair}
+
+
 def _found(group: tuple[str, ...], cells: Sequence[CellResults]) -> Conditions:
-    """The clustered regression of the cells' measure on model and prompt: logistic where it is wins
-    of one player."""
+    """What the cells' measure has to do with model and prompt."""
     asked = [cell for cell in cells if cell.about.labels["model"] != "-"]
-    models = list(dict.fromkeys(cell.about.labels["model"] for cell in asked))
-    prompts = list(dict.fromkeys(cell.about.labels["prompt"] for cell in asked))
+    models, prompts = (
+        claims.values((cell.about for cell in asked), label) for label in ("model", "prompt")
+    )
     if not models:
         return Conditions(group, ("No language model took part.",))
     notes = tuple(_notes(models, prompts))
-    terms = _terms(models, prompts)
+    terms = claims.terms(cell.about for cell in asked)
     if len(terms) > MOST:
         notes = (*notes, TOO_MANY.format(models=len(models), prompts=len(prompts)))
     if not terms or len(terms) > MOST:
         return Conditions(group, notes)
+    if len(asked) == len(terms) + 1 and 1 in (len(models), len(prompts)):
+        first, *others = asked
+        return Conditions(
+            group,
+            notes,
+            tuple(_paired(term, cell, first) for term, cell in zip(terms, others, strict=True)),
+            OF_PAIRS,
+        )
+    return Conditions(group, notes, *_regressed(asked, terms))
+
+
+def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
+    """The term where one cell alone has it, and one does not: their row of pairs.csv."""
+    row = dict.fromkeys(DIFFERENCE, np.nan) | of_pair(cell, first)
+    difference, low, high = best_of_pair(row)
+    scale = Scale.of(cell.about.measure)
+    what = f"luck-adjusted {scale.words}" if row["test"] == "adjusted" else scale.words
+    size = (
+        f"changes the {what if scale.wins else f'mean {what}'} by {scale.change(difference)}"
+        f"{' points' * scale.share} (95% interval {scale.reach(low, high)}"
+    )
+    pair, names = frozenset((cell.about.key, first.about.key)), (cell.about.name, first.about.name)
+    return Effect(term[0], size, row["p_test"], pair=pair, cells=names)
+
+
+def _regressed(
+    asked: Sequence[CellResults], terms: Sequence[Term]
+) -> tuple[tuple[Effect, ...], str]:
+    """The clustered regression of the raw results on the terms: logistic where they are wins of one
+    player; and how it was done."""
     odds = all(cell.about.wins and cell.about.measured == 1 for cell in asked)
     fit = _fit(asked, terms, clustered_logit if odds else clustered_linear)
     effects = [
@@ -115,10 +191,11 @@ def _found(group: tuple[str, ...], cells: Sequence[CellResults]) -> Conditions:
     ]
     kind, matches = "Logistic" if odds else "Linear", sum(len(cell.outcomes) for cell in asked)
     foot = (
-        f"({kind} regression of {matches:,} matches on the terms above together, errors clustered "
-        "by deal; p after Holm's correction over all cells and terms of the experiment.)"
+        f"({kind} regression of the raw results of {matches:,} matches on the terms above "
+        "together, errors clustered by deal; p after Holm's correction over all cells and terms of "
+        "the experiment.)"
     )
-    return Conditions(group, notes, tuple(effects), foot)
+    return tuple(effects), foot
 
 
 def _notes(models: Sequence[str], prompts: Sequence[str]) -> Iterator[str]:
@@ -126,23 +203,6 @@ def _notes(models: Sequence[str], prompts: Sequence[str]) -> Iterator[str]:
         yield f"Only {models[0]} was played, so nothing can be said about scale."
     if len(prompts) == 1:
         yield f"Only {prompts[0]} was asked, so nothing can be said about prompting."
-
-
-Term = tuple[str, str, dict[str, float]]
-"""What a regressor is called, the label that it reads, and its value for each label."""
-
-
-def _terms(models: Sequence[str], prompts: Sequence[str]) -> list[Term]:
-    """Scale as the logarithm of the size, where every name tells one; else a term a model."""
-    terms: list[Term] = []
-    told = {model: BILLIONS.search(model) for model in models}
-    sizes = {model: float(match[1]) for model, match in told.items() if match}
-    if len(sizes) == len(models) and len(set(sizes.values())) > 1:
-        logs = {model: float(np.log10(size)) for model, size in sizes.items()}
-        terms.append(("Ten times the parameters", "model", logs))
-    else:
-        terms += [(f"{m} instead of {models[0]}", "model", {m: 1.0}) for m in models[1:]]
-    return terms + [(f"{p} instead of {prompts[0]}", "prompt", {p: 1.0}) for p in prompts[1:]]
 
 
 def _contrasted(

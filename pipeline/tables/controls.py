@@ -15,9 +15,9 @@ import pandas as pd
 from pipeline.log.folder import Folder
 from pipeline.log.links import controls_in, place_of
 from pipeline.log.results import CellResults, collect, measures
+from pipeline.tables.best import raw_pair
 from pipeline.tables.numbers import p_value
 from pipeline.tables.scale import Scale
-from pipeline.tables.summary import paired
 from pipeline.tables.table import Sheet
 
 COLUMNS = [
@@ -46,22 +46,19 @@ def beside(folder: Path) -> dict[str, CellResults]:
     """The cells that were played beside those of the folder, by their keys."""
     log = Folder(place_of(folder))
     abouts = log.abouts()
-    found = collect(abouts, log.outcomes(measures(abouts)), log.set_aside, deals=None)
+    found = collect(abouts, log.outcomes(measures(abouts)), log.set_aside)
     return {result.about.key: result for result in found}
 
 
 def of_pair(cell: CellResults, other: CellResults) -> dict[str, Any]:
-    """A row of `paired` for the two, with the means of both over the deals that they share."""
-    (pair,) = paired([(cell, other)]).to_dict("records")
+    """The two by their raw results, with the means of both over the deals that they share."""
     (deals, own), (others, theirs) = cell.by_deal(), other.by_deal()
     means = own[np.isin(deals, others)].mean(), theirs[np.isin(others, deals)].mean()
-    told = {str(name): value for name, value in pair.items()}
-    return {**told, "mean": means[0], "other_mean": means[1]}
+    return {**raw_pair(cell, other), "mean": means[0], "other_mean": means[1]}
 
 
 def _row(name: str, cell: CellResults, control: CellResults) -> dict[str, object]:
     pair = of_pair(cell, control)
-    mcnemar, flips = pair["p_mcnemar"], pair["p_permutation"]
     return {
         "cell": cell.about.name,
         "control": name,
@@ -70,7 +67,7 @@ def _row(name: str, cell: CellResults, control: CellResults) -> dict[str, object
         "mean": pair["mean"],
         "control_mean": pair["other_mean"],
         **{column: pair[column] for column in ("difference", "ci_low", "ci_high")},
-        "p_value": flips if np.isnan(mcnemar) else mcnemar,
+        "p_value": pair["p"],
     }
 
 

@@ -1,4 +1,4 @@
-"""How matches ended: won, drawn or lost, whoever moved first; and tests that ask no range.
+"""How matches ended: won, drawn or lost, whoever moved first.
 
 outcomes.csv   a row for each cell, and where both sides opened some of its matches one for each
 """
@@ -12,32 +12,27 @@ import numpy as np
 import pandas as pd
 
 from games.capabilities import MATCH_SCORE, WIN
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import CellResults
 from pipeline.tables.apart import SCORE, interval, scores
-from pipeline.tables.numbers import number, p_value, percent, whole
+from pipeline.tables.numbers import number, percent, whole
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.means import limits
-from stats.paired import permutation
-from stats.proportions import sign_test
 
 ENDS = ("win", "draw", "loss")
 ALL, FIRST, SECOND = "all", "first", "second"
 """Of which matches a row is: all, those that the measured side opened, those that it did not."""
 
 COUNTS = ("wins", "draws", "losses", "shared_wins")
-SIGN = ("ahead", "behind", "p_sign")
+LEAD = ("ahead", "behind")
 OUTCOME_COLUMNS = [
     *("cell", "moved", "deals", "matches", *COUNTS),
     *(f"{end}{limit}" for end in ENDS for limit in ("", "_low", "_high")),
-    *(*SCORE, *SIGN),
+    *(*SCORE, *LEAD),
 ]
 
-PERMUTED = ("held_against", "p_permutation", "permutation_error")
-TEST_COLUMNS = ("losses", "shared_wins", "p_sign", *PERMUTED)
+COUNTED = ("losses", "shared_wins")
 """What summary.csv has of it, at its end."""
-
-PERMUTATION_SEED = 0
 
 
 def outcomes_table(results: Sequence[CellResults]) -> pd.DataFrame:
@@ -81,64 +76,39 @@ def _ends(result: CellResults, chosen: np.ndarray) -> np.ndarray:
 
 
 def _counted(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
-    """What there is to count, and the sign test."""
+    """What there is to count."""
     deals = result.outcomes.column("deal")[chosen]
     won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
     ends = _ends(result, chosen).sum(1).round(9).tolist()  # thirds of a win add up
     counts = (*map(whole, ends), int(((won > 0) & (others > 0)).sum()))
     row = {"deals": len(np.unique(deals)), "matches": len(deals)}
-    return {**row, **dict(zip(COUNTS, counts, strict=True)), **_signs(result, chosen)}
+    return {**row, **dict(zip(COUNTS, counts, strict=True)), **_lead(result, chosen)}
 
 
-def _signs(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
-    """On how many deals the measured side won more often than the other one, or less often, and the
-    two-sided sign test; none where the sides are not of one size."""
+def _lead(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:
+    """On how many deals the measured side won more often than the other one, and less often; none
+    where the sides are not of one size."""
     if not result.about.even:
-        return dict.fromkeys(SIGN, np.nan)
+        return dict.fromkeys(LEAD, np.nan)
     won, others = (result.outcomes.column(name)[chosen] for name in ("winners", "others_won"))
     places = np.unique(result.outcomes.column("deal")[chosen], return_inverse=True)[1]
     lead = np.bincount(places, np.sign(won.astype(int) - others.astype(int)))
-    ahead, behind = int((lead > 0).sum()), int((lead < 0).sum())
-    p = float(sign_test(ahead, behind)) if len(lead) else np.nan
-    return dict(zip(SIGN, (ahead, behind, p), strict=True))
+    return dict(zip(LEAD, (int((lead > 0).sum()), int((lead < 0).sum())), strict=True))
 
 
-def tested(result: CellResults) -> dict[str, Any]:
-    """TEST_COLUMNS; the permutation test is of a measure other than wins, which have exact ones."""
+def counted(result: CellResults) -> dict[str, Any]:
+    """COUNTED."""
     row = _counted(result, np.ones(len(result.outcomes), bool))
-    found = {name: row[name] for name in TEST_COLUMNS if name in row}
-    return found | dict(zip(PERMUTED, _permuted(result), strict=True))
-
-
-def _permuted(result: CellResults) -> tuple[float, float, float]:
-    about, values = result.about, result.by_deal()[1]
-    span, base = (about.measure.low, about.measure.high), about.baseline
-    against = base.rate - about.test.margin * about.span if base else _nothing_won(about)
-    if about.wins or np.isnan(against) or not len(values):
-        return np.nan if about.wins else against, np.nan, np.nan
-    around, error = (span[0] - against, span[1] - against), base.error if base else 0.0
-    side = about.test.side
-    return against, *permutation(values - against, around, PERMUTATION_SEED, side, error)
-
-
-def _nothing_won(about: About) -> float:
-    """What two sides have in the mean of which neither is better: half of a match score, 0 of what
-    lies evenly around it, as chips do; nan of all else."""
-    if about.measure == MATCH_SCORE and about.even:
-        return 0.5
-    return 0.0 if about.measure.low == -about.measure.high else np.nan
+    return {name: row[name] for name in COUNTED}
 
 
 def sheets(table: pd.DataFrame, summary: pd.DataFrame, names: dict[str, str]) -> Iterator[Sheet]:
-    """How matches ended, where some are drawn or shared or the score was asked for; and what means
-    other than of wins are tested against. names: by the cell's."""
+    """How matches ended, where some are drawn or shared or the score was asked for. names: by the
+    cell's."""
     asked = MATCH_SCORE.name in set(summary["measure"])
     if asked or (table[["draws", "shared_wins"]] > 0).to_numpy().any():
         wins = WIN.name in set(summary["measure"])
         yield _ends_sheet(table[table["matches"] > 0], names, wins)
-    tested = summary[summary["p_permutation"].notna()]
-    if not tested.empty:
-        yield _mean_sheet(tested, names)
 
 
 def _ends_sheet(table: pd.DataFrame, names: dict[str, str], wins: bool) -> Sheet:
@@ -154,45 +124,18 @@ def _ends_sheet(table: pd.DataFrame, names: dict[str, str], wins: bool) -> Sheet
             percent(row["loss"]),
             percent(row["score"]),
             span(row, "score"),
-            p_value(row["p_sign"]),
+            *(number(row[name], ".0f") for name in LEAD),
         )
         for _, row in table.iterrows()
     ]
     foot = (
         "moved: all matches, or those that the measured side opened (first), or did not (second). "
-        "score:\na win 1, a draw 1/2. p sign: are deals ahead as frequent as deals behind? Exact, "
-        "without draws,\ntwo-sided, each row by itself."
+        "score:\na win 1, a draw 1/2. ahead, behind: deals on which that side won more, or less "
+        "often, than the\nother."
         f"{' A win rate counts a draw as no win.' * wins}"
     )
-    headings = (
-        *("cell", "moved", "matches", "win", "95%", "draw", "loss", "score", "95%", "p sign"),
-    )
+    headings = (*("cell", "moved", "matches", "win", "95%", "draw", "loss", "score", "95%", *LEAD),)
     return Sheet("Wins, draws and losses", headings, rows, foot, "outcomes.csv")
-
-
-def _mean_sheet(summary: pd.DataFrame, names: dict[str, str]) -> Sheet:
-    rows = []
-    for _, row in summary.iterrows():
-        scale = Scale.row(row)
-        rows.append(
-            (
-                names[row["cell"]],
-                f"{row['deals']:,}",
-                scale.mean(row["mean"], named=True),
-                scale.span(row["mean_low"], row["mean_high"]),
-                scale.mean(row["held_against"]),
-                p_value(row["p_permutation"]),
-                number(row["permutation_error"], ".4f"),
-            )
-        )
-    foot = (
-        "p: do the deals' results lie evenly around what their mean is held against (the baseline, "
-        "or 0)?\nBy flips of their signs, or the interval's own p where that is larger; +-: how "
-        "well the flips\nare sampled. Without an interval it is exact of two equal players over "
-        "both seats alone."
-    )
-    headings = ("cell", "deals", "mean", "95% interval", "held against", "p", "+-")
-    return Sheet("Permutation tests of means", headings, rows, foot, "summary.csv")
 
 
 def span(row: pd.Series[Any], name: str) -> str:

@@ -15,6 +15,7 @@ from games.capabilities import Measure
 from games.obfuscated import Obfuscated
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
+from pipeline.tables.best import best_of_pair
 from pipeline.tables.numbers import p_value
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import paired
@@ -29,19 +30,29 @@ COLUMNS = [
     *("measure", "measure_low", "measure_high"),
 ]
 """names: the seed that made the names. plain, obfuscated: means over the deals that both have.
-difference: obfuscated less plain, with its paired 95% interval; p and p_holm as in pairs.csv, of
-these rows alone."""
+difference: obfuscated less plain, with its paired 95% interval, luck-adjusted where pairs.csv has
+that; p and p_holm are those of pairs.csv, which has both cells, or of the rows that it lacks."""
 
 Both = tuple[CellResults, CellResults, int]
 """A cell under other names, the plain one, and the seed of the names."""
 
 
-def obfuscation_table(folder: Folder, results: Sequence[CellResults]) -> pd.DataFrame:
-    """obfuscation.csv; without a row where no game was played under other names and plain too."""
+def obfuscation_table(
+    folder: Folder, results: Sequence[CellResults], pairs: pd.DataFrame
+) -> pd.DataFrame:
+    """obfuscation.csv; without a row where no game was played under other names and plain too.
+    pairs: pairs.csv."""
     found = list(_both(folder, results))
-    tests = paired((other, plain) for other, plain, _ in found).to_dict("records")
-    rows = [_row(*both, test) for both, test in zip(found, tests, strict=True)]
+    tested = {(row["cell_a"], row["cell_b"]): row for row in pairs.to_dict("records")}
+    lacking = [both for both in found if not {_names(both), _names(both)[::-1]} & tested.keys()]
+    more = paired((other, plain) for other, plain, _ in lacking).to_dict("records")
+    tested |= {(row["cell_a"], row["cell_b"]): row for row in more}
+    rows = [_row(*both, tested) for both in found]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _names(both: Both) -> tuple[str, str]:
+    return both[0].about.name, both[1].about.name
 
 
 def _both(folder: Folder, results: Sequence[CellResults]) -> Iterator[Both]:
@@ -61,9 +72,14 @@ def _alike(one: CellResults, other: CellResults) -> bool:
 
 
 def _row(
-    other: CellResults, plain: CellResults, names: int, test: Mapping[Any, Any]
+    other: CellResults,
+    plain: CellResults,
+    names: int,
+    tested: Mapping[tuple[str, str], Mapping[Any, Any]],
 ) -> dict[str, Any]:
-    labels = plain.about.labels
+    labels, both = plain.about.labels, (other.about.name, plain.about.name)
+    test, sign = (tested[both], 1) if both in tested else (tested[both[::-1]], -1)
+    difference, *ends = (sign * value for value in best_of_pair(test))
     (own, here), (others, there) = other.by_deal(), plain.by_deal()
     return {
         "experiment": plain.about.experiment,
@@ -74,11 +90,10 @@ def _row(
         "deals": test["deals"],
         "plain": there[np.isin(others, own)].mean() if test["deals"] else np.nan,
         "obfuscated": here[np.isin(own, others)].mean() if test["deals"] else np.nan,
-        "difference": test["difference"],
-        "low": test["ci_low"],
-        "high": test["ci_high"],
-        "p": test["p_permutation"] if np.isnan(test["p_mcnemar"]) else test["p_mcnemar"],
-        "p_holm": test["p_holm"],
+        "difference": difference,
+        **dict(zip(("low", "high"), sorted(ends), strict=True)),
+        "p": test["p_test"],
+        "p_holm": test["p_test_holm"],
         **{key: test[key] for key in ("measure", "measure_low", "measure_high")},
     }
 
@@ -90,10 +105,12 @@ def sheets(found: pd.DataFrame) -> Iterator[Sheet]:
     rows = [_told(row, found) for row in found.to_dict("records")]
     foot = (
         "The same deals, the same rules and the same actions, under made-up names and with the "
-        "options in\nanother order: what is lost was owed to names. Paired 95% intervals; p "
-        "corrected by Holm over the\nrows."
+        "options in\nanother order: what is lost was owed to names. Differences, intervals and p "
+        "Holm are those of\npairs.csv."
     )
-    headings = ("player", "game", "deals", "plain", "obfuscated", "difference", "95% interval", "p")
+    headings = (
+        *("player", "game", "deals", "plain", "obfuscated", "difference", "95% interval", "p Holm"),
+    )
     yield Sheet("Under other names", headings, rows, foot, FILE)
 
 

@@ -28,6 +28,12 @@ ROWS, SIDE = 30, 40
 """Rows of a table that is printed, and characters of either cell of two."""
 FLOATS = 8
 """Tables and figures after which a page ends, lest LaTeX have too many in hand."""
+OF_TWO = {
+    "adjusted": "of the luck-adjusted differences by deal",
+    "mcnemar": "McNemar's exact test",
+    "permutation": "a paired permutation test over deals",
+}
+"""The tests of two cells, in a few words."""
 BEGIN = r"""% All that `python -m pipeline.report {folder} --paper` prints: pdflatex main.tex
 % Take tables with \input{{tables/NAME}} and figures with \includegraphics{{figures/NAME_column}}
 % (3.3 in) or NAME_wide (7 in) into a document of your own; it needs these packages.
@@ -179,19 +185,15 @@ def _of_pairs(found: Found) -> str:
     """The caption under the pairs."""
     rows = found.pairs
     points = any(Scale.row(row).share for _, row in rows.head(1).iterrows())
-    adjusted = rows["adj_difference"].notna()
-    tests = {
-        "of the luck-adjusted differences by deal": adjusted.any(),
-        "McNemar's exact test": (rows["p_mcnemar"].notna() & ~adjusted).any(),
-        "a paired permutation test over deals": (rows["p_permutation"].notna() & ~adjusted).any(),
-    }
+    used = set(rows["test"])
     told = [
         left_out(ROWS, len(rows), "pairs.csv", "clearest"),
         f"n: {deals_of(rows['deals'])} a pair, on which both met the same cards.",
         "Differences in percentage points." if points else "",
         "A ahead, B ahead: deals that went better for one.",
         _intervals(rows),
-        f"p: {', or '.join(test for test, used in tests.items() if used)}; corrected by Holm over "
-        f"{len(rows):,} pair{'s' * (len(rows) > 1)}.",
+        f"p: {', or '.join(told for test, told in OF_TWO.items() if test in used)}; corrected by "
+        "Holm: a pair that tells a model or a prompt from the first with the cells, others among "
+        "themselves.",
     ]
     return " ".join(filter(None, told))

@@ -116,8 +116,7 @@ def _cells(summary: pd.DataFrame) -> WrappedTable:
     table.add_column("cell", overflow="fold", min_width=12)
     scales = scales_of(summary)
     best = ["adjusted", "95% interval"] if summary["adjusted"].notna().any() else []
-    z = ["z"] * any(scale.wins for scale in scales)
-    raw, speed = ([], []) if best else ([*z, "p raw"], ["dec/s"])
+    raw, speed = ([], []) if best else (["p"], ["dec/s"])
     for title in (
         *(heading(scales), "95% interval", *best, "baseline", *raw, "p Holm", "decisions"),
         *("forced", "fallback", *speed),
@@ -131,8 +130,7 @@ def _cells(summary: pd.DataFrame) -> WrappedTable:
             scale.span(row["mean_low"], row["mean_high"]),
             *_shown(best, scale.mean(row["adjusted"]), scale.span(row["adj_low"], row["adj_high"])),
             scale.mean(row["baseline_mean"]),
-            *(number(row[column], ".2f") for column in z if raw),
-            *_shown(raw, p_value(row["p_mean"])),
+            *_shown(raw, p_value(row["p_test"])),
             p_value(row["p_test_holm"]),
             *_turns(row),
             *_shown(speed, number(row["decisions_per_s"], ",.0f")),
@@ -181,22 +179,22 @@ def foot(summary: pd.DataFrame) -> str:
     tests = " or ".join(TESTS[name] for name in sorted(set(summary["test"])))
     best = summary["adjusted"].notna().any()
     lines = [
-        f"p Holm: {tests} the baseline, of the {'adjusted rate' if best else 'mean'}; "
+        f"p Holm: {tests} the baseline, of the {'adjusted' if best else 'raw'} estimate; "
         f"its family: all that is claimed of the {family}."
     ]
     if summary["p_control"].notna().any():
         lines.append("With controls it is the larger of that p and the one of the least beaten.")
     if not best:
-        lines.append("z, p raw: one-sided. dec/s: decisions a worker-second.")
-    if baselines and any(scale.wins for scale in scales_of(summary)):
-        few = len(summary) <= ROWS
-        two = ", ".join(p_value(p) for p in summary["p_two_sample"]) if few else "in summary.csv"
+        lines.append("p: the same without Holm. dec/s: decisions a worker-second.")
+    if baselines:
         lines.append(
-            f"The baseline was measured in {' / '.join(baselines)} games; the two-sample test, "
-            f"which allows for that: p {two}."
+            f"The baseline was measured in {' / '.join(baselines)} games; the test allows for that."
         )
     if any(scale.title == SCORE for scale in scales_of(summary)):
         lines.append(f"{SCORE}: {A_DRAW} a win; measure=win counts wins alone.")
+    alone = summary[summary["baseline_mean"].isna() & summary["held_against"].notna()]
+    for against in sorted(set(alone["held_against"])):
+        lines.append(f"Where there is no baseline the mean is held against {against:g}.")
     if (summary["mean"].notna() & summary["mean_low"].isna()).any():
         lines.append(f"A measure without a range has an interval and a p from {LEAST} deals on.")
     if summary["set_aside"].sum():
@@ -211,13 +209,12 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str], note: str = "") -> Re
     scales = scales_of(pairs)
     ahead = "only" if all(scale.wins for scale in scales) else "ahead"
     best = ["adjusted", "95% interval"] if pairs["adj_difference"].notna().any() else []
-    raw = [] if best else ["corr", "p raw"]
+    raw = [] if best else ["corr", "p"]
     a, b = f"A {ahead}", f"B {ahead}"
     for title in ("deals", a, b, "A - B", "95% interval", *best, *raw, "p Holm"):
         table.add_column(title, justify="right", no_wrap=True)
     for _, row in clearest(pairs, ROWS).iterrows():
         scale = Scale.row(row)
-        tested = row["p_permutation"] if np.isnan(row["p_mcnemar"]) else row["p_mcnemar"]
         table.add_row(
             f"{names[row['cell_a']]} - {names[row['cell_b']]}",
             f"{row['deals']:,}",
@@ -227,7 +224,7 @@ def pairs_view(pairs: pd.DataFrame, names: dict[str, str], note: str = "") -> Re
             scale.reach(row["ci_low"], row["ci_high"]),
             *_shown(best, scale.change(row["adj_difference"])),
             *_shown(best, scale.reach(row["adj_low"], row["adj_high"])),
-            *_shown(raw, number(row["correlation"], ".2f"), p_value(tested)),
+            *_shown(raw, number(row["correlation"], ".2f"), p_value(row["p_test"])),
             p_value(row["p_test_holm"]),
         )
     notes = [left_out(ROWS, len(pairs), "pairs.csv", "clearest"), note, within_note(pairs)]

@@ -30,7 +30,7 @@ from pipeline.tables import (
     watched,
 )
 from pipeline.tables.answers import Answer, answers
-from pipeline.tables.conditions import conditions
+from pipeline.tables.conditions import claimed, conditions, family
 from pipeline.tables.pairing import paired_off
 from pipeline.tables.scale import Scale, scales_of
 from pipeline.tables.summary import pairs_table, summary_table
@@ -69,7 +69,8 @@ def write_tables(folder: Path, results: Sequence[CellResults]) -> Views:
     matter = conditions(results)
     pairing = paired_off(results, Folder(folder).pairs)
     rivals = controls.table(folder, results)
-    summary, pairs = summary_table(results, matter, rivals), pairs_table(results, pairing.chosen)
+    summary = summary_table(results, matter, rivals)
+    pairs = pairs_table(results, pairing.chosen, claimed(family(summary, matter)[1]))
     summary, diagnosis = diagnostics.diagnose(folder, results, summary, rivals)
     seen = watched.watched_table(Folder(folder), results)
     summary = watched.warned(summary, seen)
@@ -85,7 +86,7 @@ def write_tables(folder: Path, results: Sequence[CellResults]) -> Views:
     study = labels.study(folder, results)
     stopped = stops.sheets(folder, summary, results)
     spent = costs.cost_sheets(summary)
-    varied = [*_watched(folder, seen, summary), *_varied(folder, results, summary)]
+    varied = [*_watched(folder, seen, summary), *_varied(folder, results, summary, pairs)]
     told = diagnostics.sheets(diagnosis, summary)
     first = [*parser.sheets(diagnosis.audit, names), *noise.sheets(floors, names, scales), *stopped]
     first += adjusted.sheets(folder, summary, results)
@@ -96,7 +97,9 @@ def write_tables(folder: Path, results: Sequence[CellResults]) -> Views:
     return Views(folder, results, summary, pairs, sheets, said, pairing.foot, diagnosis, study)
 
 
-def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame) -> list[Sheet]:
+def _varied(
+    folder: Path, results: Sequence[CellResults], summary: pd.DataFrame, pairs: pd.DataFrame
+) -> list[Sheet]:
     """Writes how matches ended, and what several seats, seeds, samples, wordings and cells have to
     tell; returns the sheets."""
     seats, seeds = apart.seats_table(results), apart.seeds_table(results, Folder(folder).seed)
@@ -105,7 +108,7 @@ def _varied(folder: Path, results: Sequence[CellResults], summary: pd.DataFrame)
     players, shared = standings.standings_table(robins), standings.shared_table(robins)
     tables = {"seats": seats, "seeds": seeds, "components": parts, "pooled": pooled}
     tables |= {"outcomes": ends, "standings": players, "shared_opponents": shared}
-    tables["obfuscation"] = renamed = obfuscation.obfuscation_table(Folder(folder), results)
+    tables["obfuscation"] = renamed = obfuscation.obfuscation_table(Folder(folder), results, pairs)
     for name, found in tables.items():
         if not found.empty:
             write_atomically(folder / f"{name}.csv", found.to_csv(index=False))
@@ -139,5 +142,5 @@ def results_of(folder: Path) -> list[CellResults]:
     up to where it was stopped. Raises UserError."""
     place = Folder(folder)
     abouts = place.abouts()
-    results = collect(abouts, place.outcomes(measures(abouts)), place.set_aside, deals=None)
+    results = collect(abouts, place.outcomes(measures(abouts)), place.set_aside)
     return luck.attach(folder, stopping.cut(folder, results))

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.log.results import CellResults
+from pipeline.tables.best import DIFFERENCE, RAW_DIFFERENCE
 from pipeline.tables.figures import SETTLED, running
 from pipeline.tables.many import POINTS
 from pipeline.tables.table import short_names
@@ -25,15 +26,13 @@ LEADING = ("adjusted", "mean", "change")
 """Logged first: MLflow compares runs by the first metric that they share."""
 COLUMNS = (
     *LEADING,
-    *("win_rate", "ci_low", "ci_high", "baseline", "z", "p_value", "p_holm", "z_two_sample"),
-    *("p_two_sample", "matches", "wins", "decisions", "forced", "fallbacks", "decisions_per_s"),
+    *("win_rate", "ci_low", "ci_high", "baseline"),
+    *("matches", "wins", "decisions", "forced", "fallbacks", "decisions_per_s"),
     *("complete_deals", "set_aside", "draws", "tokens", "all_tokens", "device_seconds"),
     *("replies", "malformed_rate", "illegal_rate", "unreported"),
-    *("mean_low", "mean_high", "baseline_mean", "p_mean"),
-    *("adj_low", "adj_high", "p_adjusted"),
-    *("change_low", "change_high", "p_test", "p_test_holm"),
-    *("score", "score_low", "score_high", "losses", "shared_wins", "p_sign"),
-    *("held_against", "p_permutation", "permutation_error"),
+    *("mean_low", "mean_high", "baseline_mean", "adj_low", "adj_high"),
+    *("change_low", "change_high", "held_against", "p_test", "p_test_holm"),
+    *("score", "score_low", "score_high", "losses", "shared_wins"),
 )
 """Of summary.csv."""
 CHOSEN = (
@@ -45,7 +44,6 @@ PARSED, SETTLED_BY = ("ambiguous", "truncated", "empty"), ("reasked", "recovered
 """Of parser.csv, as shares of replies and of decisions; `malformed_rate` and others stand above."""
 NOISE = ("difference", "floor", "changed")
 """Of noise.csv."""
-RAW, ADJUSTED = ("difference", "ci_low", "ci_high"), ("adj_difference", "adj_low", "adj_high")
 RIVALS = 10
 """The most cells that a run is set beside; pairs.csv has all."""
 LEAST = 20
@@ -103,7 +101,7 @@ def _difference(
     pair: Mapping[str, Any], rival: str, sign: int, limits: bool
 ) -> Iterator[tuple[str, float]]:
     """Of one cell of the pair from the other, its rival: of A as it stands, of B the other way."""
-    for start, columns in (("diff", RAW), ("adj_diff", ADJUSTED)):
+    for start, columns in (("diff", RAW_DIFFERENCE), ("adj_diff", DIFFERENCE)):
         estimate, *ends = (sign * pair[column] for column in columns)
         name = f"pairs/{start}_vs_{rival}"
         yield name, estimate

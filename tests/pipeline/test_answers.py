@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.log.outcomes import Outcome, Outcomes
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import About, Adjusted, CellResults
 from pipeline.plan.baseline import Baseline
 from pipeline.tables.answers import answers
-from pipeline.tables.conditions import conditions
+from pipeline.tables.conditions import claimed, conditions, family
 from pipeline.tables.summary import pairs_table, summary_table
 from tests.pipeline.conftest import Sweep
 
@@ -60,8 +60,11 @@ def test_helpers_are_judged_by_their_partner() -> None:
 
 
 def test_scale_is_the_logarithm_of_the_size_where_the_names_tell_it() -> None:
-    """Odds of 1 at 1B and (.56/.44) at 100B: a factor of sqrt(1.2727) = 1.128 for ten times."""
-    text = said(cell("llama1b", "cloze", 0.5), cell("big100b", "cloze", 0.56))
+    """Odds of 1 at 1B and (.56/.44) at 100B, and the mean of their logarithms half-way: a factor of
+    sqrt(1.2727) = 1.128 for ten times."""
+    half = 1.128 / 2.128
+    sizes = {"llama1b": 0.5, "llama10b": half, "big100b": 0.56}
+    text = said(*(cell(name, "cloze", rate) for name, rate in sizes.items()))
     matters = text["Do scale and prompting matter?"]
     assert "Ten times the parameters multiplies the odds of a win by 1.128" in matters
     assert "this matters." in matters
@@ -81,12 +84,40 @@ def test_what_determines_each_other_settles_nothing() -> None:
     assert "settle no finite effect" in text["Do scale and prompting matter?"]
 
 
-def test_the_limits_are_those_of_the_plan() -> None:
-    """1,200 deals, Holm over 2: alpha .025, 80% power: (1.960 + .8416) x .5 / sqrt(1200) = 4.04."""
+def test_the_limits_are_those_of_the_declared_tests_and_their_estimates() -> None:
+    """1,200 deals, Holm over 3 (two cells, and what tells them apart), two-sided: alpha .05 / 6 and
+    80% power make (2.394 + .8416) x .5 / sqrt(1200) = 4.67 points."""
     text = said(cell("a", "cloze", 0.5), cell("b", "cloze", 0.5))
     limits = text["What could this not have shown?"]
-    assert "an advantage over 50.0% of less than 4.0 points would have been missed" in limits
-    assert "Between two cells on the same deals" in limits
+    assert "With 1,200 deals that spread as these did and Holm over 3 test(s), a diff" in limits
+    assert "a difference from the baseline of less than 4.7 points would have been missed" in limits
+    assert "Between two cells on the same deals a difference of less than 6." in limits
+
+
+def test_the_luck_adjusted_estimate_shows_less() -> None:
+    """The limits follow the estimate that the verdict uses: half the spread, half the effect."""
+    cells = [cell("a", "cloze", 0.5), cell("b", "cloze", 0.5)]
+    adjusted = [
+        replace(
+            one,
+            adjusted=Adjusted(np.arange(DEALS), 0.25 + one.outcomes.won / 2, "rule", 0.5, 0.0),
+        )
+        for one in cells
+    ]
+    limits = said(*adjusted)["What could this not have shown?"]
+    assert "a difference from the baseline of less than 2.4 points would have been missed" in limits
+    assert "Between two cells on the same deals a difference of less than 3." in limits
+
+
+def test_a_prompt_beside_the_first_is_the_pair_of_both_cells() -> None:
+    """Where one cell alone has each prompt the sentence is the row of pairs.csv, p and all."""
+    cells = [cell("a", "cloze", 0.5), cell("a", "rap", 0.55), cell("a", "cot", 0.52)]
+    _, settled = family(summary_table(cells), conditions(cells))
+    matters = said(*cells)["Do scale and prompting matter?"]
+    for row in pairs_table(cells, claimed=claimed(settled)).to_dict("records")[:2]:
+        told = f"{-100 * row['difference']:+.1f} points (95% interval {-100 * row['ci_high']:+.1f}"
+        assert told in matters
+        assert f"p Holm {row['p_test_holm']:.4f}" in matters
 
 
 def test_one_model_and_scripted_players_are_not_regressed(sweep: Sweep, folder: Path) -> None:

@@ -24,7 +24,6 @@ from pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
 from pipeline.tracking.values import COLUMNS
 from stats.means import limits, p_value
 from stats.paired import sign_flip
-from stats.proportions import sign_test
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import Known, about, scored
 from tests.pipeline.records import ended as record_of
@@ -89,21 +88,19 @@ def test_rotated_matches_are_counted_by_deal() -> None:
     apart = limits((0, 1), (0, 1), counts=(4, 4))
     assert high - low > apart[1] - apart[0]
     assert (found["deals"], found["matches"]) == (4, 8)
-    assert (found["ahead"], found["behind"], found["p_sign"]) == (2, 1, 1.0)
+    assert (found["ahead"], found["behind"]) == (2, 1)
 
 
-def test_the_sign_test_is_of_decisive_matches() -> None:
-    """Draws and a shared win say nothing; 5 to 2 of a fair coin is 58 / 128."""
+def test_a_draw_and_a_shared_win_put_nobody_ahead() -> None:
     (found,) = rows(meeting(("a", "b"), "wwwwwddlls")).values()
     assert (found["ahead"], found["behind"]) == (5, 2)
-    assert found["p_sign"] == pytest.approx(58 / 128)
 
 
-def test_no_sign_test_where_the_sides_are_not_of_one_size() -> None:
+def test_nobody_is_ahead_where_the_sides_are_not_of_one_size() -> None:
     cell = meeting(("a", "b"), "wwl")
     lone = replace(cell, about=replace(cell.about, players=("a", "b", "c")))
     (found,) = rows(lone).values()
-    assert np.isnan(found["p_sign"])
+    assert np.isnan(found["ahead"])
     assert found["losses"] == 1
 
 
@@ -155,13 +152,13 @@ def test_every_game_can_be_judged_by_the_match_score() -> None:
     assert with_score({"match_score": (3.0,)}, (1.0,)) == {"match_score": (3.0,)}
 
 
-# --- permutation tests
+# --- chips and scores
 
 CHIPS = [3.0, 1.0, 4.0, -1.0, 5.0, 9.0, 2.0]
 
 
 def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
-    """Of seven deals all 128 signs are tried; a range of 0 up has no natural middle."""
+    """A range of 0 up has no natural middle."""
     evenly, up = Measure("chips", -10.0, 10.0), Measure("chips", 0.0, 10.0)
     cells = [
         results_of(about("a", evenly), CHIPS),
@@ -172,10 +169,9 @@ def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
     assert found["held_against"].tolist()[:2] == [0.0, 1.0]
     assert np.isnan(found["held_against"][2])
     for at, against in ((0, 0.0), (1, 1.0)):
-        own = float(p_value(CHIPS, (-10, 10), against, "either"))
-        assert found["p_permutation"][at] == max(own, sign_flip(CHIPS, against, 0).p_value)
-    assert found["permutation_error"].tolist()[:2] == [0.0, 0.0]
-    assert np.isnan(found["p_permutation"][2])
+        assert found["p_test"][at] == p_value(CHIPS, (-10, 10), against, "either")
+    assert np.isnan(found["p_test"][2])
+    assert np.isnan(found["change"]).tolist() == [True, False, True], "of a baseline alone"
 
 
 def test_where_there_is_no_interval_there_is_no_p() -> None:
@@ -188,19 +184,10 @@ def test_where_there_is_no_interval_there_is_no_p() -> None:
     pairs = pairs_table([*cells, *others]).set_index(["cell_a", "cell_b"])
     for n, known in ((99, False), (100, True)):
         row = found.set_index("cell").loc[f"{n}"]
-        assert pd.notna([row["mean_low"], row["p_permutation"]]).tolist() == [known] * 2
+        assert pd.notna([row["mean_low"], row["p_test"]]).tolist() == [known] * 2
         pair = pairs.loc[(f"{n}", f"other {n}")]
-        assert pd.notna([pair["ci_low"], pair["p_permutation"], pair["p_holm"]]).all() == known
+        assert pd.notna([pair["ci_low"], pair["p_test"], pair["p_test_holm"]]).all() == known
     assert found["held_against"].tolist() == [0.0, 0.0]
-
-
-def test_permutation_tests_are_shown_where_there_are_some() -> None:
-    chips = results_of(about("a", Measure("chips", -10.0, 10.0)), CHIPS)
-    cells = [chips, meeting(("a", "b"), "wwl")]
-    names = {cell.about.name: cell.about.name for cell in cells}
-    (sheet,) = ended.sheets(ended.outcomes_table(cells), summary_table(cells), names)
-    p = f"{float(p_value(CHIPS, (-10, 10), 0.0, 'either')):.4f}"
-    assert sheet.rows == [("a", "7", "chips 3.286", "-2.376 to 6.596", "0.000", p, "0.0000")]
 
 
 def results_of(cell: About, figures: Sequence[float]) -> CellResults:
@@ -212,7 +199,7 @@ def test_a_match_score_is_held_against_half() -> None:
     three = replace(cell.about, players=("a", "b", "c"))
     found = summary_table([cell, replace(cell, about=three)])
     assert found["held_against"][0] == 0.5
-    assert 0 < found["p_permutation"][0] <= 1
+    assert 0 < found["p_test"][0] <= 1
     assert np.isnan(found["held_against"][1])
 
 
@@ -223,12 +210,9 @@ def test_cells_without_a_match_have_no_shares() -> None:
     assert ended.outcomes_table([]).empty
 
 
-def test_wins_have_exact_tests_and_no_permutation() -> None:
-    cell = meeting(("a", "b"), "wwdl", baseline=Known(0.5))
-    (found,) = summary_table([cell]).to_dict("records")
-    assert np.isnan([found[name] for name in ended.PERMUTED]).all()
-    assert (found["losses"], found["shared_wins"]) == (1, 0)
-    assert found["p_sign"] == sign_test(2, 1)
+def test_the_summary_counts_losses_and_shared_wins() -> None:
+    (found,) = summary_table([meeting(("a", "b"), "wwdls")]).to_dict("records")
+    assert (found["losses"], found["shared_wins"]) == (1, 1)
 
 
 def test_pairs_say_how_far_their_permutation_is_known() -> None:
@@ -238,7 +222,8 @@ def test_pairs_say_how_far_their_permutation_is_known() -> None:
     ]
     (found,) = pairs_table(cells).to_dict("records")
     flips = sign_flip(cells[0].by_deal()[1], cells[1].by_deal()[1], 0)
-    assert (found["p_permutation"], found["permutation_error"]) == (flips.p_value, flips.error)
+    told = [found[name] for name in ("test", "p_test", "permutation_error")]
+    assert told == ["permutation", flips.p_value, flips.error]
     assert flips.error > 0
 
 
@@ -357,7 +342,7 @@ def test_a_log_can_be_judged_by_its_score_afterwards(
 
 def test_mlflow_has_what_the_summary_has() -> None:
     assert set(COLUMNS) <= set(SUMMARY_COLUMNS)
-    assert {"score", *ended.TEST_COLUMNS} <= set(COLUMNS)
+    assert {"score", *ended.COUNTED} <= set(COLUMNS)
 
 
 def test_measures_of_before_go_on() -> None:

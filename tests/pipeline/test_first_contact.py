@@ -18,7 +18,7 @@ from common.errors import UserError
 from pipeline.config.compose import CONF, compose
 from pipeline.config.keys import KEYS
 from pipeline.config.own_folder import short
-from pipeline.config.read import CellConfig, Expect, SweepConfig
+from pipeline.config.read import TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
 from pipeline.launch import session
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.deals import planned_deals
@@ -249,6 +249,7 @@ def test_a_small_machine_is_told_before_ray_starts(
         session.room(workers=2)
 
 
+ABOVE = Declared("above")
 EXPECT = Expect(win_rate=None, gain=0.05, power=0.9, alpha=0.05, half_width=0.03)
 
 
@@ -259,20 +260,28 @@ def test_what_is_expected_is_above_each_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("baseline", "words", "planned"),
-    [(0.2878, {}, 893), (0.4957, {}, 1048), (0.2878, {"win_rate": 0.545}, 36)],
+    ("baseline", "test", "words", "planned", "told"),
+    [
+        (0.2878, ABOVE, {}, 893, "one-sided alpha 0.05, Holm over 2 test(s))"),
+        (0.4957, ABOVE, {}, 1048, "(to 54.6%) with 90%"),
+        (0.2878, ABOVE, {"win_rate": 0.545}, 36, "(to 54.5%) with 9"),
+        (0.4957, TWO_SIDED, {}, 1238, "two-sided alpha 0.05, Holm over 2 test(s))"),
+        (0.4957, Declared("non_inferior", 0.05), {}, 260, "49.57%, margin 5 points, one-sided"),
+    ],
 )
-def test_auto_plans_for_the_baseline_at_hand(
-    baseline: float, words: dict[str, float], planned: int
+def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
+    baseline: float, test: Declared, words: dict[str, float], planned: int, told: str
 ) -> None:
-    """The baselines of tic-tac-toe and of UNO, two cells each."""
+    """The baselines of tic-tac-toe and of UNO, two cells each; a gain of 5 points over a baseline
+    less a margin of as many takes a quarter of the deals."""
     sweep: Any = SimpleNamespace(deals="auto", seed=1, expect=EXPECT)
     sweep.expect = replace(EXPECT, **words)
-    cells: list[Any] = [SimpleNamespace(key=key, name=key, measure="win") for key in "ab"]
+    cells: list[Any] = [
+        SimpleNamespace(key=key, name=key, measure="win", test=test) for key in "ab"
+    ]
     known = {key: Baseline("random", 0, 1, baseline, 0.001) for key in "ab"}
-    assert planned_deals(sweep, cells, known) == planned
-    plan: Any = SimpleNamespace(deals=planned, cells=cells)
-    assert " (to " in power_line(plan, known["a"], sweep.expect)
+    assert planned_deals(sweep, cells, known, tests=2) == planned
+    assert told in power_line(planned, known["a"], test, sweep.expect, tests=2)
     sweep.expect = replace(EXPECT, win_rate=0.2)
     with pytest.raises(UserError, match=r"expect.win_rate=0.2 is not above the baseline of a, 0\."):
-        planned_deals(sweep, cells, known)
+        planned_deals(sweep, cells, known, tests=2)

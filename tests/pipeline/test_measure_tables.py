@@ -20,7 +20,7 @@ from pipeline.tables.answers import answers
 from pipeline.tables.apart import SCORE as SCORES
 from pipeline.tables.best import CELL_COLUMNS, PAIR_COLUMNS
 from pipeline.tables.conditions import conditions
-from pipeline.tables.ended import TEST_COLUMNS
+from pipeline.tables.ended import COUNTED
 from pipeline.tables.figures import all_figures
 from pipeline.tables.numbers import amount
 from pipeline.tables.summary import pairs_table, summary_table
@@ -30,7 +30,7 @@ from stats.paired import sign_flip
 from tests.pipeline.made import RANDOM, Known, about, results, scored, won
 
 WIN_TABLES = Path(__file__).parent / "win_tables"
-ADDED = ["measure", "mean", "mean_low", "mean_high", "baseline_mean", "p_mean"]
+ADDED = ["measure", "mean", "mean_low", "mean_high", "baseline_mean"]
 BOUNDS = ["measure_low", "measure_high"]
 
 
@@ -40,8 +40,8 @@ def row(result: CellResults) -> dict[str, Any]:
 
 
 def test_the_tables_of_wins_are_what_they_were_with_columns_at_the_end() -> None:
-    """win_tables/ was written before there were other measures; its intervals and p-values are
-    those that hold for few deals."""
+    """win_tables/ was written before there were other measures; its intervals are those that
+    hold for few deals."""
     cells = [
         won(about("a", baseline=RANDOM), [1, 0, 1, 1, 0, 1, 1, 1, 0, 1]),
         won(about("b", baseline=RANDOM), [0, 0, 1, 1, 0, 0, 1, 0, 0, 1]),
@@ -56,9 +56,9 @@ def test_the_tables_of_wins_are_what_they_were_with_columns_at_the_end() -> None
         pd.testing.assert_frame_equal(read, before, rtol=1e-6)
         last = [*PAIR_COLUMNS, "permutation_error"]
         if name == "summary":
-            last = [*SCORES, *CELL_COLUMNS, *TEST_COLUMNS, "calls"]
+            last = [*SCORES, *CELL_COLUMNS, *COUNTED, "calls"]
         assert list(found.columns) == columns + added + BOUNDS + last
-    twins = ("win_rate", "ci_low", "ci_high", "baseline", "p_value")
+    twins = ("win_rate", "ci_low", "ci_high", "baseline")
     for old, new in zip(twins, ADDED[1:], strict=True):
         assert summary[old].to_list() == pytest.approx(summary[new].to_list(), nan_ok=True)
 
@@ -69,28 +69,27 @@ def test_a_mean_has_the_interval_and_the_test_of_its_deals() -> None:
     assert (found["measure"], found["mean"], found["baseline_mean"]) == ("score", 6.0, 5.0)
     low, high = limits([4, 6, 8, 6], (0, 10))
     assert (found["mean_low"], found["mean_high"]) == (low, high)
-    expected = p_value([4, 6, 8, 6], (0, 10), 5.0)
-    assert found["p_mean"] == found["p_holm"] == pytest.approx(expected)
+    expected = p_value([4, 6, 8, 6], (0, 10), 5.0, "either")
+    assert found["p_test"] == found["p_test_holm"] == pytest.approx(expected)
     at_limit = row(scored("a", [4, 6, 8, 6], baseline=Known(float(low))))
-    assert at_limit["p_mean"] == pytest.approx(0.025)
-    for name in ("baseline", "z", "p_value", "z_two_sample", "p_two_sample"):
-        assert math.isnan(found[name]), "these are of win rates"
+    assert at_limit["p_test"] == pytest.approx(0.05)
+    assert math.isnan(found["baseline"]), "that is of win rates"
     assert (found["measure_low"], found["measure_high"]) == (0.0, 10.0)
 
 
 def test_the_baselines_own_error_enters_the_test() -> None:
     scores = [6, 7, 8, 7] * 5
     exact, measured = (
-        row(scored("a", scores, baseline=Known(6.0, e)))["p_mean"] for e in (0.0, 0.5)
+        row(scored("a", scores, baseline=Known(6.0, e)))["p_test"] for e in (0.0, 0.5)
     )
-    assert exact < measured < 0.5
+    assert exact < measured < 1
 
 
 def test_rotations_of_a_deal_are_one_observation() -> None:
     """Deals of mean 4, 6, 8, 6, each of two matches, are those four observations."""
     once = row(scored("a", [4, 6, 8, 6], baseline=Known(5.0)))
     twice = row(scored("a", [3, 5, 5, 7, 8, 8, 2, 10], rotations=2, baseline=Known(5.0)))
-    for name in ("mean", "mean_low", "mean_high", "p_mean"):
+    for name in ("mean", "mean_low", "mean_high", "p_test"):
         assert twice[name] == pytest.approx(once[name])
 
 
@@ -110,7 +109,7 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
         for n in (99, 100)
     )
     found = row(few)
-    assert all(math.isnan(found[name]) for name in ("mean_low", "mean_high", "p_mean"))
+    assert all(math.isnan(found[name]) for name in ("mean_low", "mean_high", "p_test"))
     assert math.isnan(found["measure_low"])
     assert "A measure without a range has an interval and a p from 100 deals on." in shown(
         [few], capsys
@@ -118,7 +117,7 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
     assert "no interval, as a measure without a range takes 100 deals" in said([few])
     found = row(many)
     assert found["mean_low"] < found["mean"] < found["mean_high"]
-    assert 0 < found["p_mean"] < 1
+    assert 0 < found["p_test"] < 1
 
 
 def test_holm_takes_each_cells_own_test() -> None:
@@ -127,8 +126,8 @@ def test_holm_takes_each_cells_own_test() -> None:
         scored("b", [4, 6, 8, 6], baseline=Known(5.0)),
     ]
     found = summary_table(cells)
-    assert found["p_holm"].to_list() == holm(found["p_mean"].to_numpy()).tolist()
-    assert found["p_mean"].notna().all()
+    assert found["p_test_holm"].to_list() == holm(found["p_test"].to_numpy()).tolist()
+    assert found["p_test"].notna().all()
 
 
 def test_a_pair_of_scores_is_compared_by_deal() -> None:
@@ -139,9 +138,9 @@ def test_a_pair_of_scores_is_compared_by_deal() -> None:
     assert (found["difference"], found["a_only"], found["b_only"]) == (1.0, 3, 0)
     low, high = limits([2, 1, 0, 1], (-10, 10))
     assert (found["ci_low"], found["ci_high"]) == (low, high)
-    assert math.isnan(found["p_mcnemar"])
     expected = p_value([2, 1, 0, 1], (-10, 10), 0.0, "either")
-    assert found["p_permutation"] == found["p_holm"] == expected > 0.25
+    assert found["test"] == "permutation"
+    assert found["p_test"] == found["p_test_holm"] == expected > 0.25
     assert (found["measure"], *(found[name] for name in BOUNDS)) == ("score", 0.0, 10.0)
 
 
@@ -157,9 +156,8 @@ def test_several_measured_players_are_clustered_by_deal() -> None:
     found = row(won(about("a", measured=3, baseline=Known(1 / 3)), [1, 2, 0, 3]))
     shares = np.array([1, 2, 0, 3]) / 3
     assert (found["wins"], found["matches"], found["win_rate"]) == (2, 4, 0.5)
-    error = shares.std(ddof=1) / 2
     assert (found["ci_low"], found["ci_high"]) == limits(shares, (0, 1))
-    assert found["z"] == pytest.approx((0.5 - 1 / 3) / error)
+    assert found["p_test"] == p_value(shares, (0, 1), 1 / 3, "either")
     assert found["mean"] == found["win_rate"]
 
 
@@ -172,10 +170,10 @@ def test_teams_are_paired_without_mcnemar() -> None:
         won(about(name, measured=2), wins) for name, wins in (("a", [2, 1, 2]), ("b", [0] * 3))
     ]
     (found,) = pairs_table(cells).to_dict("records")
-    assert math.isnan(found["p_mcnemar"])
+    assert found["test"] == "permutation"
     assert found["difference"] == pytest.approx(2.5 / 3)
-    assert found["p_permutation"] == p_value([1, 0.5, 1], (-1, 1), 0.0, "either")
-    assert found["p_permutation"] > sign_flip([1, 0.5, 1], [0, 0, 0], 0).p_value
+    assert found["p_test"] == p_value([1, 0.5, 1], (-1, 1), 0.0, "either")
+    assert found["p_test"] > sign_flip([1, 0.5, 1], [0, 0, 0], 0).p_value
 
 
 def said(cells: Sequence[CellResults]) -> str:
@@ -205,8 +203,9 @@ BETTER = [
 
 
 def test_sentences_name_the_measure() -> None:
-    """200 deals, s = 1.4178, error .10025: by the normal law (1.960 + .8416) x .10025 = .2809; and
-    by the interval, which allows for scores of 0 and 10 that were not seen, .3212."""
+    """200 deals, s = 1.4178, error .10025: by the normal law (2.394 + .8416) x .10025 = .3244, of
+    three tests, each two-sided; and by the interval, which allows for scores of 0 and 10 that were
+    not seen, .3733."""
     text = said(BETTER)
     assert "1 of 2 cells have a higher score than their baseline" in text
     assert "model1b cloze is not shown to beat the baseline: score 5.000 instead of 5.000" in text
@@ -214,9 +213,9 @@ def test_sentences_name_the_measure() -> None:
         "model10b cloze beats the baseline: score 6.000 instead of 5.000 (+1.000, 95% interval +0.7"
         in text
     )
-    assert "Ten times the parameters changes the mean score by +1.000 (95% interval +0.60" in text
-    assert "Linear regression of 400 matches" in text
-    assert "a mean score of less than 0.3212 over the baseline would have been missed" in text
+    assert "model10b instead of model1b changes the mean score by +1.000 (95% interval +0." in text
+    assert "Paired differences on the deals that both cells played" in text
+    assert "a difference from the baseline of less than 0.3733 would have been missed" in text
     assert "%" not in text.replace("95%", "")
     assert "win" not in text
 
@@ -249,7 +248,7 @@ def test_two_measures_stand_in_one_table_each_in_its_own_terms(
     text = shown(cells, capsys)
     assert text.split()[:2] == ["cell", "mean"]
     assert "(score)" in text
-    assert "c cloze (win rate)  66.7%" in text
+    assert "c cloze (win rate)     66.7%" in text
 
 
 def test_a_measure_from_0_to_1_is_told_in_percent(capsys: pytest.CaptureFixture[str]) -> None:

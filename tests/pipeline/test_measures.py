@@ -75,7 +75,7 @@ def test_a_scored_game_is_judged_by_its_score(
     first, second = (scores(folder, prompt) for prompt in ("cloze", "counterfactual"))
     assert pair["difference"] == pytest.approx((first - second).mean())
     tests = (sign_flip(first, second, 0).p_value, p_value(first - second, (-10, 10), 0, "either"))
-    assert pair["p_permutation"] == pytest.approx(max(tests))
+    assert pair["p_test"] == pytest.approx(max(tests))
     tables = terminal[: terminal.index("records  ")]
     assert max(map(len, tables.splitlines())) <= 100
     assert "what 30 deals can show of score hangs on its spread" in tables

@@ -92,9 +92,9 @@ def test_holm_counts_the_pairs_of_the_table() -> None:
     assert len(against) == 2
     whole = pairs_table(mixed)
     same = whole[whole["cell_a"] == "uno a x"]
-    assert against["p_mcnemar"].tolist() == same["p_mcnemar"].tolist()
-    assert (against["p_holm"].to_numpy() <= same["p_holm"].to_numpy()).all()
-    assert against["p_holm"].max() < same["p_holm"].max()
+    assert against["p_test"].tolist() == same["p_test"].tolist()
+    assert (against["p_test_holm"].to_numpy() <= same["p_test_holm"].to_numpy()).all()
+    assert against["p_test_holm"].max() < same["p_test_holm"].max()
 
 
 def test_a_folder_remembers_the_rule(tmp_path: Path) -> None:

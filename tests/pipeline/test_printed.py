@@ -120,7 +120,7 @@ def test_captions_say_n_interval_and_test() -> None:
     assert "in points; p: other than the baseline" in wins
     assert "Fisher's exact test, corrected by Holm" in wins
     assert "measured in 1,000,000 games" in wins
-    assert "McNemar's exact test; corrected by Holm over 1 pair." in pairs
+    assert "McNemar's exact test; corrected by Holm: a pair that tells a model" in pairs
     assert "20 deals a pair" in pairs
 
 

@@ -109,7 +109,6 @@ def test_a_published_model_takes_its_own_row_and_its_gain() -> None:
         "baseline": 0.4957,
         "ci_low": 0.5048,
         "ci_high": 0.5282,
-        "p_value": 0.0003,
         "moves": 3,
     }
     seats = pd.DataFrame(

@@ -165,5 +165,5 @@ def test_played_matches_tell_the_helper_from_the_saboteur(sweep: Sweep, folder: 
     """The same through deals, matches, records and paired tables: 800 deals, 7.8 points."""
     assert sweep("experiment=llm_uno_yardsticks", "agent=helper,saboteur", "deals=800") == 0
     (pair,) = table(folder / "pairs.csv").to_dict("records")
-    assert pair["p_mcnemar"] < 0.01
+    assert pair["p_test"] < 0.01
     assert pair["ci_low"] < 0.0774 < pair["ci_high"]

@@ -8,7 +8,7 @@ thallium table of Altman et al., Statistics with Confidence (2nd edition, 2000),
 from __future__ import annotations
 
 from itertools import product
-from math import comb, sqrt
+from math import comb
 
 import numpy as np
 import pytest
@@ -23,13 +23,12 @@ from stats.means import p_value
 from stats.paired import (
     PairCounts,
     clustered_mean,
-    clustered_z,
     count_pairs,
     mcnemar,
     permutation,
     sign_flip,
 )
-from stats.proportions import one_sample_z, wilson
+from stats.proportions import wilson
 
 AIRWAY = PairCounts(both=1, a_only=1, b_only=7, neither=12)
 RESPONSE = PairCounts(both=59, a_only=6, b_only=16, neither=80)
@@ -220,40 +219,6 @@ def test_clustering_covers_where_counting_matches_does_not() -> None:
     assert within(sum(c.low <= 0.5 <= c.high for c in clustered), trials, 0.95)
     naive = wilson(wins.sum(axis=1), deals * matches)
     assert ((naive.low <= 0.5) & (naive.high >= 0.5)).mean() < 0.9
-
-
-def test_clustered_z_by_hand() -> None:
-    mean = clustered_mean([1, 0, 1, 1], ["x", "x", "y", "y"])  # 0.75, error 0.25
-    known = clustered_z(mean, 0.25)
-    assert (known.difference, known.z) == (0.5, 2.0)
-    assert known.p_value == pytest.approx(0.02275, abs=1e-5)
-    measured = clustered_z(mean, 0.25, baseline_error=0.25 * sqrt(3))
-    assert measured.z == pytest.approx(1.0)
-    assert measured.p_value == pytest.approx(0.15866, abs=1e-5)
-
-
-def test_clustered_z_of_single_matches_is_nearly_the_z_of_proportions() -> None:
-    wins = np.repeat([1, 0], [540, 460])
-    clustered = clustered_z(clustered_mean(wins, np.arange(1000)), 0.5)
-    assert clustered.z == pytest.approx(one_sample_z(540, 1000, 0.5).z, rel=0.01)
-
-
-def test_clustered_z_keeps_its_level_where_counting_matches_does_not() -> None:
-    rng = np.random.default_rng(19)
-    trials, deals, matches = 1000, 100, 4
-    wins = (rng.random((trials, deals, matches)) < rng.random((trials, deals, 1))).astype(int)
-    labels = np.repeat(np.arange(deals), matches)
-    clustered = [clustered_z(clustered_mean(w.ravel(), labels), 0.5).p_value < 0.05 for w in wins]
-    assert within(sum(clustered), trials, 0.05)
-    naive = one_sample_z(wins.sum(axis=(1, 2)), deals * matches, 0.5).p_value < 0.05
-    assert naive.mean() > 0.08
-
-
-def test_clustered_z_without_an_error_is_nan() -> None:
-    for mean in (clustered_mean([1, 0], [5, 5]), clustered_mean([1, 1], [5, 6])):
-        test = clustered_z(mean, 0.5)
-        assert test.difference == mean.estimate - 0.5
-        assert np.isnan([test.z, test.p_value]).all()
 
 
 def test_too_few_deals_leave_the_interval_nan() -> None:

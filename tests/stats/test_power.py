@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom, multinomial, norm
 from statsmodels.stats.power import normal_power_het, normal_sample_size_one_tail
 
+from stats.checks import Side
 from stats.paired import PairCounts, mcnemar
 from stats.power import (
     deals_one_proportion,
@@ -79,28 +80,27 @@ def test_a_detectable_difference_has_the_power(deals: int, baseline: float, powe
     st.floats(0.01, 0.5),
     st.floats(0.06, 0.99),
     st.integers(1, 16),
+    st.sampled_from(("above", "either")),
 )
 def test_closed_forms_are_statsmodels(
-    deals: int, baseline: float, gain: float, power: float, cells: int
+    deals: int, baseline: float, gain: float, power: float, cells: int, side: Side
 ) -> None:
     rate, alpha = min(baseline + gain, 0.99), 0.05
+    step = alpha / cells / (2 if side == "either" else 1)
     spreads = {
         "std_null": sqrt(baseline * (1 - baseline)),
         "std_alternative": sqrt(rate * (1 - rate)),
     }
-    found = power_one_proportion(deals, rate, baseline, alpha, cells)
-    theirs = normal_power_het(
-        rate - baseline, deals, alpha / cells, alternative="larger", **spreads
-    )
+    found = power_one_proportion(deals, rate, baseline, alpha, cells, side)
+    theirs = normal_power_het(rate - baseline, deals, step, alternative="larger", **spreads)
     assert found == pytest.approx(float(theirs), abs=1e-12)
-    fewest = normal_sample_size_one_tail(rate - baseline, power, alpha / cells, **spreads)
-    assert (
-        abs(deals_one_proportion(rate, baseline, power, alpha, cells) - fewest) <= 1 + 1e-9 * fewest
-    )
-    least = detectable_one_proportion(deals, baseline, power, alpha, cells)
+    fewest = normal_sample_size_one_tail(rate - baseline, power, step, **spreads)
+    planned = deals_one_proportion(rate, baseline, power, alpha, cells, side)
+    assert abs(planned - fewest) <= 1 + 1e-9 * fewest
+    least = detectable_one_proportion(deals, baseline, power, alpha, cells, side)
 
     def surplus(rate: float) -> float:
-        return power_one_proportion(deals, rate, baseline, alpha, cells) - power
+        return power_one_proportion(deals, rate, baseline, alpha, cells, side) - power
 
     if surplus(1 - 1e-9) < 0:
         assert np.isnan(least) or least == pytest.approx(1 - baseline, abs=1e-6)

@@ -1,0 +1,237 @@
+"""One estimate, one test, one correction: whatever is printed of a question is the same row's.
+
+A question is a cell against its baseline, or one cell against another. All p-values of it, and all
+intervals of its difference, are collected from the terminal, the report, the printed tables,
+MLflow, the CSV files and both ways of comparing two runs.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline import compare, report
+from pipeline.log.results import Adjusted, CellResults
+from pipeline.pages import compare as page_of_two
+from pipeline.tables.best import best_of_cell, best_of_pair
+from pipeline.tables.conditions import claimed, conditions, family
+from pipeline.tables.latex import number
+from pipeline.tables.numbers import p_value
+from pipeline.tables.scale import Scale
+from pipeline.tables.summary import pairs_table, summary_table
+from pipeline.tables.table import short_names
+from stats.multiple import holm
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.made import RANDOM, about, won
+from tests.pipeline.test_measures import game
+from tests.pipeline.test_track import runs
+
+KINDS = {
+    "wins, luck taken out": ("game=uno", "deals=40"),
+    "wins by deal": ("game=tic_tac_toe", "deals=30", "rotate=true", "test=above"),
+    "scores": (*game("Harvest"), "deals=30"),
+    "chips": (*game("Market"), "deals=100"),
+    "chips, luck taken out": ("game=holdem_hands", "deals=12"),
+    "draws": ("game=tic_tac_toe", "measure=match_score", "deals=30"),
+}
+P = re.compile(r"(?<!\S)(?:p(?: (?:Holm|raw|sign))?|z)(?!\S)")
+"""The heading of a column that answers a question by a test."""
+OWN = {"p", "p Holm"}
+SENTENCE = re.compile(r"95% interval (\S+ to \S+), (p[ A-Za-z]*) (\S+?)[;)]")
+ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
+FIELD = re.compile(r"<t[hd]>(.*?)</t[hd]>", re.DOTALL)
+
+Told = dict[str, set[str]]
+"""What was printed of a question, by the heading of a p-value, or `interval`."""
+
+
+def in_terminal(text: str, heading: str) -> list[dict[str, str]]:
+    """The p-values of each row of the table whose heading begins so; numbers end where headings
+    do."""
+    lines = iter(text.splitlines())
+    columns = next(line for line in lines if line.startswith(heading))
+    ends = {found.end(): found[0] for found in P.finditer(columns)}
+    rows = []
+    for line in lines:
+        words = {word.end(): word[0] for word in re.finditer(r"\S+", line)}
+        if not words or line.startswith("p Holm"):
+            break
+        if ends.keys() <= words.keys():
+            rows.append({name: words[end] for end, name in ends.items()})
+    return rows
+
+
+def on_page(text: str, heading: str) -> list[dict[str, str]]:
+    """The rows of the page's first table of this first heading; an interval is called by what it is
+    of."""
+    for table in text.split("<table>")[1:]:
+        first, *rows = (
+            [html.unescape(field) for field in FIELD.findall(row)]
+            for row in ROW.findall(table.partition("</table>")[0])
+        )
+        if first[0] == heading:
+            names = [
+                f"interval of {first[at - 1]}" if name == "95% interval" else name
+                for at, name in enumerate(first)
+            ]
+            return [dict(zip(names, row, strict=True)) for row in rows]
+    raise AssertionError(f"no table of {heading}")
+
+
+def in_sentence(text: str, start: str) -> Iterator[tuple[str, str]]:
+    (sentence,) = (one for one in re.findall(r"<p>(.*?)</p>", text) if one.startswith(start))
+    ((interval, name, p),) = SENTENCE.findall(html.unescape(sentence))
+    yield from (("interval", interval), (name, p))
+
+
+def gathered(*found: Mapping[str, str] | Iterator[tuple[str, str]]) -> Told:
+    told = defaultdict[str, set[str]](set)
+    for one in found:
+        for name, text in dict(one).items():
+            if P.fullmatch(name) or name == "interval":
+                told[name].add(text)
+    return dict(told)
+
+
+def expected(row: Mapping[Any, Any], low: float, high: float) -> Told:
+    assert row["p_test_holm"] >= row["p_test"]
+    told = {"p": row["p_test"], "p Holm": row["p_test_holm"]}
+    shown = {name: {p_value(p)} for name, p in told.items()}
+    return {**shown, "interval": {Scale.row(row).reach(low, high)}}
+
+
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(one, marks=[pytest.mark.slow] * one.startswith("chips,")) for one in KINDS],
+)
+def test_every_question_has_one_p_and_one_interval(
+    kind: str, sweep: Sweep, folder: Path, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = (*KINDS[kind], "baseline=random")
+    told = ("prompt=cloze,counterfactual", "tracking=mlflow", f"tracking.store={store}")
+    assert sweep(*own, *told, "tracking.traces=none") == 0
+    terminal = capsys.readouterr().out
+    assert report.main([str(folder), "--paper"]) == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    summary, pairs = (pd.read_csv(folder / f"{name}.csv") for name in ("summary", "pairs"))
+    for file in {*folder.glob("*.csv")} - {folder / "controls.csv"}:  # another question
+        tests = [one for one in pd.read_csv(file).columns if re.match(r"(p|z)(_|$)", one)]
+        assert tests in ([], ["p_test", "p_test_holm"]), file.name
+    logged = {
+        run.data.params.get("cell", run.info.run_name): run.data.metrics for run in runs(store)
+    }
+
+    names, shown = short_names(summary), in_terminal(terminal, "cell ")
+    paper = (folder / "paper" / "tables" / "summary.tex").read_text(encoding="utf-8")
+    rows = zip(names, summary.to_dict("records"), shown, on_page(page, "cell"), strict=True)
+    for name, row, line, fields in rows:
+        of_run = logged[row["cell"]]
+        assert {one for one in of_run if re.search(r"\b(p|z)_", one)} - {
+            *(one for one in of_run if one.startswith("pairs/p_holm_vs_")),
+            *("p_test", "p_test_holm"),
+        } == set()
+        mlflow = {"p": p_value(of_run["p_test"]), "p Holm": p_value(of_run["p_test_holm"])}
+        scale = Scale.row(row)
+        mlflow["interval"] = scale.reach(of_run["change_low"], of_run["change_high"])
+        fields["interval"] = fields["interval of difference"]
+        found = gathered(line, fields, in_sentence(page, name), mlflow)
+        assert found == expected(row, row["change_low"], row["change_high"])
+        assert number(mlflow["p Holm"]) in paper
+        assert number(mlflow["interval"]) in paper
+        mean, low, high = best_of_cell(row)
+        assert row["change"] == pytest.approx(mean - row["baseline_mean"])
+        assert scale.span(low, high) in terminal
+
+    (pair,), (line,) = pairs.to_dict("records"), in_terminal(terminal, "paired on shared deals")
+    (fields,) = on_page(page, "A - B")
+    adjusted = pair["test"] == "adjusted"
+    assert adjusted == kind.endswith("luck taken out")
+    fields["interval"] = fields[f"interval of {'luck-adjusted' if adjusted else 'difference'}"]
+    _, low, high = best_of_pair(pair)
+    assert gathered(line, fields) == expected(pair, low, high)
+    of_run = logged[pair["cell_a"]]
+    assert [of_run[name] for name in of_run if name.startswith("pairs/p_holm")] == [
+        pytest.approx(pair["p_test_holm"])
+    ]
+    turned = gathered(in_sentence(page, "counterfactual instead of cloze"))
+    scale = Scale.row(pair)
+    assert turned == {
+        "interval": {scale.reach(-high, -low)},
+        "p Holm": {p_value(pair["p_test_holm"])},
+    }
+
+    other = folder.parent / "other"
+    assert sweep(*own, "agent=random", f"output_dir={other}") == 0
+    capsys.readouterr()
+    assert compare.main([str(folder), str(other), "--csv", str(folder.parent / "two.csv")]) == 0
+    shown = in_terminal(capsys.readouterr().out, "paired on shared deals")
+    two = pd.read_csv(folder.parent / "two.csv")
+    listed = page_of_two._paired(folder, other)
+    assert len(two) == len(listed) == len(shown) == 2
+    for row, cells in zip(two.to_dict("records"), listed, strict=True):
+        fields = dict(zip(page_of_two.HEADINGS, (text for text, _ in cells), strict=True))
+        fields["interval"] = fields["95% interval"]
+        assert gathered(fields) == expected(row, *best_of_pair(row)[1:])
+    for name in {name for line in shown for name in line}:
+        column = {"p": "p_test", "p Holm": "p_test_holm"}[name]
+        assert sorted(line[name] for line in shown) == sorted(map(p_value, two[column]))
+    assert compare.main([str(folder), str(folder)]) == 2
+    assert "not in the pairs.csv of one of them" in capsys.readouterr().err
+
+
+@given(st.lists(st.floats(0, 1) | st.just(np.nan), max_size=12))
+def test_a_corrected_p_is_never_below_its_own_and_keeps_the_order(p: Sequence[float]) -> None:
+    found = holm(p)
+    known = ~np.isnan(np.array(p, float))
+    assert (np.isnan(found) == ~known).all()
+    assert (found[known] >= np.array(p)[known]).all()
+    order = np.argsort(np.array(p)[known], kind="stable")
+    assert (np.diff(found[known][order]) >= 0).all()
+
+
+CELL = st.tuples(st.integers(0, 12), st.sampled_from("xyz"), st.booleans())
+"""How many of twelve deals are won, the prompt, and whether luck is taken out."""
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(CELL, min_size=2, max_size=5), st.booleans())
+def test_no_row_of_any_table_has_a_corrected_p_below_its_own(
+    drawn: Sequence[tuple[int, str, bool]], stopped: bool
+) -> None:
+    """And what a sentence tells of two cells is their row of pairs.csv."""
+    cells = [made(at, *one, stopped=stopped and at == 0) for at, one in enumerate(drawn)]
+    matter = conditions(cells)
+    summary = summary_table(cells, matter)
+    _, settled = family(summary, matter)
+    told = claimed(settled)
+    pairs = pairs_table(cells, claimed=told)
+    for table in (summary, pairs):
+        known = table.dropna(subset=["p_test"])
+        assert (known["p_test_holm"] >= known["p_test"]).all()
+        assert table["p_test_holm"].isna().equals(table["p_test"].isna())
+    for effect in (effect for found in settled for effect in found.effects):
+        assert np.isnan(effect.p) or effect.p_holm >= effect.p
+    for _, row in pairs.iterrows():
+        both = frozenset((row["cell_a"], row["cell_b"]))
+        assert row["p_test_holm"] == pytest.approx(told.get(both, row["p_test_holm"]), nan_ok=True)
+
+
+def made(at: int, wins: int, prompt: str, adjusted: bool, stopped: bool) -> CellResults:
+    told = about(f"cell{at}", baseline=RANDOM, model="one")
+    told = replace(told, labels={**told.labels, "prompt": prompt})
+    found = replace(won(told, [1] * wins + [0] * (12 - wins)), stopped=stopped)
+    values = 0.25 + found.by_deal()[1] / 2
+    luckless = Adjusted(np.arange(12), values, "rule", 0.5, 0.01)
+    return replace(found, adjusted=luckless) if adjusted else found
