@@ -82,7 +82,7 @@ def test_the_card_and_the_page_have_every_column(played: Path) -> None:
     for table in (MATCHES, DECISIONS):
         assert listed(table) in card
         assert listed(table) in page
-    assert "| cloze | 2 | win |" in card, "what counts of the cell with a gap"
+    assert "| cloze | 2 | match_score |" in card, "what counts of the cell with a gap"
     for names, columns_ in (("matches", MATCHES), ("decisions", DECISIONS)):
         frame = pd.read_parquet(played / "export" / f"{names}.parquet")
         assert list(frame.columns) == [one.name for one in columns_]
