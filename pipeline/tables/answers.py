@@ -151,7 +151,7 @@ def _effect(row: pd.Series[Any], helping: bool, verdict: str) -> str:
         shown = "help" if helping else "do"
         return (
             f" is not shown to {shown} better than {beside}, which reads nothing, so this is no "
-            f"sign of skill: {told}, p Holm {p_value(row['p_test_holm'])} against both; {seen})"
+            f"sign of skill: {told}, p Holm {p_value(row['p_test_holm'])}; {seen})"
         )
     return f" {said}: {told}, p Holm {p_value(row['p_test_holm'])}; {seen})"
 
