@@ -25,7 +25,8 @@ class DQN:
 
     seed: which of the networks, each trained alone from a seed of its own.
     weights: a folder that the trainer wrote; none for the networks that come with the project.
-    digest: of the folder's networks. Other weights make another player, wherever they lie.
+    digest: of the folder's networks, which make the player; where they lie does not. None for those
+        that lie there; any other value must be theirs.
 
     An option is worth what its best code is; ties go to the option that the game lists first.
     Where a game asks for a choice in two plies whose codes are those of one, as UNO Arena does
@@ -34,13 +35,15 @@ class DQN:
     """
 
     seed: int = 0
-    weights: str | None = None
-    digest: str = field(init=False)
+    weights: str | None = field(default=None, compare=False)
+    digest: str | None = None
 
     def __post_init__(self) -> None:
         found = digest(self.folder)
         if found is None:
             raise ValueError(f"weights is {self.weights!r}; no networks (*.npz) lie there")
+        if self.digest not in (None, found):
+            raise ValueError(f"digest is {self.digest}; the networks in {self.folder} have {found}")
         object.__setattr__(self, "digest", found)
 
     @property
@@ -85,6 +88,7 @@ class DQN:
     def networks(self, game: Encoded) -> tuple[Network, ...]:
         """Those for the game, one a seed. Raises ValueError where their file is damaged, and
         Stopped where others have taken their place since the player was made."""
+        assert self.digest is not None
         return _networks(self.folder, game.encoding, self.digest)
 
 

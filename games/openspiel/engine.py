@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from common.errors import nearest
@@ -56,8 +57,9 @@ def installed() -> str:
 
 
 @lru_cache(maxsize=64)
-def loaded(name: str, parameters: str, seats: int) -> Any:
-    """OpenSpiel's game of that name. parameters: its own settings, as JSON.
+def loaded(name: str, parameters: str, seats: int, files: str | None) -> Any:
+    """OpenSpiel's game of that name. parameters: its own settings, as JSON. files: the hash of the
+    files that they name.
 
     Raises ValueError for a name, a parameter or a number of seats that it does not have, and with
     the reason for a game that cannot be played here.
@@ -77,6 +79,25 @@ def loaded(name: str, parameters: str, seats: int) -> Any:
     if reason := _unfit(game, kind):
         raise ValueError(f"{name} {reason}")
     return game
+
+
+def files_hash(parameters: Any) -> str | None:
+    """16 hex digits of the contents of all files that the parameters name, those of a wrapped game
+    too; None where they name none. Raises ValueError for a file that cannot be read."""
+    contents = [*_contents(parameters)]
+    return hashlib.sha256("".join(contents).encode()).hexdigest()[:16] if contents else None
+
+
+def _contents(value: Any) -> Iterator[str]:
+    """The hash of each file, in a settled order."""
+    if isinstance(value, Mapping):
+        for _, item in sorted(value.items()):
+            yield from _contents(item)
+    elif isinstance(value, str) and Path(value).is_file():
+        try:
+            yield hashlib.sha256(Path(value).read_bytes()).hexdigest()
+        except OSError as error:
+            raise ValueError(f"{value} cannot be read: {error.strerror}") from error
 
 
 @cache

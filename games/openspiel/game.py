@@ -43,6 +43,8 @@ class OpenSpiel:
     listed: how many legal actions a decision may have to be a list of options; where there are
         more, the move is typed.
     version: of open_spiel, which is told in a cell's identity; None for the installed one.
+    files: the hash of the files that parameters name, None where they name none; any other value
+        must be theirs.
 
     An action is OpenSpiel's own number; a typed one is the number after the last of them. Returns:
     of a zero-sum game the utility as a share of the largest one; of one with equal utilities for
@@ -58,6 +60,7 @@ class OpenSpiel:
     parameters: Mapping[str, Any] | None = field(default=None, hash=False)
     listed: int = 100
     version: str | None = None
+    files: str | None = field(default=None, metadata={"told": "unless default"})
 
     def __post_init__(self) -> None:
         installed = engine.installed()
@@ -67,6 +70,10 @@ class OpenSpiel:
             raise ValueError(f"listed is {self.listed}; it must be 0 or more")
         object.__setattr__(self, "version", installed)
         object.__setattr__(self, "parameters", dict(self.parameters or {}))
+        read = engine.files_hash(self.parameters)
+        if self.files not in (None, read):
+            raise ValueError(f"files is {self.files}; those that {self.name} reads have {read}")
+        object.__setattr__(self, "files", read)
         if sampler := self._sampler():
             object.__setattr__(self, "sample", sampler)
 
@@ -76,7 +83,7 @@ class OpenSpiel:
     @cached_property
     def engine(self) -> Any:
         """OpenSpiel's game."""
-        return engine.loaded(self.name, self._parameters, self.num_seats)
+        return engine.loaded(self.name, self._parameters, self.num_seats, self.files)
 
     @property
     def _parameters(self) -> str:

@@ -32,6 +32,9 @@ SETTINGS = (
     "special_tokens_map.json",
     "tokenizer_config.json",
 )
+FURTHER = ("additional_chat_templates/*.jinja", "tokenizer.*.json", "*.model")
+"""Files that the library reads too, where they are there, under names that nobody can list."""
+ADAPTER = "adapter_config.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
@@ -63,6 +66,11 @@ def check_folder(folder: Path, name: str) -> None:
     `name` is how the user called it. Weights are not read, only their headers.
     """
     config = read_json(folder / "config.json", name)
+    if (folder / ADAPTER).is_file():
+        raise ModelError(
+            f"model {name!r} has an {ADAPTER}: only some machines would apply that adapter; merge "
+            "it into the weights and remove the file"
+        )
     if config.get("model_type") is None:
         raise ModelError(f"model {name!r}: config.json names no model_type")
     if not any((folder / file).is_file() for file in TOKENIZERS):
@@ -150,12 +158,20 @@ def content_hash(folder: Path, name: str) -> str:
 
     A file that came or went since, or a changed byte, changes it; other files (a README) do not.
     """
-    known = {*SETTINGS, *TOKENIZERS, INDEX}
-    files = [folder / file for file in known if (folder / file).is_file()]
     digest = hashlib.sha256()
-    for file in sorted([*files, *weight_files(folder, name)], key=lambda path: path.name):
-        digest.update(f"{file.name} {_file_hash(file, name)}\n".encode())
+    for file in model_files(folder, name):
+        told = file.relative_to(folder).as_posix()
+        digest.update(f"{told} {file_hash(file, name)}\n".encode())
     return digest.hexdigest()
+
+
+def model_files(folder: Path, name: str) -> list[Path]:
+    """All that makes the model, by name: weights, configuration and tokenizer."""
+    known = (folder / file for file in (*SETTINGS, *TOKENIZERS, INDEX))
+    further = (file for pattern in FURTHER for file in folder.glob(pattern))
+    files = {file for file in (*known, *further) if file.is_file()}
+    files.update(weight_files(folder, name))
+    return sorted(files, key=lambda file: file.relative_to(folder).as_posix())
 
 
 class Stamp(NamedTuple):
@@ -182,7 +198,7 @@ READINGS = 5
 """How often a file is read that changes meanwhile."""
 
 
-def _file_hash(file: Path, name: str) -> str:
+def file_hash(file: Path, name: str) -> str:
     """SHA-256 of one file, read as a stream, and again only where its stamp has changed. Raises
     ModelError where it does not stay the same for as long as a reading takes."""
     for _ in range(READINGS):
@@ -195,3 +211,9 @@ def _file_hash(file: Path, name: str) -> str:
             HASHES[before] = found
         return HASHES[before]
     raise ModelError(f"model {name!r}: {file.name} changes while it is read")
+
+
+def git_hash(file: Path) -> str:
+    """The name that git gives the content."""
+    content = file.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

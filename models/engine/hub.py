@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.errors import ModelError
-from models.engine.files import check_folder
+from models.engine.files import check_folder, file_hash, git_hash, model_files
 
 WANTED = ("*.json", "*.safetensors", "*.jinja", "*.txt", "tokenizer.model")
 SECONDS = 10.0
@@ -28,7 +28,24 @@ def cached_folder(name: str, revision: str | None) -> Path | None:
 def commit(name: str, revision: str | None) -> str:
     """The commit that `revision` (the main branch if None) stands for. Raises ModelError."""
     folder = cached_folder(name, revision)
-    return folder.name if folder else _ask(name, revision)
+    if folder is None:
+        return _ask(name, revision)
+    check_contents(folder, name)
+    return folder.name
+
+
+def check_contents(folder: Path, name: str) -> None:
+    """Raises ModelError where a file of the copy is no longer what the hub sent. The hub's client
+    keeps each under a name that is its hash: SHA-256 of a large one, git's of a small one."""
+    for file in model_files(folder, name):
+        kept = file.resolve()
+        if kept == file or len(kept.name) not in (40, 64):  # a copy without links: no hash is known
+            continue
+        if kept.name not in (file_hash(kept, name), git_hash(kept)):
+            raise ModelError(
+                f"model {name!r}: {file.name} in {folder} was changed since it was downloaded; "
+                "delete that folder to download it again, or give its path to play what is there"
+            )
 
 
 def fetched_folder(name: str, revision: str | None) -> Path:

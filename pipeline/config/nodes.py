@@ -52,14 +52,16 @@ def takes(node: Any, setting: str, where: str, packages: Sequence[str]) -> bool:
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """What a built object is, as plain data: its class and every setting, nested ones too. A field
-    whose metadata say `told: unless default` is younger than its default, which is left out. Raises
-    UserError for a setting that is no plain data: nobody could tell it from another."""
+    """What a built object is, as plain data: its class and every field that makes objects differ,
+    nested ones too. Left out are fields with `compare=False`, such as the path of a file whose hash
+    is a field of its own, and a field whose metadata say `told: unless default` (it is younger than
+    the others) at its default. Raises UserError for a value that is not plain data: it could not be
+    told from another."""
     described: dict[str, Any] = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name, None)
         silent = field.metadata.get("told") == "unless default" and value == field.default
-        if field.init and not silent:
+        if field.compare and not silent:
             described[field.name] = plain_data(value, f"{described['class']}.{field.name}")
     return described
 

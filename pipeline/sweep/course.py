@@ -18,7 +18,7 @@ from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience, started
 from pipeline.launch.place import asks_a_person, paid, resolve_launch, stages
-from pipeline.log import code
+from pipeline.log import code, namesakes
 from pipeline.log.events import cleaned, event, logged, redact
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
@@ -88,7 +88,10 @@ def run(
             out.print(note)
             event("log mended", logging.WARNING, note=note)
         code.describe(log, cells, abouts, changed)
-        for note in code.notes(sweep.output_dir, changed):
+        for note in (
+            *code.notes(sweep.output_dir, changed),
+            *namesakes.notes(Folder(log.folder), cells),
+        ):
             out.print(note)
         pairing.keep(log.folder, sweep.pairs)
         config = resolved.as_yaml(cleaned(sweep.config))

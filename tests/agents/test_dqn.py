@@ -148,8 +148,10 @@ def test_other_weights_make_another_player(tmp_path: Path) -> None:
     third.mkdir()
     one = player(first, Uno(), random_network(Uno()))
     shutil.copytree(first, second)
-    assert DQN(weights=str(second)).digest == one.digest
-    assert player(third, Uno(), random_network(Uno(), 1)).digest != one.digest
+    assert DQN(weights=str(second), digest=one.digest) == one
+    assert player(third, Uno(), random_network(Uno(), 1)) != one
+    with pytest.raises(ValueError, match=f"^digest is {one.digest}; the networks in {third} have "):
+        DQN(weights=str(third), digest=one.digest)
 
 
 def test_what_it_cannot_play_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -261,6 +262,24 @@ def test_openspiels_version_is_a_setting_of_the_built_game() -> None:
     assert build_node(node_of(told), "game", ()) == build_node(node, "game", ())
     with pytest.raises(ValueError, match=r"version is 1\.0, and open_spiel .* is installed"):
         OpenSpiel(version="1.0")
+
+
+def test_a_file_that_the_game_is_read_from_counts(tmp_path: Path) -> None:
+    """A worker that finds another content under the path refuses it."""
+    path, rows = tmp_path / "game.nfg", ("1 -1 2 -2 3 -3 0 0", "1 -1 2 -2 5 -5 0 0")
+    opens = 'NFG 1 R "two" { "A" "B" } { 2 2 }\n'
+    path.write_text(f"{opens}{rows[0]}\n")
+    game = OpenSpiel(name="nfg_game", parameters={"filename": str(path)})
+    sent = pickle.dumps(game)
+    assert pickle.loads(sent) == game
+    path.write_text(f"{opens}{rows[1]}\n")
+    with pytest.raises(
+        ValueError, match=f"^files is {game.files}; those that nfg_game reads have "
+    ):
+        pickle.loads(sent)
+    other = OpenSpiel(name="nfg_game", parameters={"filename": str(path)})
+    assert (game.engine.max_utility(), other.engine.max_utility()) == (3, 5)
+    assert describe(game) != describe(other)
 
 
 def test_without_openspiel_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,6 +159,33 @@ def test_a_hub_model_is_taken_from_this_machine_by_commit(checkpoint_folder, tmp
     assert source.load().answer([ASK]) == here
 
 
+def test_a_hub_model_that_was_changed_on_this_machine_is_refused(folder, tmp_path, monkeypatch):
+    """Its files have the names of their hashes, so that another content does not pass under the
+    commit."""
+    snapshot, blobs = tmp_path / "snapshots" / ("0" * 40), tmp_path / "blobs"
+    snapshot.mkdir(parents=True)
+    blobs.mkdir()
+    for file in folder.iterdir():
+        large = file.suffix == ".safetensors"
+        content = file.read_bytes()
+        blob = blobs / (hashlib.sha256(content).hexdigest() if large else files.git_hash(file))
+        shutil.copy(file, blob)
+        (snapshot / file.name).symlink_to(blob)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(snapshot))
+    source = Checkpoint("some/model")
+    assert source.identity()["commit"] == "0" * 40
+    for name in ("model.safetensors", "tokenizer.json"):
+        before = (snapshot / name).read_bytes()
+        (snapshot / name).write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+        assert f"{name} in {snapshot} was changed since it was downloaded" in refusal(source)
+        (snapshot / name).write_bytes(before)
+
+
+def test_an_adapter_beside_the_weights_is_refused(folder):
+    (folder / "adapter_config.json").write_text("{}")
+    assert "has an adapter_config.json" in refusal(Checkpoint(str(folder)))
+
+
 def test_half_a_download_does_not_count_as_here(folder, monkeypatch):
     (folder / "model.safetensors").unlink()
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(folder))

@@ -140,3 +140,29 @@ def test_networks_exchanged_before_a_worker_reads_them(tmp_path: Path) -> None:
     save(path, [random_network(game, 2)])
     with pytest.raises(Stopped, match=TOLD):
         late.networks(game)
+
+
+def test_other_networks_under_the_same_path_are_another_cell(
+    sweep: Sweep, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that goes on plays them from the first deal, and says whose matches are there."""
+    weights = tmp_path / "networks"
+    weights.mkdir()
+    dqn = ("game=uno", "agent=dqn", f"agent.weights={weights}")
+    save(weights / "uno-2.npz", [random_network(Uno())])
+    assert sweep(*dqn, "deals=2") == 0
+    save(weights / "uno-2.npz", [random_network(Uno(), 1)])
+    capsys.readouterr()
+    assert sweep(*dqn, "deals=3") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "already in the log" not in said
+    assert "has matches of another cell called uno-solo-dqn" in said
+    assert "differs in players.1.agent.digest" in said
+    assert [len(file.read_bytes().splitlines()) for file in by_age(folder)] == [2, 3]
+    moved = weights.rename(tmp_path / "elsewhere")
+    assert sweep(*dqn[:2], f"agent.weights={moved}", "deals=3") == 0
+    assert "3 of them already in the log" in " ".join(capsys.readouterr().out.split())
+
+
+def by_age(folder: Path) -> list[Path]:
+    return sorted(Folder(folder).record_files(), key=lambda file: file.stat().st_mtime_ns)

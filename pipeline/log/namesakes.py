@@ -1,0 +1,40 @@
+"""Cells of a folder that have the name of one to be played and are not that cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from common.errors import UserError
+from pipeline.log.differences import differences
+from pipeline.log.folder import Folder, key_of
+from pipeline.plan.cells import CANONICAL, Cell
+
+SHOWN = 2
+"""How many differences a note names."""
+
+
+def notes(folder: Folder, cells: Sequence[Cell]) -> Iterator[str]:
+    """What a run should say of them before it plays: other weights under the same path, say."""
+    for file in folder.record_files():
+        for cell in cells:
+            if file.stem != cell.stem and _name(file.stem) == _name(cell.stem):
+                yield _note(folder, key_of(file.stem), cell)
+
+
+def _name(stem: str) -> str:
+    return stem.rpartition("-")[0]
+
+
+def _note(folder: Folder, key: str, cell: Cell) -> str:
+    try:
+        then = folder.cell(key).get("identity", {})
+    except UserError:
+        then = {}
+    now = json.loads(CANONICAL.encode(cell.identity))
+    found = [f"{one.where}, {one.one} and now {one.other}" for one in differences(then, now)]
+    return (
+        f"{folder.path} has matches of another cell called {cell.name} ({key}), which differs in "
+        f"{'; '.join(found[:SHOWN])}: they stay there as a row of their own; choose another "
+        "output_dir to keep the two apart"
+    )
