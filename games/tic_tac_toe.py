@@ -13,9 +13,6 @@ from common.errors import IllegalAction
 from games import playouts, tic_tac_toe_policies
 from games.base import Action, Fact, Observation
 
-MOST_SIZE = 32
-"""Larger grids make games of thousands of plies, each with thousands of options."""
-
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -52,8 +49,8 @@ class TicTacToe:
     def __post_init__(self) -> None:
         if self.num_seats != 2:
             raise ValueError(f"tic-tac-toe seats 2 players, got {self.num_seats}")
-        if not 2 <= self.size <= MOST_SIZE:
-            raise ValueError(f"size is {self.size}; a grid has 2 to {MOST_SIZE} cells a side")
+        if not 2 <= self.size <= 32:  # a larger one has thousands of options, and plies
+            raise ValueError(f"size is {self.size}; a grid has 2 to 32 cells a side")
         if not 2 <= self.win_length <= self.size:
             raise ValueError(
                 f"win_length is {self.win_length}; on a grid of size {self.size} a winning line "

@@ -24,8 +24,8 @@ from omegaconf import DictConfig, OmegaConf
 from common.errors import UserError
 from pipeline.config.own_folder import own_folder
 
-ONE_A_RUN = ("experiment", "name")
-"""What is no part of a grid: an experiment brings a grid of its own."""
+ONE_A_RUN = ("experiment", "name", "deals")
+"""What is no part of a grid: an experiment brings one of its own, and all cells share deals."""
 
 MOST_JOBS = 10_000
 
@@ -80,13 +80,13 @@ class GauntletSweeper(BasicSweeper):
         assert self.hydra_context is not None
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
         overrides = parser.parse_overrides([*self._parse_config(), *arguments])
-        _refuse_many(overrides)
         for override in overrides:
             if override.key_or_group in ONE_A_RUN and override.is_sweep_override():
                 raise UserError(
                     f"{override.input_line}: {override.key_or_group} takes one value a run; run "
                     "them one after the other"
                 )
+        _refuse_many(overrides)
         (jobs,) = self.split_arguments(overrides, None)
         return self.launcher.launch(jobs, initial_job_idx=0)
 

@@ -122,6 +122,11 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
         return agent, Terminal() if isinstance(agent, Human) else None
     model: ModelSource = build(seat.model, f"{seat.where}model", packages)
     try:
+        hash(model)
+    except TypeError as error:
+        named = f"{type(model).__module__}.{type(model).__qualname__}"
+        raise UserError(f"{seat.where}model: {named}: {error}; it must have a hash") from error
+    try:
         model_identity(model)
         for method in methods:
             model.check_choices(method.labels())

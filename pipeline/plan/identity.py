@@ -58,32 +58,19 @@ def roles(cell: Cell, number: int) -> tuple[Role, ...]:
     return tuple(dict.fromkeys(seated))
 
 
+@cache
 def model_identity(source: ModelSource) -> dict[str, Any]:
-    """What the source says it is, asked once a process. Raises ModelError as `identity_now` does,
-    and for a source without a hash."""
-    try:
-        hash(source)
-    except TypeError as error:
-        raise ModelError(f"{_class(source)}: {error}; make it a frozen dataclass") from error
-    return _identity(source)
+    """What the source says it is, asked once a process. Raises ModelError."""
+    return identity_now(source)
 
 
 def identity_now(source: ModelSource) -> dict[str, Any]:
     """What the source says it is, asked anew. Raises ModelError, also for what JSON cannot hold."""
-    where = f"{_class(source)}.identity()"
+    where = f"{type(source).__module__}.{type(source).__qualname__}.identity()"
     found = source.identity()
     if not isinstance(found, Mapping):
         raise ModelError(f"{where} is a {type(found).__name__}; it must be a mapping")
     try:
         return dict(plain_data(found, where))
-    except ModelError:
-        raise
     except UserError as error:
         raise ModelError(str(error)) from error
-
-
-_identity = cache(identity_now)
-
-
-def _class(source: ModelSource) -> str:
-    return f"{type(source).__module__}.{type(source).__qualname__}"

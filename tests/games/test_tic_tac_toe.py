@@ -168,7 +168,8 @@ def test_nothing_can_be_marked_after_the_end() -> None:
     ("parameters", "message"),
     [
         ({"num_seats": 3}, "tic-tac-toe seats 2 players, got 3"),
-        ({"size": 1}, "size is 1; a grid has 2 or more cells a side"),
+        ({"size": 1}, "size is 1; a grid has 2 to 32 cells a side"),
+        ({"size": 33}, "size is 33; a grid has 2 to 32 cells a side"),
         ({"size": 4, "win_length": 5}, "win_length is 5; .* has 2 to 4 marks"),
         ({"win_length": 1}, "win_length is 1; .* has 2 to 3 marks"),
     ],

@@ -119,7 +119,10 @@ BUILT = {
     ("game", "z: object = b'x'"): "Mine.z is of type bytes; it must be plain data",
     ("game", "z: float = float('nan')"): "Mine.z is nan; it must be plain data",
     ("game", "z: int = 10**5000"): "Mine.z is of type int; it must be plain data",
-    ("model", "z: list = field(default_factory=list)"): "unhashable type: 'list'; make it a frozen",
+    (
+        "model",
+        "z: list = field(default_factory=list)",
+    ): "unhashable type: 'list'; it must have a hash",
     ("model", "def identity(self): raise RuntimeError('x')"): "line 8: RuntimeError: x",
     ("model", "def identity(self): sys.exit(0)"): "line 8: SystemExit: 0",
     ("model", "def identity(self): return None"): "Mine.identity() is a NoneType; it must be a",
