@@ -7,7 +7,8 @@ a nonparametric one-sided hypothesis on the mean of a nonnegative variable, Math
 Statistics 14, 451-467; M. Phan, P. Thomas and E. Learned-Miller (2021), Towards practical mean
 bounds for small samples, ICML. That it always holds is a conjecture that no case has contradicted.
 Of deals that are won or lost it gives Clopper and Pearson's limits and the exact binomial test,
-and of differences of such deals, against 0, McNemar's exact test.
+and of differences of such deals, against 0, McNemar's exact test: all to the few percent of a
+p-value that the approximation in `stats.weighted` leaves.
 
 Where one deal at the end would move the mean by less than a quarter of a standard error (NEAR in
 `stats.weighted`), only that part of a deal is added: a whole one stands for what few deals have

@@ -61,7 +61,7 @@ def lower(x: Floats, n: Floats, end: Floats, tail: Floats) -> Floats:
     y, w, mean = _with_end(x, n, end)
     known = y.min(-1) < 0  # else every deal lies at the end
     aim = np.full(mean.shape, ndtri(tail))
-    tilt = _solved(lambda tilt: _root(y, w, tilt), aim, *_tilts(y, known))
+    tilt = solved(lambda tilt: _root(y, w, tilt), aim, *_tilts(y, known))
     found: Floats = mean + np.where(known, _tilted(y, w, tilt)[0], 0.0)
     return found[()]
 
@@ -74,7 +74,7 @@ def chance(x: Floats, n: Floats, end: Floats, null: Floats) -> Floats:
     least, most = ((1.0 - EDGE) * np.broadcast_to(m, aim.shape) for m in (y.min(-1), y.max(-1)))
     within = (least < aim) & (aim < most)
     y, aim = np.where(within[..., None], y, 0.0), np.where(within, aim, 0.0)
-    tilt = _solved(lambda tilt: _tilted(y, w, tilt), aim, *_tilts(y, within))
+    tilt = solved(lambda tilt: _tilted(y, w, tilt), aim, *_tilts(y, within))
     found = np.where(within, ndtr(_root(y, w, tilt)[0]), np.where(null - mean >= most, 1.0, 0.0))
     settled = (least == most) & (null - mean == most)
     found = np.where(np.isnan(null - mean) | settled, np.nan, found)
@@ -131,7 +131,9 @@ def _root(y: Floats, w: Floats, tilt: Floats) -> tuple[Floats, Floats]:
     With E independent, E_i Gamma(w_i), that share is P(sum E_i (y_i - mean) <= 0), by the
     saddlepoint approximation of R. Lugannani and S. Rice (1980), Advances in Applied Probability
     12, 475-490, in O. E. Barndorff-Nielsen's form r + log(u / r) / r. Its saddlepoint is the tilt.
-    Held against the Beta distribution the share is right to 2.5% of itself, mostly to .1%.
+    Of deals that are won or lost the share is right to 2.5% of itself (held against the Beta
+    distribution), mostly to .1%; of other values, such as chips, to 4%: of 10 to 120 skewed deals a
+    share said to be .05 was .0484 to .0511 by the closed form.
     """
     rest = 1.0 - tilt[..., None] * y
     own, weight = w / rest, w.sum(-1)
@@ -149,7 +151,7 @@ def _root(y: Floats, w: Floats, tilt: Floats) -> tuple[Floats, Floats]:
     return root, slope
 
 
-def _solved(
+def solved(
     curve: Callable[[Floats], tuple[Floats, Floats]], aim: Floats, low: Floats, high: Floats
 ) -> Floats:
     """Where the growing curve (value, slope) meets `aim` between `low` < 0 and `high` > 0: Newton's

@@ -7,6 +7,7 @@ limits of Clopper and Pearson by statsmodels.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -38,6 +39,25 @@ def test_deals_of_unequal_size_keep_the_mean_and_the_error_of_the_matches() -> N
     found = per_deal([1, 1, 0, 1], [5, 5, 5, 6])
     assert found.mean() == 0.75
     assert found.tolist() == [0.75 - 0.25 / 2, 0.75 + 0.25 / 2]
+
+
+def below(values: list[Fraction], null: Fraction) -> Fraction:
+    """P(weighted mean <= null) with an exponential weight each, all values different: the closed
+    form of a sum of exponentials of different means."""
+    off = [value - null for value in values]
+    above = [math.prod(x / (x - y) for y in off if y != x) for x in off if x > 0]
+    return 1 - sum(above, Fraction(0))
+
+
+@pytest.mark.parametrize("deals", [10, 20, 60])
+@pytest.mark.parametrize("tail", [0.05, 0.005])
+def test_shares_of_chips_are_right_to_4_percent(deals: int, tail: float) -> None:
+    """Mostly small pots lost, seldom a large one won; a whole deal is added at the low end."""
+    rng = np.random.default_rng(deals)
+    pots = rng.gamma(0.4, 20, deals) * rng.choice([1, -0.6], deals, p=[0.45, 0.55])
+    low = limits(pots, (-100, 200), level=1 - 2 * tail)[0]
+    exact = below([Fraction(x) for x in (*pots, -100.0)], Fraction(float(low)))
+    assert float(exact) == pytest.approx(tail, rel=0.04)
 
 
 # --- deals that are won or lost ---
