@@ -1,24 +1,23 @@
-"""Ratings: as fast as they must be, as choix has them, with limits that cover, and what they find.
+"""Ratings: as fast as they must be, as choix has them, and what they find.
 
     python -m benchmarks.ratings [--tournaments 1000] [--json FILE]
 
-    seconds_10000         10,000 bootstrapped ratings of 277 matches like GameBench's: seven players
-                          in nine games, with means and limits, on one core
+    seconds_limits        ratings of 277 matches like GameBench's, seven players in nine games, with
+                          the limits of all ratings and of all chances to win, on one core
+    seconds_10000         10,000 bootstrapped ratings of the same, with means and limits
     choix_ratio           how many times longer a loop over choix takes as the published code has
                           it: a draw, the list of who won against whom, and ilsr_pairwise
     choix_dense_ratio     the same with a table of wins and ilsr_pairwise_dense, its fastest form
     max_abs_diff_choix    the largest difference of a rating from choix's, of the draws it rated
-    coverage              of 90% limits by deal, of known strengths, in simulated tournaments
-    coverage_by_match     the same where each match is drawn by itself
     power, power_*        share of tournaments in which the better of two neighbours is found: ours,
                           and what others use
 
 choix and openskill are measured where they are installed. A simulated tournament has every two
 players meet in every deal of every game, from both seats; the cards of a deal favour a seat by a
-normal deviate of standard deviation LUCK, in log odds. Its true ratings are those of so many deals
-that chance is out of it. Power is at equal false positives: each way has a figure z, the difference
-over its error as that way tells it, and its own bound, which 5% of tournaments exceed in which the
-two are of equal strength.
+normal deviate of standard deviation LUCK, in log odds. Power is at equal false positives: each way
+has a figure z, the difference over its error as that way tells it, and its own bound, which 5% of
+tournaments exceed in which the two are of equal strength. How often limits hold the truth:
+`benchmarks.leagues`.
 """
 
 from __future__ import annotations
@@ -29,13 +28,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
-from stats.bradley_terry import ALPHA, penalised, spectral
+from stats.bradley_terry import ALPHA, spectral
 from stats.matches import Matches
 from stats.ratings import DRAWS, By, as_gamebench, rated
 
@@ -54,10 +52,8 @@ STRENGTHS = np.array([-1.0, -0.4, 0.0, 0.25, 0.6, 1.2])
 PAIR = (2, 3)
 """The neighbours who are to be told apart."""
 GAMES, DEALS, LUCK = 3, 10, 1.0
-KNOWN = 60_000
-"""Deals of which the true ratings are taken."""
 FEWER = 400
-"""Draws of a simulated tournament."""
+"""Draws of Elo's bootstrap."""
 FALSE = 0.05
 STEP = 4.0 * np.log(10) / 400
 """Elo's K of 4, in log odds: of matches of players who do not change."""
@@ -92,28 +88,6 @@ def published_like(rng: np.random.Generator) -> Matches:
     return Matches(7, first, second, scores, game, np.arange(n))
 
 
-class Covered(NamedTuple):
-    """A share of intervals, the 95% interval of that share, and of how many tournaments it is."""
-
-    share: float
-    low: float
-    high: float
-    tournaments: int
-
-
-def covered(tournaments: int, seed: int, by: By = "deal") -> Covered:
-    """How often 90% limits hold a player's true rating."""
-    rng = np.random.default_rng(seed)
-    truth = penalised(tournament(rng, STRENGTHS, 1, KNOWN).wins("half"))
-    shares = []
-    for number in range(tournaments):
-        found = rated(tournament(rng, STRENGTHS), by=by, draws=FEWER, seed=number)
-        low, high = found.limits
-        shares.append(((low <= truth) & (truth <= high)).mean())
-    share, error = float(np.mean(shares)), 1.96 * float(np.std(shares)) / np.sqrt(tournaments)
-    return Covered(share, share - error, share + error, tournaments)
-
-
 # --- against choix ---
 
 
@@ -125,13 +99,18 @@ def speed(seed: int = 0) -> dict[str, float]:
 
 def timed(seed: int) -> dict[str, float]:
     matches = published_like(np.random.default_rng(seed))
-    taken = []
+    taken, limits = [], []
     for _ in range(5):
+        start = time.process_time()
+        ratings = rated(matches, by="match")
+        assert not np.isnan(ratings.limits).any()
+        assert not np.isnan(ratings.chances[1][0, 1:]).any()
+        limits.append(time.process_time() - start)
         start = time.process_time()
         found = as_gamebench(matches, DRAWS)
         assert np.isfinite([found.mean, *found.limits]).all()
         taken.append(time.process_time() - start)
-    figures = {"seconds_10000": min(taken)}
+    figures = {"seconds_limits": min(limits), "seconds_10000": min(taken)}
     try:
         import choix
     except ImportError:
@@ -188,11 +167,11 @@ def choix_list(
 
 
 def by_ratings(by: By) -> Z:
-    def z(matches: Matches, seed: int) -> float:
-        found = rated(matches, by=by, draws=FEWER, seed=seed)
+    def z(matches: Matches, _: int) -> float:
+        found = rated(matches, by=by)
         first, second = PAIR
-        error = (found.draws[:, second] - found.draws[:, first]).std()
-        return float((found.fitted[second] - found.fitted[first]) / error)
+        low, high = (logit(table[second, first]) for table in found.chances[1:])
+        return float((found.fitted[second] - found.fitted[first]) / (high - low))
 
     return z
 
@@ -257,10 +236,6 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="file for the figures")
     args = parser.parse_args()
     figures: dict[str, float | int] = dict(speed())
-    ways_covered: dict[str, By] = {"coverage": "deal", "coverage_by_match": "match"}
-    for name, by in ways_covered.items():
-        told = covered(args.tournaments, seed=1, by=by)
-        figures |= {name: told.share, f"{name}_low": told.low, f"{name}_high": told.high}
     figures |= powers(args.tournaments, seed=2)
     figures["tournaments"] = args.tournaments
     for name, value in figures.items():

@@ -24,7 +24,7 @@ from pipeline.tables.ratings import RatingTables, rating_tables, sheets
 from pipeline.tracking.rated import add_ratings
 from pipeline.tracking.store import STORE, tracking_uri
 from stats.matches import Ties
-from stats.ratings import DRAWS, LEVEL, By, Fit, rated
+from stats.ratings import LEVEL, By, Fit, rated
 
 NONE = "none"
 """The store that is none."""
@@ -37,8 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if not 0 < given.level < 1:
         parser.error(f"--level lies between 0 and 1, got {given.level:g}")
-    if given.draws < 1:
-        parser.error(f"--draws is 1 or more, got {given.draws}")
     out = given.out or (given.folders[0] / "ratings" if len(given.folders) == 1 else SEVERAL)
     try:
         contest, found = _rated(given)
@@ -61,8 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _rated(given: argparse.Namespace) -> tuple[Contest, RatingTables]:
     contest = contest_of(given.folders)
     contest.check(given.ties)
-    settings = {"fit": given.fit, "ties": given.ties, "by": given.by, "draws": given.draws}
-    rate = partial(rated, **settings, level=given.level, seed=given.seed)
+    rate = partial(rated, fit=given.fit, ties=given.ties, by=given.by, level=given.level)
     return contest, rating_tables(contest, rate)
 
 
@@ -102,11 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--fit", choices=get_args(Fit), default="penalised", help=f"{fits} (default %(default)s)")
     ties = "count as half a win for each, or not at all"
     add("--ties", choices=get_args(Ties), default="half", help=f"{ties} (default %(default)s)")
-    drawn = "what is drawn as a whole for the limits"
-    add("--by", choices=get_args(By), default="deal", help=f"{drawn} (default %(default)s)")
-    add("--draws", type=int, default=DRAWS, metavar="N", help="(default %(default)s)")
+    together = "which matches hang together: those of a deal, or none"
+    add("--by", choices=get_args(By), default="deal", help=f"{together} (default %(default)s)")
     add("--level", type=float, default=LEVEL, metavar="P", help="of limits (default %(default)s)")
-    add("--seed", type=int, default=0, metavar="N", help="of the draws (default %(default)s)")
     add("--store", default=str(STORE), metavar="STORE",
         help=f"MLflow's folder or address, or {NONE} (default %(default)s)")  # fmt: skip
     return parser

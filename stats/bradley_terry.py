@@ -19,9 +19,13 @@ ALPHA = 0.001
 """What GameBench's published code adds to every rate of the chain."""
 SPREAD = 5.0
 """Standard deviation of the penalised fit's prior, in log odds: 870 points of Elo."""
+FLAT = 1000.0
+"""The same of a prior that does not matter: all that it settles is what the matches leave open."""
 STEPS, NEAR = 200, 1e-4
 """Newton's steps at the most, and how long the last one is: what is left is about half its square.
 """
+FAR = 300.0
+"""Ratings beyond which a fit is on its way to infinity, and is left there."""
 AT_ONCE = 200_000
 """Entries of tables that are worked on together."""
 
@@ -60,6 +64,34 @@ def penalised(wins: ArrayLike, spread: float = SPREAD) -> Floats:
     return _fitted(tables, worth=0.0, precision=spread**-2)
 
 
+def pulled(wins: Floats, pull: Floats, start: Floats) -> Floats:
+    """Ratings b where the log-likelihood of one (k, k) table of wins plus pull · b is largest, for
+    each row of `pull`, (n, k), which adds up to 0: (n, k). start: ratings near them, (k,).
+
+    With pull = t c these are the points of the profile likelihood of c · b, as t goes from minus to
+    plus infinity; t is its slope, and reads as wins given to who has c > 0.
+    """
+    tables = np.repeat(wins[:, :, None], len(pull), axis=2)
+    near = np.repeat(start[:, None], len(pull), axis=1)
+    return _newton(tables, near, 0.0, FLAT**-2, pull.T).T
+
+
+def log_likelihood(wins: Floats, ratings: Floats) -> Floats:
+    """Of one (k, k) table of wins at ratings (..., k)."""
+    apart = ratings[..., :, None] - ratings[..., None, :]
+    found: Floats = -(wins * np.logaddexp(0.0, -apart)).sum((-1, -2))
+    return found
+
+
+def information(wins: Floats, ratings: Floats) -> Floats:
+    """The negative second derivative of the log-likelihood at ratings (..., k), with the prior
+    FLAT: (..., k, k)."""
+    chances = beats(ratings)
+    spread = (wins + wins.T) * chances * (1.0 - chances)
+    found: Floats = np.eye(len(wins)) * (spread.sum(-1) + FLAT**-2)[..., None] - spread
+    return found
+
+
 def beats(ratings: ArrayLike) -> Floats:
     """The chance that the player of each row beats that of each column: (..., k) to (..., k, k)."""
     b = np.asarray(ratings, float)
@@ -76,23 +108,35 @@ def parts(met: ArrayLike) -> Ints:
     """
     known = np.asarray(met) > 0
     known |= known.T
+    met_any = known.any(axis=1)
     found = np.full(len(known), -1)
-    number = 0
-    for player in np.flatnonzero(known.any(axis=1)):
-        if found[player] < 0:
-            found[_reached(known, int(player))] = number
-            number += 1
+    found[met_any] = _numbered(reached(known)[met_any])
     return found
 
 
-def _reached(known: NDArray[np.bool_], start: int) -> Ints:
-    inside = np.zeros(len(known), bool)
-    inside[start] = True
+def mixed(wins: ArrayLike) -> Ints:
+    """To which group each player belongs, numbered from 0 in order: of one group are those with a
+    chain of wins from each to the other. Within one, and only there, the matches bound differences
+    of ratings on both sides (L. R. Ford (1957), Am. Math. Monthly 64 (8), 28-33)."""
+    chains = reached(wins)
+    return _numbered(chains & chains.T)
+
+
+def reached(wins: ArrayLike) -> NDArray[np.bool_]:
+    """Whether a chain of wins leads from the player of each row to that of each column, as from
+    everybody to itself."""
+    found = np.asarray(wins) > 0
+    found |= np.eye(len(found), dtype=bool)
     while True:
-        grown = inside | known[inside].any(axis=0)
-        if (grown == inside).all():
-            return np.flatnonzero(inside)
-        inside = grown
+        grown = (found.astype(float) @ found) > 0
+        if (grown == found).all():
+            return found
+        found = grown
+
+
+def _numbered(alike: NDArray[np.bool_]) -> Ints:
+    """The number of each row's group, of an equivalence as a table."""
+    return np.unique(alike.argmax(axis=1), return_inverse=True)[1].astype(np.int64)
 
 
 def _tables(wins: ArrayLike) -> Floats:
@@ -124,9 +168,11 @@ def _fitted(tables: Floats, worth: float, precision: float) -> Floats:
     return centred.reshape(tables.shape[:-1])
 
 
-def _newton(wins: Floats, start: Floats, worth: float, precision: float) -> Floats:
-    """Where the log-likelihood less the penalty worth (exp(b) - b) + precision b^2 / 2 is largest.
-    wins: (k, k, tables), start: (k, tables).
+def _newton(
+    wins: Floats, start: Floats, worth: float, precision: float, pull: Floats | float = 0.0
+) -> Floats:
+    """Where the log-likelihood plus pull b less the penalty worth (exp(b) - b) + precision b^2 / 2
+    is largest. wins: (k, k, tables), start and pull: (k, tables).
 
     Steps are as long as keeps them from overshooting: log(1 + d) / d of Newton's, d being how far
     the step moves any rating or difference of two (T. Sun and Q. Tran-Dinh (2019), Math. Program.
@@ -136,7 +182,7 @@ def _newton(wins: Floats, start: Floats, worth: float, precision: float) -> Floa
     one, other = np.triu_indices(k, 1)
     met = wins[one, other].any(-1) | wins[other, one].any(-1)
     one, other = one[met], other[met]
-    played, won = wins[one, other] + wins[other, one], wins.sum(1)
+    played, won = wins[one, other] + wins[other, one], wins.sum(1) + pull
     moving = np.arange(start.shape[1])
     for _ in range(STEPS):
         b = found[:, moving]
@@ -144,7 +190,7 @@ def _newton(wins: Floats, start: Floats, worth: float, precision: float) -> Floa
         up, down = step.max(0), -step.min(0)
         far = np.maximum(np.maximum(up, down), up + down)
         found[:, moving] = b + step * (np.log1p(far) / np.where(far > 0, far, 1.0))
-        on = far >= NEAR
+        on = (far >= NEAR) & (np.abs(found[:, moving]).max(0) < FAR)
         if not on.any():
             break
         moving, played, won = moving[on], played[:, on], won[:, on]

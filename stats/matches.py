@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from stats import checks
 from stats.bradley_terry import Ints
@@ -115,41 +114,6 @@ def drawn_by_match(
         return rng.multinomial(len(matches), chances, some).astype(float)
 
     return units.drawn(draws, weights)
-
-
-def drawn_by_deal(
-    matches: Matches, ties: Ties, draws: int, rng: np.random.Generator
-) -> Iterator[Floats]:
-    """Tables of wins in which every deal has an exponential weight, shared by its matches; those of
-    a game add up to what its matches weigh. Chunks as of `drawn_by_match`."""
-    places = np.stack((matches.games, matches.deals))
-    own, unit = np.unique(places, axis=1, return_inverse=True)
-    units = _Units.of(matches, unit.ravel(), matches.weights, ties)
-    sizes = np.bincount(unit.ravel())
-    _, game = np.unique(own[0], return_inverse=True)
-    of_game = np.eye(game.max() + 1)[game]  # (units, games)
-
-    def weights(some: int) -> Floats:
-        found = rng.standard_exponential((some, len(sizes)))
-        return found * ((sizes @ of_game) / ((found * sizes) @ of_game))[:, game]
-
-    return units.drawn(draws, weights)
-
-
-def widened(matches: Matches, level: float) -> float:
-    """By how much limits that are drawn by deal are to be wider than the quantiles of the draws.
-
-    With exponential weights the mean of D deals has a variance (D - 1) / (D + 1) times too small,
-    of which the root is made good, and Student's t of all deals but one a game, in place of the
-    normal distribution, allows for how badly few deals tell a variance. Infinite where a game has
-    a single deal: nothing tells how others would have come out.
-    """
-    game = np.unique(np.stack((matches.games, matches.deals)), axis=1)[0]
-    deals = np.unique(game, return_counts=True)[1]
-    if not deals.size or deals.min() < 2:
-        return np.inf
-    spread, upper = np.mean((deals + 1) / (deals - 1)), (1 + level) / 2
-    return float(np.sqrt(spread) * stdtrit((deals - 1).sum(), upper) / ndtri(upper))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pipeline.tables import heat, ink
 from pipeline.tables.ink import ACCENT, COLOURS, GROUND, MUTED
 from pipeline.tables.rating_figures import MARKS
 from stats.bradley_terry import beats
-from stats.ratings import Ratings
+from stats.ratings import Bootstrapped
 
 TITLES = {
     "air_land_sea": "Air, Land & Sea",
@@ -89,7 +89,7 @@ def boxes(axes: Axes, again: Again, game: str) -> None:
     axes.set_ylabel("rating")
 
 
-def _box(found: Ratings, name: str, at: int) -> dict[str, Any]:
+def _box(found: Bootstrapped, name: str, at: int) -> dict[str, Any]:
     quantiles = np.quantile(found.draws[:, at], (0.05, 0.25, 0.5, 0.75, 0.95))
     names = ("whislo", "q1", "med", "q3", "whishi")
     return {"label": name, "fliers": [], **dict(zip(names, quantiles, strict=True))}

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pipeline.tables.contest import Contest
 from stats.matches import Matches
-from stats.ratings import DRAWS, Ratings, as_gamebench
+from stats.ratings import DRAWS, Bootstrapped, as_gamebench
 
 ALL = "all"
 """All games, where a game's name could stand."""
@@ -41,7 +41,7 @@ class Again:
         return self.contest.of_game(list(self.contest.games).index(game))
 
     @cached_property
-    def ratings(self) -> Mapping[str, Ratings]:
+    def ratings(self) -> Mapping[str, Bootstrapped]:
         """By game, and of all: at the settings of the published code."""
         return {
             game: as_gamebench(self.matches(game), self.draws)

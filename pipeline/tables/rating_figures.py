@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.tables import heat, ink
@@ -30,12 +31,13 @@ def rating_figures(tables: RatingTables) -> Iterator[tuple[str, Figure]]:
 
 
 def whiskers(table: pd.DataFrame, title: str) -> Figure:
-    """A row a player: rating with low and high; without a rating an empty one."""
+    """A row a player: rating with low and high, an arrow where there is no limit; without a rating
+    an empty one."""
     known = table.head(ink.rows())
     places = list(range(len(known)))
     figure, axes = ink.canvas(0.7 + ink.row_height(len(known)) * len(known))
     axes.axvline(0, color=MUTED, lw=0.6)
-    axes.hlines(places, known["low"], known["high"], color=ACCENT, lw=1.4)
+    _intervals(axes, places, known, _edges(known), ACCENT, 1.4)
     axes.plot(known["rating"], places, "o", color=ACCENT, ms=4)
     ink.name_rows(axes, places, list(known["player"]), above=ink.narrow())
     axes.set_xlabel("rating, log odds")
@@ -46,12 +48,13 @@ def whiskers(table: pd.DataFrame, title: str) -> Figure:
 def by_game(table: pd.DataFrame, players: Sequence[str]) -> Figure:
     """A row a game, in it a mark a player with its interval. Of many players the first."""
     shown, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
+    edges = _edges(table[table["player"].isin(shown)])
     figure, axes = ink.canvas(0.9 + 0.14 * (len(shown) + 1.5) * len(games))
     for at, name in enumerate(shown):
         own = table[table["player"] == name].set_index("game").reindex(games)
         places = np.arange(len(games)) + 0.75 * ((at + 0.5) / len(shown) - 0.5)
         colour = COLOURS[at % len(COLOURS)]
-        axes.hlines(places, own["low"], own["high"], color=colour, lw=0.9)
+        _intervals(axes, places, own, edges, colour, 0.9)
         axes.plot(own["rating"], places, MARKS[at], color=colour, ms=3.5, label=name)
     for line in range(len(games) - 1):
         axes.axhline(line + 0.5, color=MUTED, lw=0.3)
@@ -61,6 +64,31 @@ def by_game(table: pd.DataFrame, players: Sequence[str]) -> Figure:
     ink.keyed(figure, 4)
     ink.titled(figure, "Ratings by game")
     return figure
+
+
+def _edges(table: pd.DataFrame) -> tuple[float, float]:
+    """Where intervals without a limit end in a figure: a little beyond all else."""
+    values = table[["rating", "low", "high"]].to_numpy(float)
+    known = values[np.isfinite(values)]
+    least, most = (known.min(), known.max()) if known.size else (-1.0, 1.0)
+    more = 0.1 * (most - least)
+    return float(least - more), float(most + more)
+
+
+def _intervals(
+    axes: Axes,
+    places: Sequence[float] | np.ndarray,
+    table: pd.DataFrame,
+    edges: tuple[float, float],
+    colour: str,
+    width: float,
+) -> None:
+    """A line from low to high in each place, to an arrow at the edge where there is no limit."""
+    low, high = (table[name].to_numpy(float) for name in ("low", "high"))
+    axes.hlines(places, low.clip(min=edges[0]), high.clip(max=edges[1]), color=colour, lw=width)
+    for open_ends, edge, mark in ((low == -np.inf, edges[0], "<"), (high == np.inf, edges[1], ">")):
+        at = np.asarray(places)[open_ends]
+        axes.plot(np.full(len(at), edge), at, mark, color=colour, ms=3.5)
 
 
 def square(pairs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:

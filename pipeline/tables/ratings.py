@@ -24,12 +24,14 @@ from pipeline.tables.table import Sheet
 from stats.matches import Matches
 from stats.ratings import Ratings, without_each
 
-RATED = ("rating", "low", "high", "mean")
+RATED = ("rating", "low", "high")
 RATING_COLUMNS = ["player", *RATED, "score", "score_by_game", "matches", "games", "part"]
 GAME_COLUMNS = ["game", "player", *RATED, "score", "matches", "part"]
 PAIR_COLUMNS = ["player_a", "player_b", "chance", "low", "high", "score", "matches"]
 LEFT_OUT_COLUMNS = ["without", "player", *RATED, "place"]
 
+NO_LIMIT = "no limit"
+"""The end of an interval that nothing bounds: its player won, or lost, everything."""
 SQUARE = 8
 """The most players of whom a terminal shows the chances of every two."""
 
@@ -58,9 +60,9 @@ class RatingTables:
 def rating_tables(contest: Contest, rate: Rate) -> RatingTables:
     """Everything there is to rate. rate: matches in, ratings out.
 
-    rating: of all matches; mean: over the draws, which GameBench takes; a field is empty where it
-    cannot be had. score: the mean over matches, score_by_game over games. part: players of one part
-    alone can be compared. place: 1 the best.
+    A field is empty where it cannot be had; low and high are -inf and inf where nothing bounds
+    them. score: the mean over matches, score_by_game over games. part: players of one part alone
+    can be compared. place: 1 the best.
     """
     whole = rate(contest.matches)
     each = {number: rate(contest.of_game(number)) for number in range(len(contest.games))}
@@ -141,7 +143,7 @@ def _order(ratings: np.ndarray) -> list[int]:
 
 def _rated(found: Ratings, at: int) -> dict[str, float]:
     low, high = found.limits
-    return dict(zip(RATED, (found.fitted[at], low[at], high[at], found.mean[at]), strict=True))
+    return dict(zip(RATED, (found.fitted[at], low[at], high[at]), strict=True))
 
 
 def _part(found: Ratings, at: int) -> int | None:
@@ -174,8 +176,9 @@ def _overall_sheet(tables: RatingTables) -> Sheet:
         for _, row in tables.overall.iterrows()
     ]
     foot = (
-        "rating: log odds around the mean of all players, every game weighing the same; 1 more is "
-        "2.7\ntimes the odds, or 174 points of Elo. score: mean over matches; by game: over games."
+        "rating: log odds around the mean of those who win some and lose some, every game weighing "
+        "the\nsame; 1 more is 2.7 times the odds, or 174 points of Elo. score: mean over matches; "
+        "by game: over\ngames."
     )
     headings = (
         *("player", "rating", f"{tables.level:.0%} interval", "score"),
@@ -185,7 +188,12 @@ def _overall_sheet(tables: RatingTables) -> Sheet:
 
 
 def span(low: float, high: float) -> str:
-    return "-" if np.isnan(low) else f"{low:+.2f} to {high:+.2f}"
+    """An interval of a rating, as a person reads it."""
+    return "-" if np.isnan(low) else f"{_limit(low)} to {_limit(high)}"
+
+
+def _limit(value: float) -> str:
+    return f"{value:+.2f}" if np.isfinite(value) else NO_LIMIT
 
 
 def _square(tables: RatingTables) -> Sheet:

@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from pipeline.log.folder import Folder
+from pipeline.tables.ratings import span
 from pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
@@ -24,14 +26,17 @@ FIGURES = ("rating", "low", "high")
 
 def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.DataFrame) -> int:
     """Logs ratings with the parent runs of these output_dirs, over what an earlier call logged:
-    the files of `written`, and of each player its rating with both limits. Returns how many of the
-    folders the store knows. Raises UserError where it cannot be used."""
+    the files of `written`, and of each player its rating, the limits there are, and the interval in
+    words as a tag. Returns how many of the folders the store knows. Raises UserError where it
+    cannot be used."""
     if not there(store):
         return 0
+    players = [(f"rating/{_plain(row['player'])}", row) for row in ratings.to_dict("records")]
     values = {
-        f"rating/{_plain(row['player'])}/{name}": float(row[name])
-        for row in ratings.to_dict("records")
+        f"{where}/{name}": float(row[name])
+        for where, row in players
         for name in FIGURES
+        if np.isfinite(row[name])  # MLflow would store the largest number that it knows
     }
     known = 0
     for folder in folders:
@@ -44,6 +49,10 @@ def add_ratings(folders: Sequence[Path], store: str, written: Path, ratings: pd.
             ]
             for run in runs:
                 log_values(client, run.info.run_id, values)
+                for where, row in players:
+                    client.set_tag(
+                        run.info.run_id, f"{where}/interval", span(row["low"], row["high"])
+                    )
                 client.log_artifacts(run.info.run_id, str(written), "ratings")
             known += bool(runs)
     return known

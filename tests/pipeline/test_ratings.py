@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,15 @@ from pipeline.log.folder import Folder
 from pipeline.log.results import About
 from pipeline.tables import ink
 from pipeline.tables.contest import Contest, contest_of
-from pipeline.tables.rating_figures import rating_figures, square
+from pipeline.tables.rating_figures import rating_figures, square, whiskers
 from pipeline.tables.ratings import rating_tables, sheets
+from pipeline.tracking.rated import add_ratings
 from stats.matches import Matches
 from stats.ratings import rated
 from tests.pipeline.conftest import FAST, Sweep
 
 ROBIN = ("game=tic_tac_toe", "pairing=round_robin", "players=[random,greedy,minimax]")
-QUICK = ("--draws", "200", "--store", "none")
+QUICK = ("--store", "none")
 FILES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")
 
 
@@ -117,7 +117,7 @@ def test_the_command_writes_tables_and_figures(
     assert "Without one game" in said
     overall = read(out, "ratings").set_index("player")
     assert next(iter(overall.index)) == "minimax"
-    assert overall["rating"].sum() == pytest.approx(0, abs=1e-9)
+    assert overall.loc["random", "rating"] < 0 < overall.loc["greedy", "rating"]
     assert (overall["low"] < overall["rating"]).all()
     assert overall.loc["greedy", ["matches", "games"]].tolist() == [24 + 3, 2]
     by_game = read(out, "ratings_by_game").set_index(["game", "player"])
@@ -146,7 +146,6 @@ def test_of_one_folder_the_ratings_lie_in_it(
     [
         (["nowhere"], "nowhere holds no"),
         (["DIR", "--level", "2"], "--level lies between 0 and 1, got 2"),
-        (["DIR", "--draws", "0"], "--draws is 1 or more, got 0"),
     ],
 )
 def test_what_cannot_be_rated_is_one_line(
@@ -185,7 +184,7 @@ def test_ratings_join_the_runs_of_their_sweep(
     from mlflow.tracking import MlflowClient
 
     small, store = played[0], str(tmp_path / "mlflow")
-    words = [str(small), "--draws", "100", "--store", store, "--out", str(tmp_path / "found")]
+    words = [str(small), "--store", store, "--out", str(tmp_path / "found")]
     assert ratings.main(words) == 0
     assert "MLflow" not in capsys.readouterr().out, "the store does not know the sweep"
     assert track.main([str(small), "--store", store]) == 0
@@ -196,6 +195,11 @@ def test_ratings_join_the_runs_of_their_sweep(
     (parent,) = [one for one in runs if "rating/minimax/rating" in one.data.metrics]
     overall = read(tmp_path / "found", "ratings").set_index("player")
     assert parent.data.metrics["rating/minimax/low"] == pytest.approx(overall.loc["minimax", "low"])
+    add_ratings([small], store, tmp_path / "found", overall.assign(high=np.inf).reset_index())
+    after = client.get_run(parent.info.run_id).data
+    assert after.tags["rating/minimax/interval"].endswith(" to no limit")
+    assert after.metrics["rating/minimax/low"] == parent.data.metrics["rating/minimax/low"]
+    assert max(after.metrics.values()) < 1e9, "MLflow stores infinity as its largest number"
     logged = {one.path for one in client.list_artifacts(parent.info.run_id, "ratings")}
     assert {f"ratings/{name}.csv" for name in FILES} <= logged
 
@@ -205,7 +209,7 @@ def test_ratings_join_the_runs_of_their_sweep(
 
 def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
     pairs = [(a, b) for a in range(18) for b in range(18) if a != b]
-    found = rating_tables(made(pairs, 19), partial(rated, draws=50))
+    found = rating_tables(made(pairs, 19), rated)
     assert np.isnan(found.overall["rating"].iloc[-1])
     assert found.overall["player"].iloc[-1] == "p18"
     assert [sheet.title for sheet in sheets(found)] == ["Ratings"]
@@ -216,6 +220,25 @@ def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
             "ratings",
             "ratings_pairs",
         }
+
+
+def test_who_won_everything_has_no_limit_above(tmp_path: Path) -> None:
+    """Player 0 beats 1 and 2, who beat each other by turns."""
+    pairs = [(0, 1), (0, 2), (1, 2), (2, 1)] * 5
+    found = rating_tables(made(pairs, 3), rated)
+    found.write(tmp_path)
+    overall, paired = read(tmp_path, "ratings"), read(tmp_path, "ratings_pairs")
+    assert overall["high"].tolist() == [np.inf, *overall["high"][1:]]
+    assert np.isfinite(overall[["rating", "low"]].to_numpy()).all()
+    assert paired.loc[:1, "high"].tolist() == [1, 1]
+    (first, *_), *_ = (sheet.rows for sheet in sheets(found))
+    assert first[2] == f"{overall['low'][0]:+.2f} to no limit"
+    with ink.drawn_for(ink.COLUMN):
+        ink.save_png(dict(rating_figures(found)), tmp_path / "figures")
+    figure = whiskers(found.overall, "ratings")
+    ends = np.concatenate([line.get_xdata() for line in figure.axes[0].lines])
+    assert np.isfinite(ends.astype(float)).all()
+    assert ">" in [line.get_marker() for line in figure.axes[0].lines if len(line.get_xdata())]
 
 
 def test_the_square_of_chances_has_both_sides() -> None:

@@ -1,17 +1,19 @@
-"""Ratings: matches in numbers, drawn anew, with limits that cover."""
+"""Ratings: matches in numbers, limits that hold, and what nothing bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import logit
 from scipy.stats import t
 
-from benchmarks.ratings import covered
+from benchmarks.leagues import CAREFUL, coverage, table
 from stats.bradley_terry import beats, penalised, spectral
-from stats.matches import Matches, drawn_by_deal, drawn_by_match, widened
-from stats.ratings import Ratings, as_gamebench, rated, without_each
+from stats.matches import Matches, Ties, drawn_by_match
+from stats.ratings import By, as_gamebench, rated, without_each
 
 Row = tuple[int, int, float, int, int]
 """First, second, what the first got, game, deal."""
@@ -37,7 +39,7 @@ def test_each_game_weighs_the_same() -> None:
     own = matches(rows, 2)
     assert own.weights.tolist() == [10 / 16] * 8 + [10 / 4] * 2
     assert own.wins("half") == pytest.approx(np.array([[0, 5], [5, 0]]))
-    assert rated(own, draws=0).fitted == pytest.approx([0, 0])
+    assert rated(own).fitted == pytest.approx([0, 0])
 
 
 def test_points_means_and_who_met_whom() -> None:
@@ -75,15 +77,11 @@ def test_lists_of_other_lengths_are_no_matches() -> None:
 
 
 @pytest.mark.parametrize("ties", ["half", "drop"])
-@pytest.mark.parametrize("draw", [drawn_by_match, drawn_by_deal])
-def test_draws_are_the_matches_in_the_mean(draw: object, ties: str) -> None:
-    """Of two matches a deal: deals of unequal size weigh what they have, which is a ratio."""
-    even = SOME.where(np.array([True] * 6 + [False] * 2))
-    rng = np.random.default_rng(0)
-    tables = np.concatenate(list(draw(even, ties, 40_000, rng)))  # type: ignore[operator]
+def test_draws_are_the_matches_in_the_mean(ties: Ties) -> None:
+    tables = np.concatenate([*drawn_by_match(SOME, ties, 40_000, np.random.default_rng(0))])
     assert tables.shape == (40_000, 4, 4)
     error = tables.std(0) / 200 + 1e-12
-    assert (np.abs(tables.mean(0) - even.wins(ties)) < 5 * error).all()  # type: ignore[arg-type]
+    assert (np.abs(tables.mean(0) - SOME.wins(ties)) < 5 * error).all()
 
 
 def test_a_draw_by_match_has_as_many_matches() -> None:
@@ -92,48 +90,30 @@ def test_a_draw_by_match_has_as_many_matches() -> None:
     assert len(np.unique(tables[:, 0, 1] * 4 % 1)) == 1  # quarters: whole matches were drawn
 
 
-def test_a_draw_by_deal_keeps_deals_together_and_games_equal() -> None:
-    """Game 0 has two deals, of which the first alone lets 0 meet 1, in two matches."""
-    tables = np.concatenate([*drawn_by_deal(SOME, "half", 500, np.random.default_rng(2))])
-    assert tables.sum((1, 2)) == pytest.approx(np.full(500, 8.0))
-    only = SOME.where(SOME.games == 0)
-    drawn = np.concatenate([*drawn_by_deal(only, "half", 500, np.random.default_rng(2))])
-    assert drawn[:, 0, 1] == pytest.approx(7 * drawn[:, 1, 0])  # 1.75 and .25 of one deal
-    assert drawn[:, 0, 2] == pytest.approx(drawn[:, 2, 0])
-    assert (drawn > 0).sum((1, 2)).min() == 5
-
-
-def test_few_deals_make_limits_wider() -> None:
-    assert widened(SOME, 0.9) == pytest.approx(
-        np.sqrt((3 / 1 + 4 / 2) / 2) * t.ppf(0.95, 3) / 1.6448536
-    )
-    many = matches([(0, 1, 1.0, 0, deal) for deal in range(100_000)], 2)
-    assert widened(many, 0.9) == pytest.approx(1, abs=1e-4)
-
-
 # --- ratings ---
 
 
-def test_who_has_not_played_has_no_rating() -> None:
-    for by in ("deal", "match"):
-        found = rated(SOME, by=by, draws=50)  # type: ignore[arg-type]
-        assert np.isnan(found.fitted).tolist() == [False, False, False, True]
-        assert np.isnan([*found.limits, found.mean])[:, 3].all()
-        assert found.matches.tolist() == [6, 5, 5, 0]
-        assert np.isnan(found.chances).all(0)[3].all()
-        assert np.nanmean(found.fitted) == pytest.approx(0, abs=1e-9)
+@pytest.mark.parametrize("by", ["deal", "match"])
+def test_who_has_not_played_has_no_rating(by: By) -> None:
+    found = rated(SOME, by=by)
+    assert np.isnan(found.fitted).tolist() == [False, False, False, True]
+    assert np.isnan(found.limits)[:, 3].all()
+    assert found.matches.tolist() == [6, 5, 5, 0]
+    assert np.isnan(found.chances).all(0)[3].all()
 
 
-def test_imputed_as_the_published_code_does() -> None:
-    found = rated(SOME, "spectral", imputed=True, draws=50)
-    assert np.isfinite([found.fitted, found.mean, *found.limits]).all()
-    assert found.fitted == pytest.approx(spectral(SOME.wins("half")))
+def test_ratings_lie_around_the_opponent_of_a_mean_match() -> None:
+    found = rated(SOME)
+    assert np.nansum(found.fitted * [6, 5, 5, 0]) == pytest.approx(0, abs=1e-9)
+    without = rated(SOME, ties="drop")  # leaves player 2 without a win
+    assert without.zero[2].tolist() == pytest.approx([4 / 9, 5 / 9, 0, 0])
+    assert without.limits[0][2] == -np.inf
 
 
 def test_parts_that_never_met_are_rated_apart() -> None:
     rows = [(0, 1, 1.0, 0, deal) for deal in range(4)] + [(2, 3, 0.0, 0, deal) for deal in range(4)]
     rows += [(1, 0, 1.0, 0, 4), (3, 2, 0.0, 0, 4)]
-    found = rated(matches(rows), draws=200)
+    found = rated(matches(rows))
     assert found.parts.tolist() == [0, 0, 1, 1]
     assert found.fitted[:2].sum() == pytest.approx(0) == pytest.approx(found.fitted[2:].sum())
     chance, low, high = found.chances
@@ -143,30 +123,19 @@ def test_parts_that_never_met_are_rated_apart() -> None:
 
 def test_ties_alone_rate_nobody_where_they_are_dropped() -> None:
     ties = matches([(0, 1, 0.5, 0, deal) for deal in range(5)], 2)
-    assert np.isnan(rated(ties, ties="drop", draws=10).fitted).all()
-    assert rated(ties, draws=10).fitted.tolist() == [0, 0]
-
-
-def test_a_player_who_is_missing_from_a_draw_has_no_rating_in_it() -> None:
-    rows = [(0, 1, float(deal % 2), 0, deal) for deal in range(30)] + [(2, 0, 1.0, 0, 99)]
-    found = rated(matches(rows, 3), by="match", draws=4000)
-    missing = np.isnan(found.draws[:, 2])
-    assert missing.mean() == pytest.approx((30 / 31) ** 31, abs=0.03)
-    assert found.present == pytest.approx([1, 1, 1 - missing.mean()])
-    others = found.draws[missing][:, :2].mean(1)  # stay where they are beside all three
-    assert others == pytest.approx(np.full(missing.sum(), found.fitted[:2].mean()))
+    assert np.isnan(rated(ties, ties="drop").fitted).all()
+    assert rated(ties).fitted.tolist() == [0, 0]
 
 
 def test_one_deal_of_a_game_has_no_limits() -> None:
-    found = rated(SOME.where((SOME.games == 1) | (SOME.deals == 0)), draws=50)
+    found = rated(SOME.where((SOME.games == 1) | (SOME.deals == 0)))
     assert np.isnan(found.limits).all()
     assert np.isfinite(found.fitted[:3]).all()
     assert np.isnan(found.chances[1]).all()
-    assert np.isnan(found.present).all()
 
 
 def test_chances_follow_from_the_ratings() -> None:
-    found = rated(SOME, draws=500)
+    found = rated(SOME)
     chance, low, high = found.chances
     assert chance[0, 2] == pytest.approx(beats(found.fitted)[0, 2])
     assert chance + chance.T == pytest.approx(np.where(np.isnan(chance), np.nan, 1), nan_ok=True)
@@ -174,21 +143,11 @@ def test_chances_follow_from_the_ratings() -> None:
     assert np.nanmin(chance - low) > 0 < np.nanmin(high - chance)
 
 
-def test_equal_seeds_give_equal_ratings() -> None:
-    one, other, third = (rated(SOME, draws=100, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(one.draws, other.draws, equal_nan=True)
-    assert not np.array_equal(one.draws, third.draws, equal_nan=True)
-
-
 def test_without_each_game() -> None:
-    def rate(some: Matches) -> Ratings:
-        return rated(some, draws=10)
-
-    found = dict(without_each(SOME, rate))
+    found = dict(without_each(SOME, rated))
     assert list(found) == [0, 1]
-    assert found[0].fitted[:3] == pytest.approx(
-        penalised(SOME.where(SOME.games == 1).wins("half")[:3, :3])
-    )
+    only = penalised(SOME.where(SOME.games == 1).wins("half")[:3, :3])
+    assert found[0].fitted[:3] == pytest.approx(only - only @ found[0].zero[0, :3])
 
 
 @pytest.mark.parametrize("wrong", [{"fit": "elo"}, {"ties": "win"}, {"by": "day"}, {"level": 1.0}])
@@ -198,17 +157,98 @@ def test_what_is_no_setting(wrong: dict[str, object]) -> None:
 
 
 def test_gamebench_settings() -> None:
-    found, same = (
-        as_gamebench(SOME, 200),
-        rated(SOME, "spectral", "drop", "match", 200, imputed=True),
-    )
+    found, same = as_gamebench(SOME, 200), as_gamebench(SOME, 200)
     assert np.array_equal(found.draws, same.draws)
-    assert np.isfinite(found.mean).all()
+    assert found.mean == pytest.approx(spectral(SOME.wins("drop")), abs=1.0)
+    assert np.isfinite(found.draws[:, 3]).all(), "who has not played is rated all the same"
+    low, high = found.limits
+    assert (low < found.mean).all()
+    assert (found.mean < high).all()
 
 
-# --- what they are for ---
+# --- limits ---
 
 
-def test_limits_cover_known_strengths() -> None:
-    """150 tournaments of six players: the standard error of the share is about .013."""
-    assert covered(tournaments=150, seed=1).share == pytest.approx(0.9, abs=0.04)
+def duel(won: int, of: int, times: int = 1) -> Matches:
+    """Player 0 wins so many deals of so many, each deal `times` matches that all end alike."""
+    return matches(
+        [(0, 1, float(deal < won), 0, deal) for deal in range(of) for _ in range(times)], 2
+    )
+
+
+def profile_limit(won: int, of: int, aim: float, side: Callable[[float, float], float]) -> float:
+    """Where the binomial likelihood ratio is `aim`, in log odds; by a root finder of scipy's."""
+
+    def ratio(p: float) -> float:
+        rate = won / of
+        told = won * np.log(rate / p) + (of - won) * np.log((1 - rate) / (1 - p))
+        return float(2 * told - aim)
+
+    return float(logit(brentq(ratio, won / of, side(1e-9, 1 - 1e-9))))
+
+
+def test_of_two_players_the_limits_are_those_of_the_binomial_likelihood() -> None:
+    """Matches alone in their deals have no design effect; 20 of them and 4 shared leave t of 23."""
+    low, high = (end[0] for end in rated(duel(15, 20)).limits)
+    aim = t.ppf(0.95, 23) ** 2
+    assert 2 * low == pytest.approx(profile_limit(15, 20, aim, min), abs=1e-6)
+    assert 2 * high == pytest.approx(profile_limit(15, 20, aim, max), abs=1e-6)
+
+
+def test_matches_of_a_deal_that_end_alike_count_as_one() -> None:
+    once, thrice = (rated(duel(15, 20, times)).limits for times in (1, 3))
+    assert thrice[0] == pytest.approx(once[0], abs=0.02)
+    by_match = rated(duel(15, 20, 3), by="match").limits
+    assert by_match[0][0] > thrice[0][0] + 0.1
+
+
+@pytest.mark.parametrize("by", ["deal", "match"])
+@pytest.mark.parametrize(("deals", "level"), [(20, 0.9), (2, 0.9), (300, 0.95)])
+def test_who_won_everything_has_a_limit_on_one_side(deals: int, level: float, by: By) -> None:
+    """Santorini: 20 wins of 20 have half a chance of the tail where a win has .1^(1/20)."""
+    found = rated(duel(deals, deals), by=by, level=level)
+    least = (1 - level) ** (1 / deals)
+    assert found.limits[0] == pytest.approx([logit(least) / 2, -np.inf], abs=0.01)
+    assert found.limits[1] == pytest.approx([np.inf, -logit(least) / 2], abs=0.01)
+    chance, low, high = (table[0, 1] for table in found.chances)
+    assert (low, high) == (pytest.approx(least, abs=0.002), 1)
+    assert low < chance < high
+
+
+def test_others_keep_their_limits_beside_who_won_everything() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        (a, b, float(rng.random() < 0.6), 0, deal)
+        for deal in range(15)
+        for a, b in ((0, 1), (1, 2), (0, 2))
+    ]
+    alone = rated(matches(rows))
+    beside = rated(matches([*rows, *((3, deal % 3, 1.0, 0, deal) for deal in range(15))]))
+    assert beside.zero[3].tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0])
+    assert np.array(beside.limits)[:, :3] == pytest.approx(np.array(alone.limits)[:, :3], abs=0.05)
+    assert beside.limits[1][3] == np.inf
+    assert beside.limits[0][3] > max(beside.fitted[:3])
+
+
+def test_who_never_met_and_both_won_everything_are_not_told_apart() -> None:
+    rows = [(winner, 2, 1.0, 0, deal) for deal in range(9) for winner in (0, 1)]
+    found = rated(matches(rows, 3))
+    assert [table[0, 1] for table in found.chances] == [pytest.approx(0.5), 0, 1]
+
+
+def test_deals_that_all_end_alike_still_leave_a_width() -> None:
+    """Whoever begins wins: one win for each in every deal."""
+    rows = [(seat, 1 - seat, 1.0, 0, deal) for deal in range(20) for seat in (0, 1)]
+    low, high = rated(matches(rows, 2)).limits
+    assert low[0] < -0.01 < 0.01 < high[0]
+
+
+@pytest.mark.slow
+def test_limits_hold_in_leagues_of_every_kind(figure: Callable[[str], None]) -> None:
+    """At 90%: .87 to .93, give or take three standard errors; who is CAREFUL may exceed it."""
+    found = [*coverage(leagues=400, seed=1)]
+    figure(table(found))
+    for line in found:
+        error = 3 * np.sqrt(0.9 * 0.1 / line.limits)
+        most = 1.0 if line.player in CAREFUL else 0.93 + error
+        assert 0.87 - error <= line.share <= most, line

@@ -1,0 +1,217 @@
+"""How often 90% limits of ratings hold the truth, by kind of league and player: the table of
+docs/ratings.md.
+
+    python -m benchmarks.leagues [--leagues 400]
+
+Every league draws its players' strengths, in log odds, and plays. Each match goes as Bradley and
+Terry have it, and the cards of a deal favour one seat in all of its matches: the latent normal
+deviates of one deal have the correlation LUCK. A rating is held against the true one around the
+same zero, and a chance to win (`pair`: two players of the league by lot) against the true chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from stats.bradley_terry import Ints
+from stats.checks import Floats
+from stats.matches import Matches
+from stats.proportions import wilson
+from stats.ratings import By, Ratings, rated
+
+LUCK = 0.3
+LEAGUES = 400
+PAIR = "pair"
+
+
+class League(NamedTuple):
+    """Strengths, what each player is called, and n matches: (n, 5) of first, second, game, deal,
+    and whom the deal favours, 1 the first and -1 the second."""
+
+    strengths: Floats
+    kinds: Sequence[str]
+    matches: Ints
+    by: By = "deal"
+    luck: float = LUCK
+
+
+class Held(NamedTuple):
+    """Of `limits` many limits of one kind of player in one kind of league, how many held the truth,
+    and how many were open."""
+
+    league: str
+    player: str
+    limits: int
+    held: int
+    open: int
+
+    @property
+    def share(self) -> float:
+        return self.held / self.limits
+
+
+def played(league: League, rng: np.random.Generator) -> Matches:
+    first, second, games, deals, favoured = league.matches.T
+    unit = np.unique(np.stack((games, deals)), axis=1, return_inverse=True)[1].ravel()
+    cards = rng.standard_normal(unit.max() + 1)[unit] * favoured
+    own = np.sqrt(1.0 - league.luck) * rng.standard_normal(len(first))
+    chances = expit(league.strengths[first] - league.strengths[second])
+    won = np.sqrt(league.luck) * cards + own < ndtri(chances)
+    return Matches(len(league.strengths), first, second, won.astype(float), games, deals)
+
+
+def robin(players: Sequence[int], games: Sequence[int], seats: Sequence[int] = (1, -1)) -> Ints:
+    """Every two players in every deal, so many a game, from so many seats."""
+    pairs = [(a, b) for at, a in enumerate(players) for b in players[at + 1 :]]
+    rows = [
+        (a, b, game, deal, seat)
+        for game, deals in enumerate(games)
+        for deal in range(deals)
+        for seat in seats
+        for a, b in pairs
+    ]
+    return np.array(rows)
+
+
+# --- the leagues ---
+
+
+def even(rng: np.random.Generator) -> League:
+    return League(rng.normal(0, 0.8, 6), ["any"] * 6, robin(range(6), (10, 10, 10)))
+
+
+def one_seat(rng: np.random.Generator) -> League:
+    """All of a player's matches of a deal share its luck."""
+    return League(rng.normal(0, 0.8, 6), ["any"] * 6, robin(range(6), (12,), (1,)))
+
+
+def few_deals(rng: np.random.Generator) -> League:
+    return League(rng.normal(0, 0.8, 4), ["any"] * 4, robin(range(4), (8,)))
+
+
+def edges(rng: np.random.Generator) -> League:
+    """A player who often wins everything, and one who often loses everything."""
+    strengths = np.append(rng.normal(0, 0.6, 3), np.array([1, -1]) * rng.uniform(1.5, 4.5, 2))
+    kinds = ["others"] * 3 + ["often unbeaten", "often winless"]
+    return League(strengths, kinds, robin(range(5), (6,)))
+
+
+def two_players(rng: np.random.Generator) -> League:
+    """20 matches of a deal each."""
+    matches = np.array([(0, 1, 0, deal, 1) for deal in range(20)])
+    return League(np.array([1, -1]) * rng.uniform(0, 2, 1), ["stronger", "weaker"], matches)
+
+
+def newcomers(rng: np.random.Generator) -> League:
+    """Five play 12 deals; two meet them in two matches, one on one deal and one on two."""
+    one, other = rng.choice(5, 2, replace=False)
+    late = [(5, one, 0, 0, 1), (5, one, 0, 0, -1), (6, one, 0, 1, 1), (6, other, 0, 2, 1)]
+    kinds = ["others"] * 5 + ["two matches, one deal", "two matches, two deals"]
+    return League(rng.normal(0, 0.8, 7), kinds, np.append(robin(range(5), (12,)), late, axis=0))
+
+
+def uneven_games(rng: np.random.Generator) -> League:
+    """30, 8 and 4 deals: matches weigh up to 7.5 times as much as others."""
+    strengths = np.append(rng.normal(0, 0.8, 4), rng.uniform(1.5, 4))
+    return League(strengths, ["others"] * 4 + ["strong"], robin(range(5), (30, 8, 4)))
+
+
+def unbalanced(rng: np.random.Generator, by: By = "deal", luck: float = LUCK) -> League:
+    """150 matches of two games, of which some players have ten times as many as others."""
+    lot = np.array([0.37, 0.28, 0.18, 0.09, 0.05, 0.03])
+    pairs = [rng.choice(6, 2, replace=False, p=lot) for _ in range(150)]
+    rest = np.stack((rng.integers(0, 2, 150), rng.integers(0, 30, 150), rng.choice([1, -1], 150)))
+    kinds = ["many matches"] * 2 + ["some matches"] * 2 + ["few matches"] * 2
+    rows = np.concatenate((np.array(pairs), rest.T), axis=1)
+    return League(rng.normal(0, 0.8, 6), kinds, rows, by, luck)
+
+
+def by_match(rng: np.random.Generator) -> League:
+    return unbalanced(rng, "match", 0.0)
+
+
+def disconnected(rng: np.random.Generator) -> League:
+    """Two groups that never meet, in one of which a player is much stronger."""
+    strengths = rng.normal(0, 0.8, 7)
+    strengths[0] = rng.uniform(1.5, 4)
+    kinds = ["strong"] + ["its group"] * 3 + ["other group"] * 3
+    return League(strengths, kinds, np.append(robin(range(4), (10,)), robin((4, 5, 6), (10,)), 0))
+
+
+LEAGUES_BY_NAME: dict[str, Callable[[np.random.Generator], League]] = {
+    "six players, three games of 10 deals": even,
+    "six players, 12 deals, one seat each": one_seat,
+    "four players, 8 deals": few_deals,
+    "five players, 6 deals": edges,
+    "two players, 20 matches": two_players,
+    "five players, 12 deals, two newcomers": newcomers,
+    "five players, games of 30, 8, 4 deals": uneven_games,
+    "two groups, 10 deals": disconnected,
+    "unbalanced, 150 matches": unbalanced,
+    "the same, no luck, by match": by_match,
+}
+
+CAREFUL = ("two matches, one deal", "two matches, two deals")
+"""Whose limits hold more often than they say, by nature: two matches have three outcomes, and
+limits that leave out one of them too often would be too short."""
+
+
+def coverage(leagues: int, seed: int = 0) -> Iterator[Held]:
+    """Line by line of the table."""
+    for at, (name, league) in enumerate(LEAGUES_BY_NAME.items()):
+        rng = np.random.default_rng((seed, at))
+        found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+        for _ in range(leagues):
+            one = league(rng)
+            ratings = rated(played(one, rng), by=one.by)
+            for kind, *held in _held(one, ratings, rng):
+                found[kind].append((held[0], held[1]))
+        for kind, each in found.items():
+            held, opened = np.sum(each, axis=0)
+            yield Held(name, kind, len(each), int(held), int(opened))
+
+
+def _held(
+    league: League, ratings: Ratings, rng: np.random.Generator
+) -> Iterator[tuple[str, bool, bool]]:
+    """Each player, and a pair: whether its limits hold the truth, and are open."""
+    low, high = ratings.limits
+    truth = league.strengths - ratings.zero @ league.strengths
+    for kind, least, true, most in zip(league.kinds, low, truth, high, strict=True):
+        if not np.isnan(least):
+            yield kind, least <= true <= most, bool(np.isinf([least, most]).any())
+    one, other = rng.choice(np.flatnonzero(ratings.parts == 0), 2, replace=False)
+    _, low, high = ratings.chances
+    true = expit(league.strengths[one] - league.strengths[other])
+    least, most = low[one, other], high[one, other]
+    yield PAIR, least <= true <= most, least == 0 or most == 1
+
+
+def table(lines: Sequence[Held]) -> str:
+    """In Markdown."""
+    rows = ["| league | player | 90% limits hold | of | open |", "|---|---|---|---|---|"]
+    for line in lines:
+        ends = wilson(line.held, line.limits)
+        rows.append(
+            f"| {line.league} | {line.player} | {line.share:.1%} ({ends.low:.1%} to "
+            f"{ends.high:.1%}) | {line.limits:,} | {line.open / line.limits:.0%} |"
+        )
+    return "\n".join(rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--leagues", type=int, default=LEAGUES, help="(default %(default)s)")
+    print(table([*coverage(parser.parse_args().leagues)]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
