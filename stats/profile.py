@@ -38,8 +38,6 @@ SHARED = 4.0
 UNSEEN = 0.25
 """The variance, that of one even match, with which the design effect of all players is taken for
 the largest there can be: that of deals whose matches all end alike."""
-
-
 AT_ONCE = 4_000_000
 """Matches times differences that are worked on together."""
 

@@ -246,7 +246,7 @@ def test_deals_that_all_end_alike_still_leave_a_width() -> None:
 @pytest.mark.slow
 def test_limits_hold_in_leagues_of_every_kind(figure: Callable[[str], None]) -> None:
     """At 90%: .87 to .93, give or take three standard errors; who is CAREFUL may exceed it."""
-    found = [*coverage(leagues=150, seed=1)]
+    found = [*coverage(leagues=400, seed=1)]
     figure(table(found))
     for line in found:
         error = 3 * np.sqrt(0.9 * 0.1 / line.limits)
