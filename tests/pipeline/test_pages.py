@@ -20,7 +20,7 @@ from pipeline.pages import __main__ as command
 from pipeline.pages import library, standing
 from pipeline.pages.doors import Doors
 from tests.pipeline.logs import matches
-from tests.pipeline.paged import DEALS, SCRIPT, several, visit
+from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
 
 
 @pytest.fixture(scope="module")
@@ -176,11 +176,16 @@ def test_a_match_is_shown_move_by_move_and_a_reply_stays_text(outputs: Path) -> 
     visit(outputs, act)
 
 
-def test_two_runs_are_paired(outputs: Path) -> None:
+def test_two_runs_are_paired(outputs: Path, tmp_path: Path) -> None:
+    every = Path(shutil.copytree(outputs, tmp_path / "every"))
+    played(every / "other", "prompt=counterfactual")
+
     async def act(user: User) -> None:
         await user.open("/compare")
         await user.should_see("Choose two runs", retries=20)
         await user.open("/compare?a=whole&b=torn")
+        await user.should_see("not in the pairs.csv of one of them", retries=60)
+        await user.open("/compare?a=torn&b=other")
         await user.should_see("has it too", retries=60)
         assert {row["deals"] for row in rows(user)} == {str(DEALS - 1), str(DEALS)}
         await user.open("/compare?a=broken&b=torn")
@@ -192,7 +197,7 @@ def test_two_runs_are_paired(outputs: Path) -> None:
         assert sum("is damaged: it should hold" in text for text in said) == 2  # of A, of the pair
         assert sum("1 damaged line(s)" in text for text in said) == 1  # of B
 
-    visit(outputs, act)
+    visit(every, act)
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
