@@ -130,16 +130,16 @@ def only_plugins() -> Iterator[None]:
             raise
         except Exception as error:  # whatever a file or a word made Hydra trip over
             raise UserError(explain(error)) from error
+        if more.get("config_name") is not None:  # --hydra-help composes Hydra's own files alone
+            whole: Any = OmegaConf.to_container(config, resolve=False)
+            typed = (word.partition("=") for word in given)
+            secrets.refuse({**{key: value for key, _, value in typed}, **whole})
+            refuse_calls(whole["hydra"], "hydra")
+            refuse_others(whole["hydra"])
         if more.get("run_mode") is RunMode.MULTIRUN:
             config.hydra.overrides.task = [
                 word for word in given if word not in config.hydra.overrides.hydra
             ]
-        if more.get("config_name") is not None:  # --hydra-help composes Hydra's own files alone
-            whole: Any = OmegaConf.to_container(config, resolve=False)
-            typed = (word.partition("=") for word in whole["hydra"]["overrides"]["task"])
-            secrets.refuse({**{key: value for key, _, value in typed}, **whole})
-            refuse_calls(whole["hydra"], "hydra")
-            refuse_others(whole["hydra"])
         return config
 
     setattr(ConfigLoaderImpl, "load_configuration", checked)  # noqa: B010

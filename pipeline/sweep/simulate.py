@@ -29,7 +29,7 @@ from pipeline.plan.baseline import Baseline, measure, scripted
 from pipeline.plan.cells import Cell, digest
 from pipeline.tables.numbers import percent, whole
 from pipeline.tables.summary import rates, tabulated
-from stats.means import limits, p_value
+from stats.means import limits
 
 SEAT_COLUMNS = [
     *("experiment", "game", "seats", "seat", "player", "games", "wins", "win_rate"),
@@ -146,10 +146,8 @@ def _score(about: About, wins: float, draws: int, games: int) -> dict[str, float
     own, span, base = (0.0, 0.5, 1.0), (0.0, 1.0), about.baseline
     counts = (games - wins - draws, draws, wins)
     low, high = limits(own, span, counts=counts)
-    rate, error = (base.rate, base.error) if base else (np.nan, np.nan)
-    p = float(p_value(own, span, rate, "above", error, counts=counts))
     score = {"mean": (wins + draws / 2) / games, "mean_low": float(low), "mean_high": float(high)}
-    return {**score, "baseline_mean": rate, "p_mean": p}
+    return {**score, "baseline_mean": base.rate if base else np.nan}
 
 
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from games.capabilities import MATCH_SCORE
 from pipeline.log.results import CellResults
 from pipeline.tables import ink, many
 from pipeline.tables.best import ADJUSTED, DIFFERENCE
@@ -183,7 +184,12 @@ def band(
     if result.about.wins and result.about.measured == 1:
         wins = rates * deals
         return limits((0.0, 1.0), (0.0, 1.0), counts=np.stack((deals - wins, wins), -1))
-    _, low, high = running_mean(result.by_deal()[1])
+    values = result.by_deal()[1]
+    if result.about.measure == MATCH_SCORE:  # few values differ
+        kinds = np.unique(values)
+        counts = np.stack([np.cumsum(values == kind)[deals - 1] for kind in kinds], -1)
+        return limits(kinds, (MATCH_SCORE.low, MATCH_SCORE.high), counts=counts)
+    _, low, high = running_mean(values)
     return low[deals - 1], high[deals - 1]
 
 

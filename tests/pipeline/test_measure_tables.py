@@ -18,7 +18,7 @@ from pipeline.log.results import CellResults
 from pipeline.tables import table
 from pipeline.tables.answers import answers
 from pipeline.tables.apart import SCORE as SCORES
-from pipeline.tables.best import CELL_COLUMNS, PAIR_COLUMNS
+from pipeline.tables.best import CELL_COLUMNS, CONTROL_COLUMNS, PAIR_COLUMNS
 from pipeline.tables.conditions import conditions
 from pipeline.tables.ended import COUNTED
 from pipeline.tables.figures import all_figures
@@ -56,7 +56,7 @@ def test_the_tables_of_wins_are_what_they_were_with_columns_at_the_end() -> None
         pd.testing.assert_frame_equal(read, before, rtol=1e-6)
         last = [*PAIR_COLUMNS, "permutation_error"]
         if name == "summary":
-            last = [*SCORES, *CELL_COLUMNS, *COUNTED, "calls"]
+            last = [*SCORES, *CELL_COLUMNS, *COUNTED, "calls", *CONTROL_COLUMNS]
         assert list(found.columns) == columns + added + BOUNDS + last
     twins = ("win_rate", "ci_low", "ci_high", "baseline")
     for old, new in zip(twins, ADDED[1:], strict=True):
