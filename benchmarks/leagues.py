@@ -68,7 +68,8 @@ def played(league: League, rng: np.random.Generator) -> Matches:
 
 
 def robin(players: Sequence[int], games: Sequence[int], seats: Sequence[int] = (1, -1)) -> Ints:
-    """Every two players in every deal, so many a game, from so many seats."""
+    """Every pair of players on every deal. games: deals of each game. seats: 1 and -1 for a match
+    from either seat, 1 alone for one match a pair."""
     pairs = [(a, b) for at, a in enumerate(players) for b in players[at + 1 :]]
     rows = [
         (a, b, game, deal, seat)
@@ -157,10 +158,6 @@ LEAGUES_BY_NAME: dict[str, Callable[[np.random.Generator], League]] = {
     "unbalanced, 150 matches": unbalanced,
     "the same, no luck, by match": by_match,
 }
-
-CAREFUL = ("two matches, one deal", "two matches, two deals")
-"""Whose limits hold more often than they say, by nature: two matches have three outcomes, and
-limits that leave out one of them too often would be too short."""
 
 
 def coverage(leagues: int, seed: int = 0) -> Iterator[Held]:

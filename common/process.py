@@ -44,8 +44,8 @@ def _is_pipe(path: str) -> bool:
 
 
 class Outlasting(io.FileIO):
-    """A stream whose reader may leave early, as `head` does: the rest goes nowhere, and whoever
-    writes it goes on."""
+    """A stream whose reader may stop early, as `head` does: further output is discarded and the
+    writer carries on."""
 
     def write(self, data: Any, /) -> int:
         try:

@@ -173,7 +173,7 @@ class Paid(Protocol):
         ...
 
     def price(self, read: int, written: int) -> float:
-        """What so many tokens cost; 0 where no price is known."""
+        """The price of prompt tokens read and completion tokens written; 0 where it is unknown."""
         ...
 
     def account(self) -> str:

@@ -150,7 +150,7 @@ def tally(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline(table: pd.DataFrame) -> str:
-    """What a reproduction comes to: results alone, not what we set against ourselves."""
+    """The reproduction in a sentence. Only results count, not comparisons with ourselves."""
     results = table[(table["kind"] == "result") & table["verdict"].isin(COMPARED)]
     if results.empty:
         return "No result of the paper's is compared with one of ours."

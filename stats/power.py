@@ -37,9 +37,8 @@ def power_one_proportion(
     """
     n = checks.at_least_one(deals, "deals")
     null, alternative = _spread(baseline, "baseline"), _spread(rate, "rate")
-    least = (
-        float(ndtri(1 - _step(alpha, cells, side))) * null
-    )  # what sqrt(n) times the gain must exceed
+    # what sqrt(n) times the gain must exceed
+    least = float(ndtri(1 - _step(alpha, cells, side))) * null
     return float(ndtr((sqrt(n) * (rate - baseline) - least) / alternative))
 
 

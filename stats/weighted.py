@@ -132,8 +132,9 @@ def _root(y: Floats, w: Floats, tilt: Floats) -> tuple[Floats, Floats]:
     saddlepoint approximation of R. Lugannani and S. Rice (1980), Advances in Applied Probability
     12, 475-490, in O. E. Barndorff-Nielsen's form r + log(u / r) / r. Its saddlepoint is the tilt.
     Of deals that are won or lost the share is right to 2.5% of itself (held against the Beta
-    distribution), mostly to .1%; of other values, such as chips, to 4%: of 10 to 120 skewed deals a
-    share said to be .05 was .0484 to .0511 by the closed form.
+    distribution), mostly to .1%; of other values, such as chips, to 4%: of 10 to 120
+    deals (pots, lognormal and Beta values) a share said to be .05 was .0484 to .0511 by the closed
+    form.
     """
     rest = 1.0 - tilt[..., None] * y
     own, weight = w / rest, w.sum(-1)

@@ -124,8 +124,8 @@ def ideal_rows(told: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def table2_rows(told: Mapping[str, Any]) -> Iterator[Row]:
-    """Shares of so many throws that models quote, against the chance in the strategy's mix; without
-    an effect all hands are played alike."""
+    """The shares of throws that models quote, compared with the strategy's mix; without an effect
+    all hands are played equally often."""
     table, mixes = told["table2"], RockPaperScissors().mixes
     for snippet in table["snippets"]:
         for hand, share in snippet["hands"].items():

@@ -36,7 +36,7 @@ class Ends:
 
     independent: by end, how many independent games tell as much. Nothing is dealt in Tic-Tac-Toe,
     but games of one deal share the players' random numbers, above all those against several others.
-    The limits of shares are Clopper and Pearson's of so many, those of margins the run's, by deals.
+    Shares have Clopper and Pearson's limits for that many games, margins the run's limits by deal.
     """
 
     games: int

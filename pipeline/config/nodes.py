@@ -165,7 +165,7 @@ def _made(
 def _hints(cls: type[Any], where: str) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
-    except Exception as error:
+    except Exception as error:  # an annotation is code of the user's: it may raise anything
         named = f"{cls.__module__}.{cls.__qualname__}"
         raise UserError(f"{where}: an annotation of {named}: {raised(error)}") from error
 

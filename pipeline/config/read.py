@@ -108,8 +108,8 @@ class SweepConfig:
     noise_floor: whether subjects are asked again in prompts that differ in nothing that matters.
     accept_code: go on with a folder although the code has changed since its matches were played.
     pairs: the rule of `pipeline.tables.pairing` by which the tables pair cells.
-    max_failures: a cell whose first matches, so many, fail alike is stopped for this run; None:
-        never.
+    max_failures: how many first matches of a cell may fail alike before this run stops the cell;
+        None: any number.
     config: all that was composed, as `pipeline.config.resolved` has it.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from common.errors import UserError
@@ -16,9 +17,12 @@ SHOWN = 2
 
 def notes(folder: Folder, cells: Sequence[Cell]) -> Iterator[str]:
     """What a run should say of them before it plays: other weights under the same path, say."""
+    named = defaultdict[str, list[Cell]](list)
+    for cell in cells:
+        named[_name(cell.stem)].append(cell)
     for file in folder.record_files():
-        for cell in cells:
-            if file.stem != cell.stem and _name(file.stem) == _name(cell.stem):
+        for cell in named[_name(file.stem)]:
+            if file.stem != cell.stem:
                 yield _note(folder, key_of(file.stem), cell)
 
 

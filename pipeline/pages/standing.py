@@ -31,8 +31,8 @@ class Estimate:
     """The best estimate of a cell's mean over its gap-free deals with its 95% interval, all nan
     without deals.
 
-    adjusted: whether luck is taken out of it, which is done when a run ends. curve: deals, and
-    after so many of them the raw mean and its limits: (4, points).
+    adjusted: whether luck is taken out of it, which is done when a run ends. curve: numbers of
+    deals, and the raw mean of the first that many with its limits: (4, points).
     """
 
     key: str

@@ -25,7 +25,7 @@ from pipeline.log.records import Log
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Plan, Task
 from pipeline.play.admission import Admission
-from pipeline.tables.aside import LONGEST, raised
+from pipeline.tables.aside import LONGEST, reason
 from pipeline.tables.numbers import amount, duration, short
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
@@ -81,7 +81,7 @@ class Preflight:
 
     def failed(self, task: Task, error: str) -> None:
         """Prints an error that is new, and that a cell is stopped for it."""
-        line = redact(raised(error))[:LONGEST]
+        line = redact(reason(error))[:LONGEST]
         kind, name = NUMBERS.sub("#", line), self._name(self._cells[task.cell])
         if kind not in self._told:
             self._told.add(kind)

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from pipeline.config.read import Declared
 from pipeline.log.results import CellResults
 from pipeline.tables.best import best_of_pair, unbeaten
 from pipeline.tables.claims import ALPHA
@@ -169,7 +170,8 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> 
     if not known.empty:
         widest = known.iloc[int((known["change_high"] - known["change_low"]).argmax())]
         deals, test = int(known["deals"].min()), widest["test"]
-        least = _least(widest, widest["change_low"], widest["change_high"], tests, SIDES[test])
+        low, high, side = widest["change_low"], widest["change_high"], Declared(test).side
+        least = _least(widest, low, high, tests, side)
         yield (
             f"With {deals:,} deals that spread as these did and Holm over {tests} test(s), "
             f"{FROM[test]} of less than {least} would have been missed more often than one time in "
@@ -189,7 +191,6 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> 
         )
 
 
-SIDES: Mapping[str, Side] = {"two_sided": "either", "above": "above", "non_inferior": "above"}
 FROM = {
     "two_sided": "a difference from the baseline",
     "above": "an advantage over the baseline",

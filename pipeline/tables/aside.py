@@ -41,7 +41,7 @@ def nothing_played(results: Sequence[CellResults], entries: Entries) -> str | No
 def _errors(result: CellResults, entries: Entries) -> Counter[str]:
     """How many of the cell's missing matches each error set aside."""
     latest = {
-        (entry["deal"], entry["rotation"]): raised(entry["error"])
+        (entry["deal"], entry["rotation"]): reason(entry["error"])
         for entry in entries
         if entry["cell"] == result.about.key
     }
@@ -52,7 +52,7 @@ def _errors(result: CellResults, entries: Entries) -> Counter[str]:
     )
 
 
-def raised(error: str) -> str:
+def reason(error: str) -> str:
     """What was raised last, without its traceback and further lines of its message."""
     lines = error.rpartition(TRACEBACK)[2].strip("\n").splitlines()
     line = next((line for line in lines if not line.startswith(" ")), error.strip())

@@ -106,6 +106,6 @@ def _said(views: Views) -> Iterator[str]:
 
 
 def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:
-    """In how many of so many runs anything is claimed."""
+    """The number of runs in which anything is claimed."""
     rng = np.random.default_rng(seed)
     return sum(bool(CLAIMS.search(nulls.run(rng, deals))) for _ in range(runs))

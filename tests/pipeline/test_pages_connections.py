@@ -43,7 +43,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
 
 
 def said(address: tuple[str, int], data: str, seconds: float) -> tuple[bytes, bool]:
-    """What comes back in so many seconds, and whether the connection is open still."""
+    """What comes back within `seconds`, and whether the connection is still open."""
     heard = b""
     with socket.create_connection(address) as there:
         there.settimeout(seconds)

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import logit
 from scipy.stats import t
 
-from benchmarks.leagues import CAREFUL, coverage, table
+from benchmarks.leagues import coverage, table
 from stats.bradley_terry import beats, penalised, spectral
 from stats.matches import Matches, Ties, drawn_by_match
 from stats.ratings import By, as_gamebench, rated, without_each
@@ -241,6 +241,11 @@ def test_deals_that_all_end_alike_still_leave_a_width() -> None:
     rows = [(seat, 1 - seat, 1.0, 0, deal) for deal in range(20) for seat in (0, 1)]
     low, high = rated(matches(rows, 2)).limits
     assert low[0] < -0.01 < 0.01 < high[0]
+
+
+CAREFUL = ("two matches, one deal", "two matches, two deals")
+"""Players whose limits hold more often than they say: two matches have three outcomes, and limits
+that leave out one of them too often would be too short."""
 
 
 @pytest.mark.slow
