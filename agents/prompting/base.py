@@ -7,7 +7,7 @@ wordings are ours (`wording.py`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -90,7 +90,8 @@ def role(observation: Observation, words: Wording = PLAIN) -> str:
 
 def aim(goal: Goal, words: Wording = PLAIN) -> str:
     """What the model plays for."""
-    return words.win if goal.helps is None else words.help.format(helps=goal.helps)
+    own, other = (words.score, words.help_score) if goal.points else (words.win, words.help)
+    return (own if goal.helps is None else other).format(helps=goal.helps, points=goal.points)
 
 
 def situation(observation: Observation, moves: int, words: Wording = PLAIN) -> str:
@@ -100,6 +101,14 @@ def situation(observation: Observation, moves: int, words: Wording = PLAIN) -> s
         return told
     recent = "; ".join(observation.history[-moves:]) or words.none
     return told + words.recent.format(moves=recent)
+
+
+def on_a_line(options: Sequence[str]) -> str:
+    """What stands behind a colon: the options one after the other, or where one of them has a
+    comma of its own a line each."""
+    if any("," in option for option in options):
+        return "".join(f"\n- {option}" for option in options)
+    return f" {', '.join(options)}"
 
 
 def told_facts(facts: Iterable[Fact]) -> str:
