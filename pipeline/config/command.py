@@ -12,6 +12,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError
 
 from common.errors import UserError, nearest
 from pipeline.config.keys import GROUPS
+from pipeline.config.seatings import fitting
 
 OURS = {"hydra.mode": "MULTIRUN", "hydra/launcher": "gauntlet", "hydra/sweeper": "gauntlet"}
 """What cannot be another."""
@@ -69,6 +70,10 @@ def _encodes(word: str) -> bool:
 
 def _refuse_instead(word: str) -> None:
     key, _, value = word.lstrip("+~").partition("=")
+    if key == "game.num_seats":
+        named = fitting(lambda seats: str(seats) == value)
+        more = "seats=NAME; seats.2={player: random} adds one to seats=solo"
+        raise UserError(f"{word}: as many play as sit in {named or more}")
     if key in INSTEAD and OURS.get(key) != value:
         raise UserError(f"{word}: {INSTEAD[key]}")
     if key in CHOICES and value == "null":

@@ -43,6 +43,9 @@ TOLD = {
     "seats=null": "seats=null: a run needs one: seats=NAME",
     "prompt=direct,cloze prompt.max_tokens=64": "max_tokens is not a key of prompt=cloze, only of "
     "prompt=direct; run these by themselves",
+    "game=tic_tac_toe seats=coop": "tic-tac-toe seats 2 players, got 3; seats=against, "
+    "against_vanilla, play, solo, two_random or two_rule would do",
+    "game.num_seats=3": "as many play as sit in seats=coop, rule_rule_random, three_r",
     "launch.workers=-1": "launch.workers is -1; it must be a whole number from 1 up or null",
     "prompt=cloze,": "'prompt=cloze,' cannot be read; it should be KEY=VALUE",
     "deals": "'deals' cannot be read",
