@@ -7,7 +7,7 @@ wordings are ours (`wording.py`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -101,14 +101,6 @@ def situation(observation: Observation, moves: int, words: Wording = PLAIN) -> s
         return told
     recent = "; ".join(observation.history[-moves:]) or words.none
     return told + words.recent.format(moves=recent)
-
-
-def on_a_line(options: Sequence[str]) -> str:
-    """What stands behind a colon: the options one after the other, or where one of them has a
-    comma of its own a line each."""
-    if any("," in option for option in options):
-        return "".join(f"\n- {option}" for option in options)
-    return f" {', '.join(options)}"
 
 
 def told_facts(facts: Iterable[Fact]) -> str:

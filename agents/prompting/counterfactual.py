@@ -16,11 +16,11 @@ from agents.prompting.base import (
     Asking,
     Unusable,
     check_moves,
-    on_a_line,
     role_and_rules,
     situation,
 )
 from agents.prompting.wording import PLAIN, Worded, Wording
+from common.listed import on_a_line
 from models.base import Prompt, Score, Scores
 
 VERDICTS = ("good", "bad")

@@ -21,12 +21,12 @@ from agents.prompting.base import (
     aim,
     check_length,
     check_moves,
-    on_a_line,
     role,
     told_facts,
 )
 from agents.prompting.reading import form_of, move_in
 from agents.prompting.wording import PLAIN
+from common.listed import on_a_line
 from games.base import Observation
 from games.tellable import Cautious
 from models.base import Dialogue, Generate, Generation, Prompt
