@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from hydra._internal.utils import get_args_parser
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError
 
@@ -52,7 +54,22 @@ def words(given: Sequence[str]) -> list[str]:
     if not any((asked.help, asked.hydra_help, asked.cfg, asked.info, asked.shell_completion)):
         runs = ("-r", "--run", "-m", "--multirun")
         options = ["--multirun", *(word for word in options if word not in runs)]
-    return [*options, *map(opened, overrides)]
+    return [*options, *map(opened, overrides), *named(overrides)]
+
+
+def named(overrides: Sequence[str]) -> list[str]:
+    """The run's name where none was typed: that of the folder, if one was."""
+    typed = {word.lstrip("+").partition("=")[0]: word for word in overrides}
+    if "name" in typed or "output_dir" not in typed:
+        return []
+    try:
+        folder = OverridesParser.create().parse_override(typed["output_dir"]).value()
+    except OverrideParseException:
+        return []  # Hydra says what is wrong with it
+    if not isinstance(folder, str) or not folder.strip() or "${" in folder:
+        return []
+    name = Path(folder).resolve().name.replace("\\", "\\\\").replace('"', '\\"')
+    return [f'++name="{name}"']
 
 
 def opened(word: str) -> str:

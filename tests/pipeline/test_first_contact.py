@@ -165,6 +165,22 @@ FOLDERS = {
 }
 
 
+NAMES = {
+    "output_dir=outputs/mine": "mine",
+    "output_dir=outputs/mine name=other": "other",
+    "output_dir='outputs/a b'": "a b",
+    "output_dir=outputs/${name}-x": "quickstart",
+    "~experiment output_dir=outputs/mine +name=own": "own",
+}
+
+
+@pytest.mark.parametrize(("words", "name"), NAMES.items())
+def test_a_run_is_called_as_its_folder(words: str, name: str) -> None:
+    """Two folders are two experiments in MLflow and in reports, unless they are named alike."""
+    cells, _ = composed(*re.split(" (?=[~+\\w]+=)", words))
+    assert {cell.experiment for cell in cells} == {name}
+
+
 OFTEN = ("game=uno quirks=none seats=solo", "game.size=4 game=tic_tac_toe")
 
 
