@@ -63,9 +63,10 @@ def named(overrides: Sequence[str]) -> list[str]:
     if "name" in typed or "output_dir" not in typed:
         return []
     try:
-        folder = OverridesParser.create().parse_override(typed["output_dir"]).value()
+        (override,) = OverridesParser.create().parse_overrides([typed["output_dir"]])
     except OverrideParseException:
         return []  # Hydra says what is wrong with it
+    folder = override.value()
     if not isinstance(folder, str) or not folder.strip() or "${" in folder:
         return []
     name = Path(folder).resolve().name.replace("\\", "\\\\").replace('"', '\\"')

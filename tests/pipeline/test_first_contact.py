@@ -69,6 +69,7 @@ FURTHER = {
     "expect=null": "expect is null; it must have the keys win_rate, gain",
     "output_dir=null": "output_dir is null; it must be text",
     "output_dir=": "output_dir is ''; it must be text",
+    "output_dir=a{b": "'output_dir=a{b' cannot be read",
     "deals=100000000000000000000": "deals is 100000000000000000000; it must be a whole number",
     "deals=1.5": "deals is 1.5; it must be a whole number",
     "samples=0": "samples is 0; it must be a whole number from 1 to 10,000",
