@@ -12,6 +12,7 @@ MODELS ?=
 PAPER ?= llm_uno
 DEALS ?=
 MATCHES ?=
+GAME ?=
 PLAYOUTS ?= 1000
 # A worker a core; each takes a file at a time, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
@@ -20,7 +21,7 @@ TESTS := $(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run reproduce test test-all test-cluster test-training check docs figures pages ui clean
+.PHONY: help run reproduce test test-all test-cluster test-training conformance check docs figures pages ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -44,6 +45,9 @@ test-cluster: $(DEV) ## run the tests on real clusters, Ray and SLURM: BRIEF=1 f
 test-training: $(APART)/openenv/ready $(APART)/verifiers/ready ## run the tests of games served
 	$(APART)/openenv/bin/python -m pytest tests/training/test_openenv.py
 	$(APART)/verifiers/bin/python -m pytest tests/training/test_verifiers.py
+
+conformance: $(VENV)/with-conformance ## check what every game must keep on one: GAME=nim
+	$(PY) -m tests.games $(GAME)
 
 check: $(DEV) ## lint and type-check
 	$(VENV)/bin/ruff check .

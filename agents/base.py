@@ -27,9 +27,13 @@ Status = Literal["ok", "malformed", "illegal", "ambiguous"]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a seat plays for: to win, or that the seat `helps` wins."""
+    """What a seat plays for: to win, or that the seat `helps` wins.
+
+    points: what is to be collected, in the plural, where the score counts and not the win.
+    """
 
     helps: int | None = None
+    points: str = ""
 
     def __str__(self) -> str:
         return "win" if self.helps is None else f"help:{self.helps}"

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from agents.base import Answer, Goal, Question, Turn
+from agents.base import Answer, Question, Turn
 from agents.together import together
 from games.base import spoken
 from games.capabilities import Sampled, nothing_hidden
@@ -269,6 +269,6 @@ def _start(turn: Turn, rng: np.random.Generator) -> Any:
 
 def _turn_at(root: Turn, state: Any, seat: int) -> Turn:
     """The turn of a seat in a state of the tree; each other seat plays to win."""
-    goal = root.goal if seat == root.observation.seat else Goal()
+    goal = root.goal if seat == root.observation.seat else replace(root.goal, helps=None)
     options = root.game.legal(state, seat)
     return Turn(root.game, options, goal, partial(root.game.observe, state, seat))

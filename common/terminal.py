@@ -64,11 +64,15 @@ class WrappedTable(Table):
     def _blocks(self, console: Console, options: ConsoleOptions) -> Iterator[Sequence[Column]]:
         """The columns that stand side by side."""
         first, rest = self.columns[:1], self.columns[1:]
-        room = options.max_width - sum(self._least(one, console, options) for one in first)
+        needed = [self.gap + self._least(column, console, options) for column in rest]
+        name = sum(self._least(column, console, options) for column in first)
+        if sum(needed) > options.max_width - name:  # names need not be narrow as well
+            whole = max((_width(column, console, options) for column in first), default=0)
+            name = max(name, min(whole, options.max_width // 3))
+        room = options.max_width - name
         block: list[Column] = []
         used = 0
-        for column in rest:
-            least = self.gap + self._least(column, console, options)
+        for column, least in zip(rest, needed, strict=True):
             if used + least > room and block:
                 yield [*first, *block]
                 block, used = [], 0
@@ -80,8 +84,12 @@ class WrappedTable(Table):
 
     def _least(self, column: Column, console: Console, options: ConsoleOptions) -> int:
         """The columns of the terminal that it needs: all of a figure, a few of words."""
-        whole = max(
-            Measurement.get(console, options.update(width=10_000), one).maximum
-            for one in (column.header, *column.cells)
-        )
+        whole = _width(column, console, options)
         return whole if column.no_wrap else column.min_width or min(whole, LEAST)
+
+
+def _width(column: Column, console: Console, options: ConsoleOptions) -> int:
+    """That of its longest entry."""
+    unbounded = options.update(width=10_000)
+    entries = (column.header, *column.cells)
+    return max(Measurement.get(console, unbounded, one).maximum for one in entries)

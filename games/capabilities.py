@@ -61,6 +61,16 @@ class Measured(Protocol[S_contra]):
 
 
 @runtime_checkable
+class PointScoring(Protocol):
+    """A game that says what its seats collect where they play for a score."""
+
+    @property
+    def points(self) -> str:
+        """In the plural, as "chips"; "" for a game that is won or lost."""
+        ...
+
+
+@runtime_checkable
 class Seated(Protocol):
     """A game in which not every rotation of the players over the seats is a fair exchange."""
 
@@ -114,6 +124,14 @@ def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
         return own
     first = has_draws(game) and own[0] == WIN
     return (MATCH_SCORE, *own) if first else (*own, MATCH_SCORE)
+
+
+def points_of(game: Game[Any]) -> str:
+    """What a seat is to collect, in the plural, where matches are judged by a score of the game's
+    own; "" where it is to win."""
+    if isinstance(game, PointScoring):
+        return game.points
+    return "" if measures_of(game)[0].name in (WIN.name, MATCH_SCORE.name) else "points"
 
 
 def with_score(

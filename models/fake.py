@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +19,14 @@ class Fake:
     """A model source whose model answers at once, and the same in every process.
 
     seed: another seed gives another fake, with other opinions.
-    texts: what it may say when it is asked to write; the prompt decides which.
+    texts: what it may say when it is asked to write; the prompt decides which. Without any it
+        takes one of the moves that the prompt lists, in the form that the prompt asks for.
 
     A word counts as a token. A choice may be any word. What it writes is not held to JSON.
     """
 
     seed: int = 0
-    texts: tuple[str, ...] = ("A", "B", "C")
+    texts: tuple[str, ...] = ()
 
     def identity(self) -> Mapping[str, Any]:
         return {"fake": self.seed, "texts": list(self.texts)}
@@ -68,7 +71,9 @@ class FakeModel:
         """The text of one sample, and how many words it took."""
         luck = [str(request.seed), *([str(number)] if number else [])]
         drawn = self._number(request.prompt.text, *(luck if request.temperature > 0 else ["0"]))
-        words = self.source.texts[int(drawn * len(self.source.texts))].split()
+        texts = self.source.texts
+        said = _pick(texts, drawn) if texts else as_asked(request.prompt.text, drawn)
+        words = said.split()
         text = " ".join(words[: request.max_tokens])
         for stop in request.stop:
             text = text.partition(stop)[0]
@@ -82,3 +87,67 @@ class FakeModel:
 
 def _length(prompt: Prompt) -> int:
     return len(prompt.text.split())
+
+
+LEGAL = re.compile(r"^Legal moves:(?: (.+)|((?:\n- .+)+))$", re.MULTILINE)
+FIGURE = re.compile(r"^(.+ is) N$", re.MULTILINE)
+OBJECT = re.compile(r"one JSON object.*?(\{.*\})")
+TAGGED = re.compile(r"between <(\w+)> and </\1>")
+"""How a prompt shows what it wants: a move of a list, a line that ends in a number, a JSON object,
+something between tags. The last in a prompt counts; one that shows none wants a letter."""
+LISTED = r"^({})\) "
+"""How a line begins that lists an option under its number or letter."""
+INTENT = re.compile(r"^- (\w+)", re.MULTILINE)
+EXAMPLE = re.compile(r'such as "([^"]*)"')
+CODE = re.compile(r"(?:by code:|;) (\w+): ")
+
+
+def as_asked(shown: str, drawn: float) -> str:
+    """A reply in the form that the prompt shows. drawn: from 0 to 1, which of the moves."""
+    forms = {LEGAL: _move, FIGURE: _figure, OBJECT: _object, TAGGED: _between}
+    found = [(last, form) for at, form in forms.items() for last in [*at.finditer(shown)][-1:]]
+    if not found:
+        return _pick(_listed(shown, "[A-Z]") or ["A"], drawn)
+    last, form = max(found, key=lambda one: one[0].start())
+    return form(last, shown, drawn)
+
+
+def _move(asked: re.Match[str], shown: str, drawn: float) -> str:
+    intents = INTENT.findall(shown[asked.end() :])
+    action = f"Action: {_pick(intents, drawn)}\n" if intents else ""
+    moves = asked[1].split(", ") if asked[1] else asked[2].split("\n- ")[1:]
+    return f"Thought: it is legal.\n{action}Move: <{_pick(moves, drawn)}>"
+
+
+def _figure(asked: re.Match[str], shown: str, drawn: float) -> str:
+    figures = _listed(shown, r"\d+") or [str(figure) for figure in range(101)]
+    return f"{asked[1]} {_pick(figures, drawn)}"
+
+
+def _object(asked: re.Match[str], shown: str, drawn: float) -> str:
+    """Every key that the prompt names, with a value that fits."""
+    words = EXAMPLE.findall(shown) or ["well"]
+    values = {
+        "action": _pick(_listed(shown, r"\d+") or ["1"], drawn),
+        "openended_response": words[-1],
+        "text": words[-1],
+        "confidence": round(drawn, 2),
+    }
+    other = _pick(CODE.findall(shown) or ["It is legal."], drawn)
+    keys = dict.fromkeys(re.findall(r'"(\w+)": ', asked[1]))
+    return json.dumps({key: values.get(key, other) for key in keys})
+
+
+def _between(asked: re.Match[str], shown: str, drawn: float) -> str:
+    return f"<{asked[1]}>as before</{asked[1]}>"
+
+
+def _listed(shown: str, under: str) -> list[str]:
+    """The numbers or letters of the last list."""
+    found = re.findall(LISTED.format(under), shown, re.MULTILINE)
+    first = max((at for at, one in enumerate(found) if one in ("1", "A")), default=0)
+    return found[first:]
+
+
+def _pick(of: Sequence[str], drawn: float) -> str:
+    return of[int(drawn * len(of))]

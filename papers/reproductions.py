@@ -65,7 +65,8 @@ class Settings:
     def run(self, experiment: str, folder: str, *overrides: str) -> Path:
         """Plays what is missing of an experiment; returns its output_dir, out/folder."""
         there = self.out / folder
-        words = (f"experiment={experiment}", f"output_dir={there}", *overrides, *self.overrides)
+        own = (f"experiment={experiment}", f"name={experiment}", f"output_dir={there}")
+        words = (*own, *overrides, *self.overrides)
         command("pipeline.run", *words)
         return there
 

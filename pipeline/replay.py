@@ -19,6 +19,7 @@ from rich.table import Table
 from common.disk import write_atomically
 from common.errors import UserError
 from common.foreign import one_line, visible
+from common.listed import on_a_line
 from common.process import as_process
 from common.terminal import WIDTH, console
 from pipeline.log.folder import Folder
@@ -74,7 +75,7 @@ def _show_turn(turn: ReplayedTurn, out: Console, prompts: bool) -> None:
     if any(asked.answers for asked in turn.trace.asked):
         out.print(answers(turn.trace))
     elif turn.trace.asked or not turn.forced:
-        out.print(f"options: {escape(', '.join(turn.trace.options))}")
+        out.print(f"options:{escape(on_a_line(turn.trace.options))}")
 
 
 def _show_asked(every: Sequence[TracedPrompt], out: Console, prompts: bool) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from common.errors import UserError
 from common.extras import extra
+from tests.games import __main__ as conformance
 
 
 def test_a_module_that_is_there_is_given():
@@ -24,3 +25,10 @@ def test_a_package_that_lacks_another_says_so_itself(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="nowhere_either"):
         extra("half_there", "any")
+
+
+def test_a_check_of_a_game_names_its_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    assert conformance.main(["tic_tac_toe"]) == 2
+    said = capsys.readouterr().err
+    assert said == "gauntlet: hypothesis is not installed: pip install 'gauntlet[conformance]'\n"

@@ -90,7 +90,8 @@ def role(observation: Observation, words: Wording = PLAIN) -> str:
 
 def aim(goal: Goal, words: Wording = PLAIN) -> str:
     """What the model plays for."""
-    return words.win if goal.helps is None else words.help.format(helps=goal.helps)
+    own, other = (words.score, words.help_score) if goal.points else (words.win, words.help)
+    return (own if goal.helps is None else other).format(helps=goal.helps, points=goal.points)
 
 
 def situation(observation: Observation, moves: int, words: Wording = PLAIN) -> str:

@@ -12,8 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.base import Decision, Turn
-from agents.prompting.base import Asking, Unusable, check_moves, role_and_rules, situation
+from agents.prompting.base import (
+    Asking,
+    Unusable,
+    check_moves,
+    role_and_rules,
+    situation,
+)
 from agents.prompting.wording import PLAIN, Worded, Wording
+from common.listed import on_a_line
 from models.base import Prompt, Score, Scores
 
 VERDICTS = ("good", "bad")
@@ -56,5 +63,5 @@ class Counterfactual(Worded):
 def question(options: tuple[str, ...], candidate: int, words: Wording = PLAIN) -> str:
     """The options with the candidate first, and the question about it."""
     others = options[:candidate] + options[candidate + 1 :]
-    listed = ", ".join((options[candidate], *others))
+    listed = on_a_line((options[candidate], *others))
     return words.verdict.format(options=listed, option=options[candidate])

@@ -28,11 +28,17 @@ HELP = (
     "You play a game. Take the action that makes it most likely that player {helps} wins; "
     "your own result does not count.\n"
 )
+SCORE = "You play a game. Take the action that brings you the most {points}.\n"
+HELP_SCORE = (
+    "You play a game. Take the action that brings player {helps} the most {points}; your own do "
+    "not count.\n"
+)
 HEADINGS = (
     "More about the rules stands under these headings. To read what stands under H1, give the "
     "action Explain(H1).\n"
 )
 THINK = "First think aloud: which of these actions makes it most likely that you win, and why?\n"
+THINK_SCORE = "First think aloud: which of these actions brings you the most {points}, and why?\n"
 ACT = "\nNow act. "
 
 
@@ -111,7 +117,9 @@ class GamebenchCot(Base):
             raise ValueError(f"thoughts is {self.thoughts}; thinking aloud takes 1 token or more")
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
-        prompt = first_prompt(turn, self.moves, THINK)
+        points = turn.goal.points
+        think = THINK_SCORE.format(points=points) if points else THINK
+        prompt = first_prompt(turn, self.moves, think)
         seed = int(rng.integers(2**31))
         reply = yield Generate(prompt, self.thoughts, self.temperature, seed=seed)
         assert isinstance(reply, Generation), reply
@@ -133,7 +141,8 @@ def first_prompt(turn: Turn, moves: int, question: str) -> Prompt:
 
 def goal(goal: Goal) -> str:
     """What the model plays for."""
-    return WIN if goal.helps is None else HELP.format(helps=goal.helps)
+    own, other = (SCORE, HELP_SCORE) if goal.points else (WIN, HELP)
+    return (own if goal.helps is None else other).format(helps=goal.helps, points=goal.points)
 
 
 def rules(turn: Turn) -> str:

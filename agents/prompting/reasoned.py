@@ -16,9 +16,17 @@ import numpy as np
 
 from agents.base import Answer, Decision, Question, Status, Turn
 from agents.lookahead import Note
-from agents.prompting.base import Unusable, aim, check_length, check_moves, role, told_facts
+from agents.prompting.base import (
+    Unusable,
+    aim,
+    check_length,
+    check_moves,
+    role,
+    told_facts,
+)
 from agents.prompting.reading import form_of, move_in
 from agents.prompting.wording import PLAIN
+from common.listed import on_a_line
 from games.base import Observation
 from games.tellable import Cautious
 from models.base import Dialogue, Generate, Generation, Prompt
@@ -135,8 +143,8 @@ def head(seen: Observation, goal: str) -> str:
 
 
 def legal(seen: Observation) -> str:
-    """The legal moves, on a line."""
-    return f"Legal moves: {', '.join(seen.options)}\n"
+    """The legal moves, on a line if they can be told apart there."""
+    return f"Legal moves:{on_a_line(seen.options)}\n"
 
 
 def again(prompt: Prompt, reply: str, seen: Observation) -> Dialogue:

@@ -17,10 +17,10 @@ class Wording:
     """What methods say, with places for what the game and the seat tell.
 
     you: tells {game}, {seat} and {who}, which is `who` where the seat has a {role}. team: with
-    {partners}. win, help: the goal; {helps}. rules: {rules}. recent: {moves}, or `none`. options:
-    what stands above a list. letter, number: the question. verdict: the same of one {option} among
-    {options}. last, no_last: above the moves under their numbers, and in their place. cue: how the
-    answer begins.
+    {partners}. win, help: the goal; {helps}. score, help_score: the same where {points} are
+    collected. rules: {rules}. recent: {moves}, or `none`. options: what stands above a list.
+    letter, number: the question. verdict: the same of one {option} among {options}. last, no_last:
+    above the moves under their numbers, and in their place. cue: how the answer begins.
     """
 
     you: str
@@ -28,6 +28,8 @@ class Wording:
     team: str
     win: str
     help: str
+    score: str
+    help_score: str
     rules: str
     recent: str
     none: str
@@ -46,13 +48,15 @@ PLAIN = Wording(
     team="Your team: you and {partners}.\n",
     win="Goal: win the game yourself.\n",
     help="Goal: help player {helps} win; your own result does not count.\n",
+    score="Goal: score as many {points} as you can.\n",
+    help_score="Goal: help player {helps} score as many {points} as possible; not your own.\n",
     rules="Rules: {rules}\n",
     recent="Recent moves: {moves}\n",
     none="none yet",
     options="Options:\n",
     letter="Which option is best? Reply with its letter.\n",
     number="Which option is best? ",
-    verdict="Options: {options}\nIs {option} a good or a bad choice?\n",
+    verdict="Options:{options}\nIs {option} a good or a bad choice?\n",
     last="Last moves:\n",
     no_last="Last moves: unknown, none has been made\n",
     cue="Answer:",
@@ -64,13 +68,15 @@ TERSE = Wording(
     team="Team: you, {partners}.\n",
     win="Aim: win.\n",
     help="Aim: player {helps} wins. Your own result: irrelevant.\n",
+    score="Aim: most {points}.\n",
+    help_score="Aim: most {points} for player {helps}. Your own: irrelevant.\n",
     rules="How to play: {rules}\n",
     recent="Played: {moves}\n",
     none="nothing",
     options="Choices:\n",
     letter="Best letter?\n",
     number="Best choice? ",
-    verdict="Choices: {options}\n{option}: good or bad?\n",
+    verdict="Choices:{options}\n{option}: good or bad?\n",
     last="Played:\n",
     no_last="Played: nothing\n",
     cue="Pick:",
@@ -82,6 +88,11 @@ FORMAL = Wording(
     team="You form one team with {partners}.\n",
     win="Your objective is to be the winner of this match.\n",
     help="Your objective is that player {helps} wins; how you yourself finish is of no account.\n",
+    score="Your objective is to score as many {points} as you can in this match.\n",
+    help_score=(
+        "Your objective is that player {helps} scores as many {points} as possible; your own are "
+        "of no account.\n"
+    ),
     rules="The match is governed by these rules: {rules}\n",
     recent="The most recent moves were: {moves}\n",
     none="no move has been made so far",
@@ -89,7 +100,7 @@ FORMAL = Wording(
     letter="Please determine which of them is the strongest, and state the letter before it.\n",
     number="Please determine which of them is the strongest. ",
     verdict=(
-        "The following options are open to you: {options}\n"
+        "The following options are open to you:{options}\n"
         "Please judge whether {option} would be a good or a bad decision.\n"
     ),
     last="The most recent moves were, under their numbers:\n",

@@ -86,6 +86,10 @@ class Holdem:
             return (chips, won, hands)
         return (WIN, chips, won, hands, Measure("capped", 0, 1))
 
+    @property
+    def points(self) -> str:
+        return "chips" if self.mode == "hands" else ""
+
     def deal(self, rng: np.random.Generator) -> State:
         array = self.settings.copy()
         rules.begin(array, int(rng.integers(2**63)))

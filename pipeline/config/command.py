@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from hydra._internal.utils import get_args_parser
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from common.errors import UserError, nearest
 from pipeline.config.keys import GROUPS
+from pipeline.config.seatings import fitting
 
 OURS = {"hydra.mode": "MULTIRUN", "hydra/launcher": "gauntlet", "hydra/sweeper": "gauntlet"}
 """What cannot be another."""
@@ -53,7 +56,23 @@ def words(given: Sequence[str]) -> list[str]:
     if not any((asked.help, asked.hydra_help, asked.cfg, asked.info, asked.shell_completion)):
         runs = ("-r", "--run", "-m", "--multirun")
         options = ["--multirun", *(word for word in options if word not in runs)]
-    return [*options, *map(opened, overrides)]
+    return [*options, *map(opened, overrides), *named(overrides)]
+
+
+def named(overrides: Sequence[str]) -> list[str]:
+    """The run's name where none was typed: that of the folder, if one was."""
+    typed = {word.lstrip("+").partition("=")[0]: word for word in overrides}
+    if "name" in typed or "output_dir" not in typed:
+        return []
+    try:
+        (override,) = OverridesParser.create().parse_overrides([typed["output_dir"]])
+    except OverrideParseException:
+        return []  # Hydra says what is wrong with it
+    folder = override.value()
+    if not isinstance(folder, str) or not folder.strip() or "${" in folder:
+        return []
+    name = Path(folder).resolve().name.replace("\\", "\\\\").replace('"', '\\"')
+    return [f'++name="{name}"']
 
 
 def opened(word: str) -> str:
@@ -71,6 +90,10 @@ def _encodes(word: str) -> bool:
 
 def _refuse_instead(word: str) -> None:
     key, _, value = word.lstrip("+~").partition("=")
+    if key == "game.num_seats":
+        named = fitting(lambda seats: str(seats) == value)
+        more = "seats=NAME; seats.2={player: random} adds one to seats=solo"
+        raise UserError(f"{word}: as many play as sit in {named or more}")
     if key in INSTEAD and OURS.get(key) != value:
         raise UserError(f"{word}: {INSTEAD[key]}")
     if key in CHOICES and value == "null":

@@ -10,7 +10,7 @@ from typing import Any
 
 from common.errors import UserError
 from games.base import Game, move_with
-from games.capabilities import seatings_of
+from games.capabilities import WIN, measures_of, seatings_of
 from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import player_name, recorded_game
@@ -58,7 +58,8 @@ class Ply:
 @dataclass(frozen=True)
 class ReplayedMatch:
     """A match with all its plies; `players` by seat. ended: the state after the last ply, and
-    last: how it is shown."""
+    last: how it is shown. scores: what each seat has of the measure that such matches are judged
+    by, with its name, where that is not who won."""
 
     match: str
     game: Game[Any]
@@ -71,11 +72,17 @@ class ReplayedMatch:
     ended: Any
     last: str
     returns: tuple[float, ...]
+    scores: tuple[str, Sequence[float]] | None = None
 
     @property
     def outcome(self) -> str:
         winners = [seat for seat, value in enumerate(self.returns) if value > 0]
-        return f"won by player {winners[0]}" if winners else "nobody won"
+        won = f"won by player {winners[0]}" if winners else "nobody won"
+        if self.scores is None:
+            return won
+        name, scores = self.scores
+        told = (f"player {seat} {score:.4g}" for seat, score in enumerate(scores))
+        return f"{won}; {name}: {', '.join(told)}"
 
 
 def replayed(folder: Folder, record: MatchRecord) -> ReplayedMatch:
@@ -99,7 +106,14 @@ def replayed(folder: Folder, record: MatchRecord) -> ReplayedMatch:
         ended=ended,
         last=game.show(ended),
         returns=record.returns,
+        scores=_scores(game, record),
     )
+
+
+def _scores(game: Game[Any], record: MatchRecord) -> tuple[str, Sequence[float]] | None:
+    name = measures_of(game)[0].name
+    found = None if name == WIN.name else record.measures.get(name)
+    return None if found is None else (name, found)
 
 
 def _plies(

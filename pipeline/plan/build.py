@@ -16,8 +16,9 @@ from games.capabilities import judgeable_by
 from models.base import ModelSource
 from models.human import Terminal
 from pipeline.config.nodes import build, takes
-from pipeline.config.players import SeatConfig
+from pipeline.config.players import Node, SeatConfig
 from pipeline.config.read import CellConfig
+from pipeline.config.seatings import fitting
 from pipeline.plan.cells import Cell, Player
 from pipeline.plan.identity import Asked, cell_identity, model_identity
 
@@ -95,8 +96,25 @@ def _game(config: CellConfig) -> Game[Any]:
         if "quirks" not in node:
             raise UserError(f"{config.labels['game']}: this game has no published slips")
         node["quirks"] = True
-    game: Game[Any] = build(node, "game", config.packages, num_seats=len(config.seats))
+    try:
+        return _seating(config, node, len(config.seats))
+    except UserError as error:
+        named = fitting(lambda seats: _seats(config, node, seats))
+        raise UserError(f"{error}; {named} would do" if named else str(error)) from error
+
+
+def _seating(config: CellConfig, node: Node, seats: int) -> Game[Any]:
+    game: Game[Any] = build(node, "game", config.packages, num_seats=seats)
     return game
+
+
+def _seats(config: CellConfig, node: Node, seats: int) -> bool:
+    """Whether the game can be played by so many."""
+    try:
+        _seating(config, node, seats)
+    except UserError:
+        return False
+    return True
 
 
 def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:

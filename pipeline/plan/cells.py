@@ -17,7 +17,7 @@ from typing import Any
 
 from agents.base import Agent, Goal
 from games.base import Game
-from games.capabilities import seatings_of
+from games.capabilities import points_of, seatings_of
 from models.base import ModelSource
 from pipeline.config.read import TWO_SIDED, Declared, Seed
 
@@ -106,9 +106,11 @@ class Cell:
         return tuple(self.seating(rotation).index(player) for player in players)
 
     def goal(self, player: int, rotation: int) -> Goal:
-        """What a player plays for in a rotation: the seat of whom it helps, or its own win."""
+        """What a player plays for in a rotation: the seat of whom it helps, or its own win; in a
+        game that is judged by a score, the points of either."""
         helps = self.players[player].helps
-        return Goal(None if helps is None else self.seating(rotation).index(helps))
+        seat = None if helps is None else self.seating(rotation).index(helps)
+        return Goal(seat, points_of(self.game))
 
 
 @dataclass(frozen=True)

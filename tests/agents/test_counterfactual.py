@@ -38,6 +38,11 @@ def test_every_option_is_judged_once_and_stands_first_when_it_is() -> None:
     ]
 
 
+def test_options_with_commas_are_listed_a_line_each() -> None:
+    _, request = ask("x(0,2)", "x(1,0)")
+    assert "\nOptions:\n- x(1,0)\n- x(0,2)\nIs x(1,0) a good" in request.prompts[1].text
+
+
 def test_the_prompt_reads_so() -> None:
     """A model is trained on this wording: whoever changes it has to train anew."""
     _, request = ask("a king", "snap")

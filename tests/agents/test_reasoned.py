@@ -81,6 +81,11 @@ def test_a_chain_of_thought_is_asked_for_so() -> None:
     )
 
 
+def test_moves_with_commas_are_listed_a_line_each() -> None:
+    _, (asked,) = decide(Direct(), "<x(0,2)>", turn=turn_with("x(0,2)", "x(1,0)"))
+    assert "\nLegal moves:\n- x(0,2)\n- x(1,0)\nChoose one" in asked.prompt.text
+
+
 def test_the_first_to_move_is_told_so() -> None:
     seen = replace(turn_with("a king", "snap", moves=0).observation)
     assert text_of(Direct(), observe=lambda: seen).count("Nobody has made a move yet.\n") == 1

@@ -69,3 +69,18 @@ def test_identity_and_choices():
     Fake().check_choices(("A", "good"))
     with pytest.raises(ModelError, match="'two words' is not a single token"):
         Fake().check_choices(("A", "two words"))
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("Legal moves: C1R1\nAnswer in this form:\nMove: <one of the legal moves>\n", "<C1R1>"),
+        ("Legal moves: C1R1\n1) a plan\nend with the line\nThe best choice is N\n", "choice is 1"),
+        ('Options:\n1) C1R1\nReply with one JSON object: {"action": "number"}\n', '"action": "1"'),
+        ("Options:\nA) C1R1\nWhich option is best? Reply with its letter.\n", "A"),
+        ("Foretell it, between <state> and </state>.\n", "<state>as before</state>"),
+    ],
+)
+def test_it_answers_in_the_form_that_is_asked_for(shown: str, said: str):
+    (reply,) = Fake().load().answer([Generate(Prompt("Rules.\n", shown, "Answer:"), 50)])
+    assert reply.text.endswith((said, said + "}"))

@@ -43,6 +43,9 @@ TOLD = {
     "seats=null": "seats=null: a run needs one: seats=NAME",
     "prompt=direct,cloze prompt.max_tokens=64": "max_tokens is not a key of prompt=cloze, only of "
     "prompt=direct; run these by themselves",
+    "game=tic_tac_toe seats=coop": "tic-tac-toe seats 2 players, got 3; seats=against, "
+    "against_vanilla, play, solo, two_random or two_rule would do",
+    "game.num_seats=3": "as many play as sit in seats=coop, rule_rule_random, three_r",
     "launch.workers=-1": "launch.workers is -1; it must be a whole number from 1 up or null",
     "prompt=cloze,": "'prompt=cloze,' cannot be read; it should be KEY=VALUE",
     "deals": "'deals' cannot be read",
@@ -77,6 +80,7 @@ FURTHER = {
     "expect=null": "expect is null; it must have the keys win_rate, gain",
     "output_dir=null": "output_dir is null; it must be text",
     "output_dir=": "output_dir is ''; it must be text",
+    "output_dir=a{b": "'output_dir=a{b' cannot be read",
     "deals=100000000000000000000": "deals is 100000000000000000000; it must be a whole number",
     "deals=1.5": "deals is 1.5; it must be a whole number",
     "samples=0": "samples is 0; it must be a whole number from 1 to 10,000",
@@ -171,6 +175,22 @@ FOLDERS = {
     "experiment=robust game=rock_paper_scissors": "robust-rock_paper_scissors",
     "game=tic_tac_toe output_dir=outputs/quickstart": "quickstart",
 }
+
+
+NAMES = {
+    "output_dir=outputs/mine": "mine",
+    "output_dir=outputs/mine name=other": "other",
+    "output_dir='outputs/a b'": "a b",
+    "output_dir=outputs/${name}-x": "quickstart",
+    "~experiment output_dir=outputs/mine +name=own": "own",
+}
+
+
+@pytest.mark.parametrize(("words", "name"), NAMES.items())
+def test_a_run_is_called_as_its_folder(words: str, name: str) -> None:
+    """Two folders are two experiments in MLflow and in reports, unless they are named alike."""
+    cells, _ = composed(*re.split(" (?=[~+\\w]+=)", words))
+    assert {cell.experiment for cell in cells} == {name}
 
 
 OFTEN = ("game=uno quirks=none seats=solo", "game.size=4 game=tic_tac_toe")

@@ -56,6 +56,24 @@ def scores(folder: Path, prompt: str) -> np.ndarray:
     return np.array([found[deal] for deal in sorted(found)])
 
 
+@pytest.mark.parametrize(
+    ("words", "goal"),
+    [
+        (game("Harvest"), "Goal: score as many points as you can.\n"),
+        (("game=holdem_hands",), "Goal: score as many chips as you can.\n"),
+        (("game=holdem",), "Goal: win the game yourself.\n"),
+    ],
+)
+def test_a_prompt_says_what_is_played_for(
+    sweep: Sweep, folder: Path, words: tuple[str, ...], goal: str
+) -> None:
+    assert sweep(*words, "prompt=vanilla", "deals=1") == 0
+    (record,) = matches(folder).values()
+    asked = [one for decision in record.decisions for one in decision.asked]
+    assert asked
+    assert all(goal in record.statics.get(one.static, "") + one.shared for one in asked)
+
+
 @pytest.mark.drawn
 def test_a_scored_game_is_judged_by_its_score(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]

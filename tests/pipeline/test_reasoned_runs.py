@@ -6,14 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from agents.llm import LLM
 from agents.prompting.cot import Cot
 from agents.prompting.talaga import Talaga
 from agents.prompting.tot import Tot
 from agents.random import Random
+from games.codenames import Codenames
 from games.tic_tac_toe import TicTacToe
 from models.fake import Fake
+from pipeline.config.compose import CONF
+from pipeline.config.nodes import build
 from pipeline.log.outcomes import outcome
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Plan, Player
@@ -28,17 +32,20 @@ SOURCE = Fake(
 )
 
 
-def cell_of(method: Any) -> Cell:
-    players = (Player("llm", LLM(method), SOURCE, None), Player("random", Random(), None, None))
+def cell_of(method: Any, game: Any = None, source: Fake = SOURCE) -> Cell:
+    players = (Player("llm", LLM(method), source, None), Player("random", Random(), None, None))
     labels = {"game": "tic_tac_toe", "seats": "solo"}
     known = {"players": [{"asked": repr(method)}]}
-    game = TicTacToe()
-    return Cell("x", labels, game, players, (0,), (0,), "win", True, False, None, known)
+    return Cell(
+        "x", labels, game or TicTacToe(), players, (0,), (0,), "win", True, False, None, known
+    )
 
 
 def played(cell: Cell, width: int, deals: int = 4) -> list[MatchRecord]:
     tasks = list(Plan((cell,), deals, seed=1).tasks())
-    scheduler = Scheduler({cell.key: cell}, 1, {SOURCE: SOURCE.load()}, width)
+    source = cell.players[0].model
+    assert source is not None
+    scheduler = Scheduler({cell.key: cell}, 1, {source: source.load()}, width)
     try:
         records = [future.result().record for future in scheduler.submit(tasks)]
     finally:
@@ -78,3 +85,18 @@ def test_the_fingerprint_reaches_what_the_methods_are_made_of(method: Any) -> No
         assert "Tree.think" in found["agents/lookahead.py"]
         assert "together" in found["agents/together.py"]
         assert "TicTacToe.move_format" in found["games/tic_tac_toe.py"]
+
+
+METHODS = sorted({file.stem for file in (CONF / "prompt").glob("*.yaml")} - {"observe"})
+"""All but the one for observers, who play no move."""
+
+
+@pytest.mark.parametrize("game", [TicTacToe(), Codenames()], ids=["moves", "words"])
+@pytest.mark.parametrize("prompt", METHODS)
+def test_every_method_can_be_tried_without_a_model(prompt: str, game: Any) -> None:
+    """The fake model answers each in the form that it asks for, with words where there are some."""
+    node = yaml.safe_load((CONF / "prompt" / f"{prompt}.yaml").read_text())
+    cell = cell_of(build(node, "prompt", ()), game, Fake())
+    own = [one for record in played(cell, 4, deals=1) for one in record.decisions if one.asked]
+    assert own
+    assert not any(one.fallback for one in own)

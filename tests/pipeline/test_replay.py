@@ -119,3 +119,15 @@ def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
     cell.write_bytes(written(about))
     with pytest.raises(UserError, match="another version of Uno"):
         replay.replay(match, [folder])
+
+
+def test_the_end_tells_the_scores_of_a_game_that_is_judged_by_one(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep("game=holdem_hands", "agent=random", "deals=1")
+    ((match, record),) = matches(folder).items()
+    assert replay.main([match, "--in", str(folder), "--page", str(folder / "match.html")]) == 0
+    first, second = record.measures["bb_per_hand"]
+    told = f"bb_per_hand: player 0 {first:.4g}, player 1 {second:.4g}"
+    assert told in " ".join(capsys.readouterr().out.split())
+    assert told in (folder / "match.html").read_text()
