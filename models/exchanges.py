@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Annotated
 
-from msgspec import Struct, ValidationError
+from msgspec import Meta, Struct, ValidationError
 from msgspec.json import Decoder
 
 from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request, Score, Scores
 
+MOST = 2**32
+"""Counts are smaller: tables hold them in 32 bits."""
+
+Count = Annotated[int, Meta(ge=0, lt=MOST)]
+Logprob = Annotated[float, Meta(ge=-1e15, le=1.0)]
+"""Above 0 by rounding alone; its exponential is a number."""
+Temperature = Annotated[float, Meta(ge=0, le=1e6)]
 Turns = tuple[tuple[str, str], ...]
 
 
@@ -29,7 +37,7 @@ class Exchanged(
     cue: str
     turns: Turns | None = None
     shared: str
-    logical_tokens: int
+    logical_tokens: Count
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -52,12 +60,24 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
         model did not report. ceilings: the most that each of them can have had.
     """
 
-    branches: tuple[str, ...]
-    choices: tuple[str, ...]
-    logprobs: tuple[tuple[float | None, ...], ...]
-    tokens: tuple[int, ...]
-    unreported: int = 0
-    ceilings: tuple[float, ...] = ()
+    branches: Annotated[tuple[str, ...], Meta(min_length=1)]
+    choices: Annotated[tuple[str, ...], Meta(min_length=1)]
+    logprobs: tuple[tuple[Logprob | None, ...], ...]
+    tokens: tuple[Count, ...]
+    unreported: Count = 0
+    ceilings: tuple[Logprob, ...] = ()
+
+    def __post_init__(self) -> None:
+        prompts, choices = len(self.branches), len(self.choices)
+        if len(self.logprobs) != prompts or len(self.tokens) != prompts:
+            raise ValueError("log-probabilities or lengths that are not one a prompt")
+        for row in self.logprobs:
+            if len(row) != choices:
+                raise ValueError("log-probabilities that are not one a choice")
+        if self.ceilings and len(self.ceilings) != prompts:
+            raise ValueError("ceilings that are not one a prompt")
+        if self.unreported > prompts * choices:
+            raise ValueError("more unreported choices than there are")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
         """The request and its reply."""
@@ -75,12 +95,16 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
         as in `Generate` and `Generation`.
     """
 
-    settings: tuple[int, float, tuple[str, ...], int]
-    n: int = 1
+    settings: tuple[Count, Temperature, tuple[str, ...], int]
+    n: Annotated[int, Meta(ge=1, lt=MOST)] = 1
     json: bool = False
     text: str
     others: tuple[str, ...] = ()
-    tokens: tuple[int, int]
+    tokens: tuple[Count, Count]
+
+    def __post_init__(self) -> None:
+        if len(self.others) >= self.n:
+            raise ValueError("more samples than were asked for")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
         """The request and its reply."""
@@ -91,21 +115,21 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
 Exchange = ScoreExchange | TextExchange
 
 
-class Exchange1(Struct, frozen=True, kw_only=True, gc=False):
+class Exchange1(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
     """An exchange as logs of schema 1 have it: without a kind, whose branches tell it."""
 
     static: str
     cue: str
     turns: Turns | None = None
     shared: str
-    logical_tokens: int
-    tokens: tuple[int, ...]
+    logical_tokens: Count
+    tokens: tuple[Count, ...]
     branches: tuple[str, ...] | None = None
     choices: tuple[str, ...] = ()
-    logprobs: tuple[tuple[float | None, ...], ...] = ()
-    unreported: int = 0
-    ceilings: tuple[float, ...] = ()
-    settings: tuple[int, float, tuple[str, ...], int] = (0, 0.0, (), 0)
+    logprobs: tuple[tuple[Logprob | None, ...], ...] = ()
+    unreported: Count = 0
+    ceilings: tuple[Logprob, ...] = ()
+    settings: tuple[Count, Temperature, tuple[str, ...], int] = (0, 0.0, (), 0)
     text: str = ""
 
     def upgraded(self) -> Exchange:

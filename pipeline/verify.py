@@ -4,6 +4,10 @@ Reads every line of the log and every small file beside it, says of each that is
 is and why, and writes nothing. The status is 0 where all is well, else 1. Files that are no part of
 the log, lines that an older version wrote without a checksum, and gaps that a run yet has to fill
 are told too, and are no damage.
+
+`--replay N` also plays N matches again, or all of them, and names each whose record is not what
+comes of it: a line that was edited and given a new checksum. Models are not asked: their replies
+are the record's.
 """
 
 from __future__ import annotations
@@ -11,36 +15,51 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from msgspec import convert
 
 from common.errors import UserError
-from common.foreign import visible
+from common.foreign import one_line, visible
 from common.process import as_process
+from common.terminal import console
 from pipeline.judging.luck import Luck
+from pipeline.log import code
 from pipeline.log.folder import Folder, key_of
 from pipeline.log.links import controls_file, noise_file, place_of
+from pipeline.log.progress import Waiting
+from pipeline.log.recorded import recorded_cell
 from pipeline.log.results import About
 from pipeline.log.schema import MatchRecord
 from pipeline.log.small import LOGS, Described, Stops, Told, line_reader, parsed
 from pipeline.plan.cells import digest
+from pipeline.play.again import Again, Unrecorded
 
+SHOWN = 3
+"""How many differences of a match are named."""
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 
 
 @dataclass
 class Findings:
-    """What is wrong, by file; what is worth knowing and no damage; and how many lines were read."""
+    """What is wrong, by file; what is worth knowing and no damage; and how many lines were read.
+
+    places: the line of each match, by the stem of its file. replayed: how many matches were played
+    again.
+    """
 
     folder: Folder
     wrong: dict[str, list[str]] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     lines: int = 0
     unverified: int = 0
+    places: dict[str, dict[str, int]] = field(default_factory=dict)
+    replayed: int = 0
 
     def add(self, path: Path, what: str) -> None:
         self.wrong.setdefault(self.name(path), []).append(what)
@@ -105,8 +124,10 @@ def _records(found: Findings, path: Path, about: About | None) -> None:
             named.setdefault(name, found.lines)
         if isinstance(record, MatchRecord):
             places.add((record.deal, record.rotation))
+            numbers[record.match] = found.lines - before
 
     before = found.lines
+    numbers = found.places.setdefault(path.stem, {})
     _lines(found, path, read)
     found.unverified += reader.unverified
     for name in sorted(named.keys() - texts):
@@ -162,6 +183,83 @@ def _small(found: Findings) -> None:
             found.add(path, f"{why}; the same sweep again writes it anew")
 
 
+def replay(
+    found: Sequence[Findings], most: int | None, seed: int, reach: Callable[[int, int], None]
+) -> None:
+    """Plays `most` of the matches again, or all, and adds what is wrong with them. The choice hangs
+    on the seed alone, and takes as many of each cell as it can."""
+    cells = [(one, stem) for one in found for stem in one.places]
+    cells.sort(key=lambda cell: digest([seed, cell[1]]))
+    orders = [
+        [(one, stem, match) for match in sorted(one.places[stem], key=lambda m: digest([seed, m]))]
+        for one, stem in cells
+    ]
+    mixed = chain.from_iterable(zip_longest(*orders))
+    chosen = list(islice((place for place in mixed if place is not None), most))
+    done = 0
+    for one, stem in cells:
+        matches = {match for in_it, its, match in chosen if in_it is one and its == stem}
+        for _ in _replayed(one, stem, matches):
+            done += 1
+            reach(done, len(chosen))
+
+
+def _replayed(found: Findings, stem: str, matches: Collection[str]) -> Iterator[None]:
+    """Plays these matches of a cell again, one at each step."""
+    place, left = found.folder, Counter[str]()
+    path = place.records_file(stem)
+    if not matches:
+        return
+    again = _again(found, stem)
+    for record in place.matches(stem):
+        if record.match not in matches:
+            continue
+        if isinstance(again, UserError):
+            left[str(again)] += 1
+        elif wrong := _differs(again, record):
+            if changed := code.changed_since(place, again.cell):
+                left[f"{changed} changed since, and they come out otherwise"] += 1
+            else:
+                line = found.places[stem][record.match]
+                found.add(path, f"line {line}, match {record.match}: played again, {wrong}")
+        found.replayed += not isinstance(again, UserError)
+        yield
+    for why, count in left.items():
+        found.told.append(f"{found.name(path)}: {count:,} match(es) not played again: {why}")
+
+
+def _again(found: Findings, stem: str) -> Again | UserError:
+    """The cell, ready to be played; why it cannot be."""
+    place, why = found.folder, "what its players asked beforehand is not what the log has of it"
+    try:
+        description = place.description(about := _about(place, stem))
+        cell = recorded_cell(description, about)
+        first = next((one for one in place.matches(stem) if one.preparation), None)
+        told = (first.preparation, first.statics) if first else ((), {})
+        return Again.of(cell, place.seed, *told)
+    except Unrecorded:
+        found.add(place.records_file(stem), why)
+        return UserError(why)
+    except UserError as error:
+        return error
+
+
+def _about(place: Folder, stem: str) -> About:
+    return next(about for about in place.abouts() if about.stem == stem)
+
+
+def _differs(again: Again, record: MatchRecord) -> str:
+    """What is wrong with the record; "" where nothing is."""
+    try:
+        found = again.differences(record)
+    except Unrecorded as error:
+        return str(error)
+    except Exception as error:  # whatever a game or an agent makes of a reply that was edited
+        return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
+    told = [f"{one.where} is {one.other!r}, not {one.one!r}" for one in found[:SHOWN]]
+    return "; ".join(told) + f"; and {len(found) - SHOWN:,} more" * (len(found) > SHOWN)
+
+
 def report(found: Findings) -> Iterator[str]:
     """The findings, file by file, and a last line that sums up."""
     for path, wrong in found.wrong.items():
@@ -172,9 +270,17 @@ def report(found: Findings) -> Iterator[str]:
         yield f"{found.unverified:,} line(s) have no checksum: an older version wrote them"
     count = sum(map(len, found.wrong.values()))
     state = f"{count:,} thing(s) are wrong" if count else "all is well"
-    yield f"{found.folder.path}: {found.lines:,} line(s) read, {state}"
+    again = f"{found.replayed:,} match(es) played again, " if found.replayed else ""
+    yield f"{found.folder.path}: {found.lines:,} line(s) read, {again}{state}"
     if count:
         yield "the same sweep again moves damaged lines aside and plays their matches anew"
+
+
+def count(text: str) -> int | None:
+    """How many matches; None for all."""
+    if text != "all" and not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number from 1 on nor 'all'")
+    return None if text == "all" else int(text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -183,10 +289,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Is a folder's log whole? Status 0 where it is, else 1.",
     )
     parser.add_argument("output_dir", type=Path, help="the output_dir of a sweep")
-    folder = parser.parse_args(arguments).output_dir
+    parser.add_argument(
+        "--replay",
+        type=count,
+        default=0,
+        metavar="N",
+        help="play N matches again without models, or 'all', and compare them with their records",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="another seed replays other matches")
+    given = parser.parse_args(arguments)
+    folder = given.output_dir
     try:
         places = [folder, *[one for one in [place_of(folder)] if Folder(one).played]]
         found = [verify(place) for place in places]
+        if given.replay != 0:
+            with Waiting(console(), "replay", "matches") as waiting:
+                replay(found, given.replay, given.seed, waiting.reach)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -72,6 +72,13 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
     return Changed(frozenset(changes), keys, matches, unknown)
 
 
+def changed_since(place: Folder, cell: Cell) -> str:
+    """Which of the code that settles the cell's matches is another one than when they were played;
+    "" where none is known to be. That of a model that is not asked is left out."""
+    then = _kept(place).get(str(place.cell(cell.key).get("code", "")))
+    return named(differences(then, code_of(cell), shared=True)) if then else ""
+
+
 def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[About], changed: Changed) -> None:
     """Writes what the cells are, with their code, and before that what was accepted. Raises
     UserError."""

@@ -162,7 +162,12 @@ class Folder:
         """What reads the records of one cell's file."""
         claimed = _object(self.claim, Claim)
         seed = seed_of(claimed) if claimed else None
-        return Reader(self.kinds, key_of(stem), seed, bool(claimed and claimed.get("checksums")))
+        sealed = bool(claimed and claimed.get("checksums"))
+        try:
+            about = _description(self.cell_file(stem))[1]
+        except UserError:  # whoever needs it says so
+            about = None
+        return Reader(self.kinds, key_of(stem), seed, sealed, about)
 
     def records(self, stem: str = "*") -> Iterator[Record]:
         """Every whole record, or those of one cell's file; each file's statics are put back into

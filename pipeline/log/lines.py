@@ -39,3 +39,8 @@ class Lines:
 
 
 LINES = Lines()
+
+
+def check(record: Record) -> None:
+    """Raises ValueError where a reader would take the record's line for damaged."""
+    LINES.record(encode(record))

@@ -7,15 +7,19 @@ out, and `python -m pipeline.verify` tells why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from msgspec.structs import force_setattr
 
 from common.sealed import unsealed
 from pipeline.config.read import Seed
 from pipeline.log.lines import Lines
-from pipeline.log.schema import MatchRecord, Record, check_closely
+from pipeline.log.results import About
+from pipeline.log.schema import MatchRecord, Record
 from pipeline.plan.cells import digest, match_id
+
+AHEAD = 10**6
+"""How many deals a run can be ahead of a file: a place in memory is kept for each."""
 
 
 @dataclass
@@ -24,19 +28,23 @@ class Reader:
 
     cell: its key. seed: of the sweep; None: match ids are not checked. sealed: whether a line
     without a checksum is damaged; else it is counted in `unverified`: older versions wrote none.
-    left_out: how many damaged lines `records` left out.
+    about: what tables need to know of the cell, whose matches those of the file must be; None: that
+    is not checked. left_out: how many damaged lines `records` left out.
     """
 
     kinds: Lines
     cell: str
     seed: Seed | None
     sealed: bool
+    about: About | None = None
     unverified: int = 0
     left_out: int = 0
+    _lines: int = 0
     _places: dict[int, bytearray] = field(default_factory=dict)
 
     def record(self, line: bytes) -> Record:
         """The line's record. Raises ValueError, in words, for a line that is none of this file."""
+        self._lines += 1
         if not line.endswith(b"\n"):
             raise ValueError("it is cut off")
         text, verified = unsealed(line)
@@ -44,12 +52,14 @@ class Reader:
             raise ValueError("it has no checksum")
         record = self.kinds.record(text)
         self._check(record)
-        if not verified:
-            check_closely(record)
         if isinstance(record, MatchRecord) and not self._first(record.deal, record.rotation):
             raise ValueError("its match is there twice")
         self.unverified += not verified
         return record
+
+    def again(self) -> Reader:
+        """One that has read nothing yet."""
+        return replace(self, unverified=0, left_out=0, _lines=0, _places={})
 
     def _first(self, deal: int, rotation: int) -> bool:
         """Whether the place had no match yet; a byte a place, as there may be millions."""
@@ -65,9 +75,26 @@ class Reader:
             record.cell, self.seed, record.deal, record.rotation
         ):
             raise ValueError("its match id is not that of its cell, seed, deal and rotation")
+        if record.deal > self._lines + AHEAD:
+            raise ValueError(f"its deal, {record.deal:,}, lies far beyond the matches before it")
+        if self.about is not None:
+            self._check_cell(record, self.about)
         for name, text in record.statics.items():
             if digest(text) != name:
                 raise ValueError("a text of its prompts is not the one that its name says")
+
+    def _check_cell(self, record: Record, about: About) -> None:
+        place, apart = divmod(record.rotation, about.step)
+        if apart or place >= about.rotations:
+            raise ValueError(f"its cell has no rotation {record.rotation}")
+        if not isinstance(record, MatchRecord):
+            return
+        if about.seats and record.measured != about.seats[place]:
+            raise ValueError("its measured seats are not those of its rotation")
+        if about.subjects and record.subjects != about.subjects[place]:
+            raise ValueError("its subjects are not those of its rotation")
+        if about.players and len(record.returns) != len(about.players):
+            raise ValueError("its seats are not as many as its cell has players")
 
 
 def records(reader: Reader, lines: Iterable[bytes], again: Iterable[bytes]) -> Iterator[Record]:
@@ -82,8 +109,7 @@ def records(reader: Reader, lines: Iterable[bytes], again: Iterable[bytes]) -> I
         statics.update(record.statics)
         if not looked and not statics.keys() >= record.named:
             looked = True
-            other = Reader(reader.kinds, reader.cell, reader.seed, reader.sealed)
-            for one in whole(other, again):
+            for one in whole(reader.again(), again):
                 statics.update(one.statics)
         if statics.keys() >= record.named:
             force_setattr(record, "statics", statics)  # nobody else holds the record yet

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from agents.human import Human
+from common.errors import UserError
 from games.base import Game
-from pipeline.config.nodes import build, node_of
+from models.replay import Replay
+from pipeline.config.nodes import build, describe, node_of
+from pipeline.log.differences import differences
+from pipeline.log.results import About
+from pipeline.plan.cells import Cell, Player
 
 
 def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) -> Game[Any]:
@@ -16,6 +23,43 @@ def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) ->
     node = node_of(described)
     game: Game[Any] = build(node, "game", packages, num_seats=node.pop("num_seats"))
     return game
+
+
+def recorded_cell(description: Mapping[str, Any], about: About) -> Cell:
+    """The cell of a description, to be played again: a player that asked a model has one that only
+    a log can answer for. Raises UserError where a class is not there, or has other settings now."""
+    identity = description.get("identity")
+    if not isinstance(identity, Mapping) or not about.seats or not about.subjects:
+        raise UserError("an older version described the cell")
+    game = recorded_game(identity["game"])
+    told = zip(about.players, identity["players"], strict=True)
+    cell = Cell(
+        experiment=about.experiment,
+        labels=about.labels,
+        game=game,
+        players=tuple(_player(name, player) for name, player in told),
+        subjects=(),
+        measured=(),
+        measure=about.measure.name,
+        rotate=bool(identity["rotate"]),
+        ask_forced=bool(identity["ask_forced"]),
+        baseline=None,
+        identity=identity,
+        samples=about.samples,
+    )
+    seating = cell.seating(0)
+    subjects, measured = (
+        tuple(seating[seat] for seat in every[0]) for every in (about.subjects, about.seats)
+    )
+    return replace(cell, subjects=subjects, measured=measured)
+
+
+def _player(name: str, described: Mapping[str, Any]) -> Player:
+    agent = build(node_of(described["agent"]), "agent", ())
+    for one in differences(described["agent"], describe(agent)):
+        raise UserError(f"agent.{one.where} was {one.one}, and is {one.other}")
+    model = Replay(name) if "model" in described or isinstance(agent, Human) else None
+    return Player(name, agent, model, described["helps"])
 
 
 def player_name(described: Mapping[str, Any]) -> str:

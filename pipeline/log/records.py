@@ -29,7 +29,7 @@ from pipeline.log.outcomes import Outcome, Outcomes, outcome
 from pipeline.log.reading import Reader
 from pipeline.log.results import About, measures
 from pipeline.log.schema import MatchRecord, Record
-from pipeline.log.small import LOGS, Claim, line_reader, parsed, written
+from pipeline.log.small import LOGS, Claim, Described, line_reader, parsed, written
 from pipeline.plan.cells import SCHEMA, Cell, Task
 
 SYNC_SECONDS = 0.25
@@ -64,7 +64,7 @@ class Log:
             disk.make(self._place.cells_folder)
             self._lock = _locked(folder, disk)
             try:
-                self._open(seed, kinds, {about.stem for about in abouts})
+                self._open(seed, kinds, {about.stem: about for about in abouts})
                 for named in (folder, records):  # a killed run may not have come to that
                     disk.sync_folder(named)
             except BaseException:
@@ -134,16 +134,23 @@ class Log:
                 "sync is safe, run the same command again to go on"
             ) from error
 
-    def _open(self, seed: Seed, kinds: Lines, planned: Collection[str]) -> None:
-        """Reads all that is the log's. planned: what the files of the cells to be played are
+    def _open(self, seed: Seed, kinds: Lines, planned: Mapping[str, About]) -> None:
+        """Reads all that is the log's. planned: the cells to be played, by what their files are
         called."""
         sealed = _claim(self._place, seed, self._disk).get("checksums", False)
         self._files = {path.stem: _File(path, self._disk) for path in self._own(planned, seed)}
         for stem, file in self._files.items():
-            reader = Reader(kinds, key_of(stem), seed, sealed)
+            about = planned.get(stem) or self._described(stem)
+            reader = Reader(kinds, key_of(stem), seed, sealed, about)
             for record in file.read(reader, self.notes):
                 if isinstance(record, MatchRecord):
                     self.outcomes_of(record.cell).add(outcome(record, self._measures))
+
+    def _described(self, stem: str) -> About | None:
+        try:
+            return About.read(parsed(self._disk.read(self._place.cell_file(stem)), Described))
+        except (OSError, ValueError):
+            return None
 
     def _own(self, planned: Collection[str], seed: Seed) -> Iterator[Path]:
         """The log's records files, once the small logs are mended; notes all others."""

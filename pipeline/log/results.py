@@ -35,7 +35,7 @@ class About:
     apart the numbers of a deal's matches lie. seats: the measured seats of each of a deal's
     matches, in order; () where an older version wrote this. test: what the result is put to.
     players: the names of all, by number; () of old, as `seats`. in_turn: whether one seat alone
-    makes the first move.
+    makes the first move. subjects: the seats under study, as `seats`.
     """
 
     key: str
@@ -54,6 +54,7 @@ class About:
     test: Declared = TWO_SIDED
     players: tuple[str, ...] = ()
     in_turn: bool = False
+    subjects: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     def of(cls, cell: Cell, baseline: Baseline | None) -> About:
@@ -74,6 +75,7 @@ class About:
             test=cell.test,
             players=tuple(player.name for player in cell.players),
             in_turn=len(cell.game.to_move(cell.game.deal(np.random.default_rng(0)))) == 1,
+            subjects=tuple(cell.seats_of(cell.subjects, rotation) for rotation in cell.rotations),
         )
 
     @property

@@ -8,27 +8,46 @@ match is one more `Record` with a tag of its own, in the union that `lines.py` r
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, convert
 
 from agents.base import Status
 from games.capabilities import WIN
-from models.exchanges import Exchange, ScoreExchange
+from models.exchanges import MOST, Count, Exchange
 
-MOST = 2**32
-"""Counts are smaller: tables hold them in 32 bits."""
 ROTATIONS = 10**4
 """A deal's matches have smaller numbers."""
 SEATS = 256
 """Tables hold how many seats won in 8 bits."""
 
-Count = Annotated[int, Meta(ge=0, lt=MOST)]
 Deal = Annotated[int, Meta(ge=0, lt=10**8)]
 Seat = Annotated[int, Meta(ge=0, lt=1000)]
 Seats = Annotated[tuple[Seat, ...], Meta(min_length=1)]
 Rotation = Annotated[int, Meta(ge=0, lt=ROTATIONS)]
 MatchId = Annotated[str, Meta(pattern="^[!-~]{1,16}$")]
+Figure = Annotated[float, Meta(ge=-1e15, le=1e15)]
+"""What a match yields; sums of many, and of their squares, are numbers still."""
+Figures = tuple[Figure, ...]
+Seconds = Annotated[float, Meta(ge=0, lt=4 * 10**9)]
+"""Two of them are a time that MLflow can count in nanoseconds."""
+Options = Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
+class Cheaper(TypedDict):
+    """What a method of fewer prompts would have done."""
+
+    chosen: int
+    prompts: Count
+
+
+class Notes(TypedDict, total=False):
+    """What tables read of the notes of a decision; there may be more."""
+
+    answers: list[Any]
+    faults: list[Any]
+    dropped: list[Any]
+    cheaper: dict[str, Cheaper]
 
 
 class Record(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
@@ -57,9 +76,9 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     """
 
     seat: Seat
-    options: tuple[str, ...]
+    options: Options
     scores: tuple[float | None, ...]
-    margin: float | None
+    margin: Annotated[float, Meta(ge=0)] | None
     chosen: Count
     forced: bool
     status: Status
@@ -69,6 +88,17 @@ class DecisionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     asked: tuple[Exchange, ...]
     notes: dict[str, Any] = {}
     text: str = ""
+
+    def __post_init__(self) -> None:
+        options = len(self.options)
+        if self.chosen >= options:
+            raise ValueError("a decision for no option")
+        if self.scores and len(self.scores) != options:
+            raise ValueError("scores that are not one an option")
+        if self.margin is not None and len(self.scores) - self.scores.count(None) < 2:
+            raise ValueError("a margin without two scores")
+        if self.notes:
+            convert(self.notes, Notes)
 
     @property
     def move(self) -> str:
@@ -90,8 +120,8 @@ class Clock(Struct, frozen=True, gc=False):
         began on it and when it had answered, in seconds since then; a batch is one for all in it.
     """
 
-    began: float
-    asked: tuple[tuple[float, float], ...]
+    began: Seconds
+    asked: tuple[tuple[Seconds, Seconds], ...]
 
 
 class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
@@ -105,62 +135,48 @@ class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
 
     subjects: Seats
     measured: Seats
-    returns: tuple[float, ...]
-    measures: dict[str, tuple[float, ...]]
+    returns: Annotated[Figures, Meta(max_length=SEATS - 1)]
+    measures: dict[str, Figures]
     plies: Count
     decisions: tuple[DecisionRecord, ...]
     preparation: tuple[Preparation, ...] = ()
-    seconds: float = 0.0
-    device_seconds: float = 0.0
+    seconds: Seconds = 0.0
+    device_seconds: Seconds = 0.0
     clock: Clock | None = None
 
     def __post_init__(self) -> None:
         seats, tokens, asked = len(self.returns), 0, 0
-        if max(*self.subjects, *self.measured) >= seats:
-            raise ValueError("a seat without a return")
-        if any(len(figures) != seats for figures in self.measures.values()):
-            raise ValueError("a measure that is not one figure a seat")
+        for listed in (self.subjects, self.measured):
+            if max(listed) >= seats or len({*listed}) < len(listed):
+                raise ValueError("a seat without a return, or twice")
+        self._check_measures(seats)
         for decision in self.decisions:
             tokens += decision.tokens
             asked += len(decision.asked)
-            if decision.chosen >= len(decision.options) or decision.seat >= seats:
-                raise ValueError("a decision for no option, or of no seat")
-            if decision.notes and not isinstance(decision.notes.get("answers", ()), list | tuple):
-                raise ValueError("answers are a list")
+            if decision.seat >= seats:
+                raise ValueError("a decision of no seat")
         if tokens >= MOST:
             raise ValueError("more tokens than can be counted")
-        if self.clock is not None and len(self.clock.asked) != asked:
-            raise ValueError("times that are not one a question")
+        if self.plies != len(self.decisions):
+            raise ValueError("plies that are not one a decision")
+        if any(prepared.player >= seats for prepared in self.preparation):
+            raise ValueError("a preparation of no player")
+        if self.clock is not None:
+            if len(self.clock.asked) != asked:
+                raise ValueError("times that are not one a question")
+            if any(began > ended for began, ended in self.clock.asked):
+                raise ValueError("an answer before its question")
+
+    def _check_measures(self, seats: int) -> None:
+        if WIN.name not in self.measures:
+            raise ValueError("it does not say who won")
+        if any(len(figures) != seats for figures in self.measures.values()):
+            raise ValueError("a measure that is not one figure a seat")
+        if not all(WIN.low <= won <= WIN.high for won in self.measures[WIN.name]):
+            raise ValueError("a win that is not from 0 to 1")
 
     @property
     def named(self) -> set[str]:
         asked = [one for decision in self.decisions for one in decision.asked]
         asked += [one for prepared in self.preparation for one in prepared.asked]
         return {name for one in asked for name in one.named}
-
-
-def check_closely(record: Record) -> None:
-    """What no writer gets wrong, and an edit of a line without a checksum may. Raises ValueError
-    where the record does not hold together."""
-    if not isinstance(record, MatchRecord):
-        return
-    if WIN.name not in record.measures:
-        raise ValueError("it does not say who won")
-    if len(record.returns) >= SEATS or len({*record.measured}) < len(record.measured):
-        raise ValueError("more seats than can be counted")
-    for decision in record.decisions:
-        if len(decision.scores) not in (0, len(decision.options)):
-            raise ValueError("scores that are not one an option")
-        for asked in decision.asked:
-            if isinstance(asked, ScoreExchange):
-                _check_scores(asked)
-
-
-def _check_scores(asked: ScoreExchange) -> None:
-    prompts, words = len(asked.branches), len(asked.choices)
-    if (len(asked.logprobs), len(asked.tokens)) != (prompts, prompts):
-        raise ValueError("log-probabilities or lengths that are not one a prompt")
-    if any(len(row) != words for row in asked.logprobs):
-        raise ValueError("log-probabilities that are not one a choice")
-    if not 0 <= asked.unreported < MOST:
-        raise ValueError("more unreported choices than can be counted")

@@ -6,31 +6,34 @@ measured. Nothing writes them any more.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.json import Decoder
 
 from agents.base import Status
 from games.capabilities import WIN
-from models.exchanges import Exchange1
+from models.exchanges import Count, Exchange1
 from pipeline.log.schema import (
-    Count,
+    SEATS,
     Deal,
     DecisionRecord,
+    Figures,
     MatchId,
     MatchRecord,
+    Options,
     Preparation,
     Rotation,
     Seat,
+    Seconds,
 )
 
 
 class _Decision(Struct, frozen=True, kw_only=True, gc=False):
     seat: Seat
-    options: tuple[str, ...]
+    options: Options
     scores: tuple[float | None, ...]
-    margin: float | None = None
+    margin: Annotated[float, Meta(ge=0)] | None = None
     chosen: Count
     forced: bool
     status: Status
@@ -72,13 +75,13 @@ class _Match(Struct, frozen=True, kw_only=True):
     rotation: Rotation
     subject: Seat
     measured: Seat
-    returns: tuple[float, ...]
+    returns: Annotated[Figures, Meta(max_length=SEATS - 1)]
     plies: Count
     decisions: tuple[_Decision, ...]
     statics: dict[str, str]
     preparation: tuple[_Preparation, ...] = ()
-    seconds: float
-    device_seconds: float = 0.0
+    seconds: Seconds
+    device_seconds: Seconds = 0.0
 
     def upgraded(self) -> MatchRecord:
         return MatchRecord(

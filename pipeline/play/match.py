@@ -25,12 +25,8 @@ def play(cell: Cell, task: Task, seed: Seed) -> Chain[MatchRecord]:
 
     Seats that move at the same time are asked side by side.
     """
-    game, table = cell.game, Table(cell, task, seed)
-    state = game.deal(table.stream(DEAL))
-    while seats := game.to_move(state):
-        made = yield from joined([table.turn(state, seat) for seat in seats])
-        table.decisions += [decision for _, decision in made]
-        state = game.play(state, [move for move, _ in made])
+    table = Table(cell, task, seed)
+    state = yield from table.played()
     yield from joined(table.endings(state))
     return table.record(state)
 
@@ -46,6 +42,16 @@ class Table:
         self.turns = [0] * len(cell.players)
         self.decisions: list[DecisionRecord] = []
         self.statics: dict[str, str] = {}
+
+    def played(self) -> Chain[Any]:
+        """Plays from the deal to the final state."""
+        game = self.cell.game
+        state = game.deal(self.stream(DEAL))
+        while seats := game.to_move(state):
+            made = yield from joined([self.turn(state, seat) for seat in seats])
+            self.decisions += [decision for _, decision in made]
+            state = game.play(state, [move for move, _ in made])
+        return state
 
     def turn(self, state: Any, seat: int) -> Chain[Made]:
         """One seat's turn: asks its player where there is a choice, of an option or of words."""

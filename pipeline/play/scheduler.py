@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from common.errors import Stopped
 from models.base import Awaited, Model, ModelSource
 from pipeline.config.read import Seed
+from pipeline.log.lines import check
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Task
 from pipeline.play.chains import Answered, Ask, Chain
@@ -201,7 +202,12 @@ class Scheduler:
             device_seconds=round(running.device_seconds, 6),
             clock=running.watch.read(result),
         )
-        self._end(match, Finished(task, record))
+        try:
+            check(record)
+        except ValueError as why:  # written down, it would be played again by every run
+            self._end(match, Finished(task, None, f"the match makes no record: {why}"))
+        else:
+            self._end(match, Finished(task, record))
 
     def _end(self, match: _Match, finished: Finished) -> None:
         del self._active[match]

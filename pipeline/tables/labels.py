@@ -10,7 +10,7 @@ It reads the decisions of cells whose method notes what cheaper methods would ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,8 +68,8 @@ def study(folder: Path, results: Sequence[CellResults]) -> Study | None:
     labels: list[dict[str, Any]] = []
     debiasing: list[dict[str, Any]] = []
     for result in results:
-        if _is_study(folder, result):
-            seen = list(_decisions(folder, result))
+        if methods := _methods(folder, result):
+            seen = list(_decisions(folder, result, methods))
             cell = {"cell": result.about.name}
             labels.extend({**cell, **row} for row in _label_rows(seen))
             debiasing.extend({**cell, **row} for row in _method_rows(seen))
@@ -79,23 +79,35 @@ def study(folder: Path, results: Sequence[CellResults]) -> Study | None:
     return Study(pd.DataFrame(labels)[LABEL_COLUMNS], methods)
 
 
-def _is_study(folder: Path, result: CellResults) -> bool:
-    """Whether the subject's first decision that no fallback took has the notes of a study."""
+def _methods(folder: Path, result: CellResults) -> Collection[str]:
+    """The cheaper methods that the subject's first decision that no fallback took has notes of."""
     for record in Folder(folder).matches(result.about.stem):
         for decision in _own_choices(record):
             if not decision.fallback:
-                return "cheaper" in decision.notes
-    return False
+                return _cheaper(decision).keys()
+    return ()
 
 
-def _decisions(folder: Path, result: CellResults) -> Iterator[_Seen]:
+def _decisions(folder: Path, result: CellResults, methods: Collection[str]) -> Iterator[_Seen]:
     kept = {outcome.match for outcome in result.outcomes}
     for record in Folder(folder).matches(result.about.stem):
         if record.match in kept:
             kept.remove(record.match)
             for decision in _own_choices(record):
-                if not decision.fallback:
+                if not decision.fallback and _studied(decision, methods):
                     yield _seen(record.deal, decision)
+
+
+def _cheaper(decision: DecisionRecord) -> Mapping[str, Mapping[str, Any]]:
+    noted: Mapping[str, Mapping[str, Any]] = decision.notes.get("cheaper", {})
+    return noted
+
+
+def _studied(decision: DecisionRecord, methods: Collection[str]) -> bool:
+    """Whether a decision has what a study notes of each: others could not be compared."""
+    rotations = [one for one in decision.asked if isinstance(one, ScoreExchange)]
+    full = [len(one.choices) == len(decision.options) for one in rotations]
+    return full == [True] and _cheaper(decision).keys() >= {*methods}
 
 
 def _own_choices(record: MatchRecord) -> Iterator[DecisionRecord]:
@@ -106,8 +118,7 @@ def _own_choices(record: MatchRecord) -> Iterator[DecisionRecord]:
 
 
 def _seen(deal: int, decision: DecisionRecord) -> _Seen:
-    (asked,) = decision.asked
-    assert isinstance(asked, ScoreExchange), asked
+    (asked,) = (one for one in decision.asked if isinstance(one, ScoreExchange))
     rows = np.array(asked.logprobs, float)  # null, a log of zero, becomes nan
     rows = np.exp(np.where(np.isnan(rows), -np.inf, rows))
     mass = rows.sum(axis=1, keepdims=True)
@@ -118,7 +129,7 @@ def _seen(deal: int, decision: DecisionRecord) -> _Seen:
         chosen=decision.chosen,
         shares=tuple(shares.mean(axis=0)),
         mass=float(mass.mean()),
-        cheaper=decision.notes["cheaper"],
+        cheaper=_cheaper(decision),
     )
 
 

@@ -21,7 +21,7 @@ from common.errors import ModelError, Stopped
 from games.base import Game
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
-from models.base import Model, ModelSource, Reply, Request
+from models.base import Model, ModelSource, Reply, Request, Score, Scores
 from models.fake import Fake
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Task
@@ -231,6 +231,26 @@ def test_a_model_that_has_stopped_halts() -> None:
     with scheduler(cell, {Fake(): Out()}) as playing:
         (result,) = finished(playing.submit(tasks_of(cell, 1)))
     assert (result.record, result.error, result.halts) == (None, "the cap is reached", True)
+
+
+@dataclass(frozen=True)
+class Loud:
+    """A model whose log-probabilities are none."""
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        asked = [one for one in requests if isinstance(one, Score)]
+        return [Scores(((800.0,) * len(one.choices),), (3,)) for one in asked]
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+def test_a_match_whose_record_nobody_would_read_fails() -> None:
+    cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
+    with scheduler(cell, {Fake(): Loud()}) as playing:
+        (result,) = finished(playing.submit(tasks_of(cell, 1)))
+    assert result.record is None
+    assert (result.error or "").startswith("the match makes no record: it is no record: Expected")
 
 
 def test_a_model_that_nobody_loaded_is_an_error_and_no_wait() -> None:

@@ -1,0 +1,88 @@
+"""A match of a log played again without any model, to see whether its record is what comes of it.
+
+Cards, luck and scripted players are settled by the seed; what models replied is the record's. So
+an edited move, result or score shows; a reply that was edited together with all that follows from
+it does not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.json import decode, encode
+
+from common.errors import UserError
+from models.base import Reply
+from models.exchanges import Exchange
+from models.replay import key
+from pipeline.config.read import Seed
+from pipeline.log.differences import Difference, differences
+from pipeline.log.schema import MatchRecord, Preparation
+from pipeline.plan.cells import Cell, Task
+from pipeline.play.chains import Ask, run
+from pipeline.play.match import Table
+from pipeline.play.prepare import prepare
+
+BESIDE = ("seconds", "device_seconds", "clock", "preparation", "statics")
+"""What of a record does not follow from its deal and its replies."""
+
+
+class Unrecorded(UserError):
+    """What players ask is not what the log says that they asked."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """A cell whose matches are to be played again: its players are prepared."""
+
+    cell: Cell
+    seed: Seed
+
+    @classmethod
+    def of(
+        cls,
+        cell: Cell,
+        seed: Seed,
+        preparation: Sequence[Preparation],
+        statics: Mapping[str, str],
+    ) -> Again:
+        """preparation: what the players asked, as the log says. Raises Unrecorded where they do
+        not ask that."""
+        asked = [one for each in preparation for one in each.asked]
+        ready = run(prepare(cell), _replies(asked, statics))
+        if [*differences(decode(encode(preparation)), decode(encode(ready.asked)))]:
+            raise Unrecorded("they ask something else")
+        return cls(ready.cell, seed)
+
+    def differences(self, record: MatchRecord) -> list[Difference]:
+        """Where the record differs from what comes of its match. Raises Unrecorded."""
+        task = Task(record.cell, record.deal, record.rotation, record.match)
+        asked = [one for decision in record.decisions for one in decision.asked]
+        table = Table(self.cell, task, self.seed)
+        state = run(table.played(), _replies(asked, record.statics))
+        return list(differences(_plain(record), _plain(table.record(state))))
+
+
+def _replies(asked: Iterable[Exchange], statics: Mapping[str, str]) -> Callable[[Ask], Reply]:
+    """What answers each request as it was answered then; equal ones in the order of the log."""
+    kept: defaultdict[bytes, deque[Reply]] = defaultdict(deque)
+    for one in asked:
+        request, reply = one.restored(statics)
+        kept[key(request)].append(reply)
+
+    def answer(ask: Ask) -> Reply:
+        replies = kept[key(ask.request)]
+        if not replies:
+            raise Unrecorded("it asks a question that the record does not hold")
+        return replies.popleft()
+
+    return answer
+
+
+def _plain(record: MatchRecord) -> dict[str, Any]:
+    """As the log has it."""
+    told: dict[str, Any] = decode(encode(record))
+    return {name: value for name, value in told.items() if name not in BESIDE}

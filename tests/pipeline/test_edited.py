@@ -1,0 +1,281 @@
+"""Records that somebody edits and gives a new checksum: each is refused as a damaged line is, or
+found when its match is played again, and no command ends in a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.json import decode, encode
+
+from common.sealed import sealed
+from pipeline import export, ratings, report, status, track, verify
+from pipeline.log.folder import Folder
+from pipeline.log.schema import Record
+from pipeline.plan.cells import match_id
+from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import matches
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
+
+DEALS = 40
+WORDS = ("game=tic_tac_toe", "prompt=cloze,vanilla,calibrated,label_study", f"deals={DEALS}")
+Said = pytest.CaptureFixture[str]
+Json = Any
+
+VALUES: dict[type, tuple[Any, ...]] = {
+    bool: ("x", None, 2),
+    int: (-1, 3, 300, 2**40, 0.5, "x", None, True, []),
+    float: (-1.5, 0.25, 7.0, 1e300, -1e300, "x", None, []),
+    str: ("", "other", 5, None, "\x1b[2J"),
+    list: ([], "x", None, 5, {}),
+    dict: ({}, [], None, "x"),
+    type(None): (-1.5, "x", [], 1e300),
+}
+"""What an editor may put in the place of a value of this type."""
+
+BESIDE = ("seconds", "device_seconds", "clock", "statics", "preparation")
+"""What follows from nothing else in a record: other values that could be are no error."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A line that was edited, and in which file it takes the place of which line."""
+
+    what: str
+    file: str
+    line: int
+    text: bytes
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("edited") / "out"
+
+
+@pytest.fixture
+def played(sweep: Sweep, kept: Path, folder: Path) -> Path:
+    """One model that scores, one that writes, one that is asked beforehand, and one with notes."""
+    if not kept.exists():
+        assert sweep(*WORDS, f"output_dir={kept}") == 0
+    shutil.copytree(kept, folder)
+    return folder
+
+
+def edits(folder: Path) -> list[Edit]:
+    """Every kind of place in a cell's records with every value, each in a line of its own while
+    there are lines."""
+    found = []
+    for file in Folder(folder).record_files():
+        lines = [json.loads(line) for line in file.read_bytes().splitlines()]
+        for number, (what, change) in enumerate(changes(lines)):
+            at = number % len(lines)
+            if (told := change(copy.deepcopy(lines[at]))) is None:
+                at = 0
+                told = change(copy.deepcopy(lines[0]))
+            if told is not None and told != lines[at]:
+                told.pop("crc32", None)
+                text = sealed(json.dumps(told).encode()) + b"\n"
+                found.append(Edit(what, file.name, at, text))
+    return found
+
+
+Change = Callable[[Json], Json]
+
+
+def changes(lines: list[Json]) -> Iterator[tuple[str, Change]]:
+    places = {place: value for line in lines[1::-1] for place, value in places_of(line)}
+    for place, value in sorted(places.items()):
+        name = ".".join(map(str, place))
+        for other in VALUES[type(value)]:
+            yield f"{name} = {other!r}", put(place, other)
+        yield f"no {name}", put(place, GONE)
+        if isinstance(value, list) and value:
+            yield f"{name} one longer", put(place, lambda old: [*old, old[-1]])
+            yield f"{name} one shorter", put(place, lambda old: old[:-1])
+            yield f"{name} turned round", put(place, lambda old: old[::-1])
+    for name, value in (
+        ("deal", 10**8 - 1),
+        ("deal", 5 * 10**6),
+        ("rotation", 1),
+        ("rotation", 9999),
+    ):
+        yield f"{name} = {value} with its id", moved(name, value)
+
+
+GONE = object()
+Place = tuple[str | int, ...]
+
+
+def places_of(told: Json, above: Place = ()) -> Iterator[tuple[Place, Json]]:
+    """Every place, of a list those in its longest item alone."""
+    longest = sorted(enumerate(told), key=lambda one: -len(str(one[1])))[:1]
+    items = told.items() if isinstance(told, dict) else longest
+    for key, value in items:
+        if key not in ("crc32", "statics"):
+            yield (*above, key), value
+            if isinstance(value, dict | list):
+                yield from places_of(value, (*above, key))
+
+
+def put(place: Place, value: Any) -> Change:
+    def change(told: Json) -> Json:
+        holder = told
+        try:
+            for key in place[:-1]:
+                holder = holder[key]
+            old = holder[place[-1]]
+        except (KeyError, IndexError, TypeError):
+            return None
+        if value is GONE:
+            del holder[place[-1]]
+        else:
+            holder[place[-1]] = value(old) if callable(value) else value
+        return told
+
+    return change
+
+
+def moved(name: str, value: int) -> Change:
+    def change(told: Json) -> Json:
+        told[name] = value
+        told["match"] = match_id(told["cell"], 1, told["deal"], told["rotation"])
+        return told
+
+    return change
+
+
+# --- what is refused at once, and what only a replay can find
+
+
+def refused(folder: Path, edit: Edit) -> bool:
+    """Whether a reader of the file takes the line for damaged."""
+    try:
+        Folder(folder).reader(Path(edit.file).stem).record(edit.text)
+    except ValueError:
+        return True
+    return False
+
+
+def another(folder: Path, edit: Edit) -> bool:
+    """Whether a reader takes the line for another record than the one that was there."""
+    if refused(folder, edit):
+        return False
+    path = folder / "records" / edit.file
+    lines = path.read_bytes().splitlines(keepends=True)[edit.line], edit.text
+    before, after = (Folder(folder).reader(path.stem).record(line) for line in lines)
+    return bool(said(before) != said(after))
+
+
+def said(record: Record) -> Json:
+    """What follows from the deal and the replies."""
+    told = decode(encode(record))
+    return {name: value for name, value in told.items() if name not in BESIDE}
+
+
+def batches(done: list[Edit]) -> Iterator[list[Edit]]:
+    """As few as can be with one edit a line, each of all kinds."""
+    waiting = done
+    while waiting:
+        batch = {(one.file, one.line): one for one in reversed(waiting)}
+        yield [*batch.values()]
+        waiting = [one for one in waiting if one not in batch.values()]
+
+
+def lay(kept: Path, folder: Path, batch: list[Edit]) -> None:
+    """A copy of the folder with these edits."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(kept, folder)
+    for name in {one.file for one in batch}:
+        path = folder / "records" / name
+        lines = path.read_bytes().splitlines(keepends=True)
+        for one in batch:
+            if one.file == name:
+                lines[one.line] = one.text
+        path.write_bytes(b"".join(lines))
+
+
+def missed(found: dict[str, set[int]], batch: list[Edit]) -> list[str]:
+    """The edits whose lines were not found; fails where a line was that nobody edited."""
+    assert {(name, line) for name, lines in found.items() for line in lines} <= {
+        (one.file, one.line + 1) for one in batch
+    }
+    return [one.what for one in batch if one.line + 1 not in found.get(one.file, set())]
+
+
+def named(wrong: dict[str, list[str]]) -> dict[str, set[int]]:
+    return {
+        file.removeprefix("records/"): {int(m[1]) for t in told if (m := LINE.match(t))}
+        for file, told in wrong.items()
+    }
+
+
+LINE = re.compile(r"line (\d+)")
+REPLY = re.compile(r"asked\.\d+\.(text|tokens|logprobs)")
+"""What models replied: another reply from which the same follows cannot be told from theirs."""
+
+
+def test_every_edit_is_refused_or_found_by_a_replay(
+    played: Path, kept: Path, figure: Callable[[str], None]
+) -> None:
+    every, unfound = edits(kept), list[str]()
+    taken = [one for one in every if another(kept, one)]
+    for batch in batches(taken):
+        lay(kept, played, batch)
+        found = verify.verify(played)
+        verify.replay([found], None, 0, lambda *_: None)
+        unfound += missed(named(found.wrong), batch)
+    assert [what for what in unfound if not REPLY.search(what)] == []
+    assert len(unfound) < len(taken) / 20
+    damaged = sum(refused(kept, one) for one in every)
+    figure(
+        f"edited records with a right checksum: {len(every):,}; {damaged:,} refused as they are "
+        f"read, {len(taken) - len(unfound):,} found by a replay; of {len(unfound)} replies that "
+        "were edited the same follows"
+    )
+
+
+# --- commands
+
+
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_command_ends_in_a_traceback(
+    played: Path, kept: Path, sweep: Sweep, store: Path, capsys: Said, part: int
+) -> None:
+    """The records that are taken for whole ones, read by everybody; part 1: all of them."""
+    every = [*batches([one for one in edits(kept) if not refused(kept, one)])]
+    for batch in every if part else every[:1]:
+        lay(kept, played, batch)
+        read(played, store)
+    assert sweep(*WORDS) == 0
+    told = capsys.readouterr()
+    assert "Traceback" not in told.out + told.err
+
+
+def test_damaged_lines_with_a_right_checksum_are_played_again(
+    played: Path, kept: Path, sweep: Sweep, store: Path
+) -> None:
+    batch = next(batches([one for one in edits(kept)[::-1] if refused(kept, one)]))
+    lay(kept, played, batch)
+    assert missed(named(verify.verify(played).wrong), batch) == []
+    read(played, store)
+    assert sweep(*WORDS) == 0
+    assert matches(played) == matches(kept)
+    assert verify.verify(played).wrong == {}
+
+
+def read(folder: Path, store: Path) -> None:
+    """As every command does; none of which raises."""
+    assert report.main([str(folder)]) == 0
+    assert export.main([str(folder), "--to", str(folder / "out")]) == 0
+    assert ratings.main([str(folder), "--store", "none", "--draws", "20"]) in (0, 2)
+    assert track.main([str(folder), "--store", str(store)]) == 0
+    assert status.main([str(folder)]) == 0
+    assert verify.main([str(folder), "--replay", "3"]) in (0, 1)
