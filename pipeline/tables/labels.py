@@ -75,8 +75,8 @@ def study(folder: Path, results: Sequence[CellResults]) -> Study | None:
             debiasing.extend({**cell, **row} for row in _method_rows(seen))
     if not labels:
         return None
-    methods = pd.DataFrame(debiasing)[DEBIASING_COLUMNS].astype({"agreed": "Int64"})
-    return Study(pd.DataFrame(labels)[LABEL_COLUMNS], methods)
+    compared = pd.DataFrame(debiasing)[DEBIASING_COLUMNS].astype({"agreed": "Int64"})
+    return Study(pd.DataFrame(labels)[LABEL_COLUMNS], compared)
 
 
 def _methods(folder: Path, result: CellResults) -> Collection[str]:
