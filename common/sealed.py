@@ -23,15 +23,15 @@ def sealed(text: bytes) -> bytes:
     return b'%b,"crc32":"%08x"}' % (body, crc32(body))
 
 
-def unsealed(text: bytes) -> tuple[bytes, bool]:
-    """The object without its checksum, and whether it has one: older versions wrote none. Raises
-    ValueError where the checksum is another's, or stands elsewhere."""
+def unsealed(text: bytes) -> bytes:
+    """The object without its checksum. Raises ValueError where it has none, where the checksum is
+    another's, or stands elsewhere."""
     found = SEAL.search(text, max(0, len(text) - LONGEST))
     if found is None:
         if b'"crc32":' in text:
             raise ValueError("its checksum is not where it belongs")
-        return text, False
+        raise ValueError("it has no checksum")
     body = text[: found.start()]
     if crc32(body) != int(found[1], 16):
         raise ValueError("its checksum is wrong")
-    return body + b"}", True
+    return body + b"}"

@@ -111,6 +111,6 @@ def _records(file: Path) -> Iterator[tuple[int, Asked]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield number, asked_in(unsealed(line)[0])
+                yield number, asked_in(unsealed(line))
             except (ValueError, RecursionError) as error:
                 raise ModelError(f"line {number} of {file} is no record: {error}") from error
