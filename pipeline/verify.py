@@ -181,10 +181,15 @@ def _small(found: Findings) -> None:
 
 
 def replay(
-    found: Sequence[Findings], most: int | None, seed: int, reach: Callable[[int, int], None]
+    found: Sequence[Findings],
+    most: int | None,
+    seed: int,
+    reach: Callable[[int, int], None],
+    packages: Sequence[str] = (),
 ) -> None:
-    """Plays `most` of the matches again, or all, and adds what is wrong with them. The choice hangs
-    on the seed alone, and takes as many of each cell as it can."""
+    """Plays `most` of the matches again, or all, and adds what is wrong with them. The choice
+    depends on the seed alone, and takes as many of each cell as it can. packages: which further
+    ones may be imported to play."""
     cells = [(one, stem) for one in found for stem in one.places]
     cells.sort(key=lambda cell: digest([seed, cell[1]]))
     orders = [
@@ -196,18 +201,20 @@ def replay(
     done = 0
     for one, stem in cells:
         matches = {match for in_it, its, match in chosen if in_it is one and its == stem}
-        for _ in _replayed(one, stem, matches):
+        for _ in _replayed(one, stem, matches, packages):
             done += 1
             reach(done, len(chosen))
 
 
-def _replayed(found: Findings, stem: str, matches: Collection[str]) -> Iterator[None]:
+def _replayed(
+    found: Findings, stem: str, matches: Collection[str], packages: Sequence[str]
+) -> Iterator[None]:
     """Plays these matches of a cell again, one at each step."""
     place, left = found.folder, Counter[str]()
     path = place.records_file(stem)
     if not matches:
         return
-    again = _again(found, stem)
+    again = _again(found, stem, packages)
     for record in place.matches(stem):
         if record.match not in matches:
             continue
@@ -225,12 +232,12 @@ def _replayed(found: Findings, stem: str, matches: Collection[str]) -> Iterator[
         found.told.append(f"{found.name(path)}: {count:,} match(es) not played again: {why}")
 
 
-def _again(found: Findings, stem: str) -> Again | UserError:
+def _again(found: Findings, stem: str, packages: Sequence[str]) -> Again | UserError:
     """The cell, ready to be played; why it cannot be."""
     place, why = found.folder, "what its players asked beforehand is not what the log has of it"
     try:
         description = place.description(about := _about(place, stem))
-        cell = recorded_cell(description, about)
+        cell = recorded_cell(description, about, packages)
         first = next((one for one in place.matches(stem) if one.preparation), None)
         told = (first.preparation, first.statics) if first else ((), {})
         return Again.of(cell, place.seed, *told)
@@ -292,6 +299,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="play N matches again without models, or 'all', and compare them with their records",
     )
     parser.add_argument("--seed", type=int, default=0, help="another seed replays other matches")
+    parser.add_argument(
+        "--packages",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="packages of your own whose games and players may be imported to play again",
+    )
     given = parser.parse_args(arguments)
     folder = given.output_dir
     try:
@@ -299,7 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = [verify(place) for place in places]
         if given.replay != 0:
             with Waiting(console(), "replay", "matches") as waiting:
-                replay(found, given.replay, given.seed, waiting.reach)
+                replay(found, given.replay, given.seed, waiting.reach, given.packages)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import IllegalAction, nearest
+from common.ids import class_id
 from games.base import Action, Fact, Game, Observation, Said, move_fault
 from games.capabilities import Keyed, Measure, Scripted
 from games.playouts import policies_of
@@ -103,9 +104,9 @@ class Watch:
     @property
     def deal_key(self) -> str:
         """What is watched, whatever is told of it: so observers of another window watch it too."""
-        of, own = type(self.of), self.of.deal_key if isinstance(self.of, Keyed) else ""
+        own = self.of.deal_key if isinstance(self.of, Keyed) else ""
         who = " ".join(self._playing)
-        return f"{of.__module__}.{of.__qualname__} {own} {self.of.num_seats} {self.games}: {who}"
+        return f"{class_id(type(self.of))} {own} {self.of.num_seats} {self.games}: {who}"
 
     @cached_property
     def policies(self) -> tuple[str, ...]:

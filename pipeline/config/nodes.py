@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from common.errors import UserError, nearest, raised, raised_at
+from common.ids import class_id, dotted_name
 from pipeline.config.types import checked
 
 OWN_PACKAGES = ("games", "agents", "models")
@@ -52,12 +53,12 @@ def takes(node: Any, setting: str, where: str, packages: Sequence[str]) -> bool:
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """What a built object is, as plain data: its class and every field that makes objects differ,
-    nested ones too. Left out are fields with `compare=False`, such as the path of a file whose hash
-    is a field of its own, and a field whose metadata say `told: unless default` (it is younger than
-    the others) at its default. Raises UserError for a value that is not plain data: it could not be
-    told from another."""
-    described: dict[str, Any] = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
+    """What a built object is, as plain data: its class's id and every field that makes objects
+    differ, nested ones too. Left out are fields with `compare=False`, such as the path of a file
+    whose hash is a field of its own, and a field whose metadata say `told: unless default` (it is
+    younger than the others) at its default. Raises UserError for a value that is not plain data: it
+    could not be told from another."""
+    described: dict[str, Any] = {"class": class_id(type(thing))}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name, None)
         silent = field.metadata.get("told") == "unless default" and value == field.default
@@ -176,7 +177,7 @@ def _settings(cls: type[Any]) -> dict[str, dataclasses.Field[Any]]:
 
 def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[Any]:
     target = str(node.get(TARGET))
-    module, _, name = target.rpartition(".")
+    module, _, name = dotted_name(target).rpartition(".")
     allowed = (*OWN_PACKAGES, *packages)
     if module.partition(".")[0] not in allowed:
         raise UserError(

@@ -25,17 +25,20 @@ def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) ->
     return game
 
 
-def recorded_cell(description: Mapping[str, Any], about: About) -> Cell:
+def recorded_cell(
+    description: Mapping[str, Any], about: About, packages: Sequence[str] = ()
+) -> Cell:
     """The cell of a description, to be played again: a player that asked a model has one that only
-    a log can answer for. Raises UserError where a class is not there, or has other settings now."""
+    a log can answer for. packages: as in `recorded_game`. Raises UserError where a class is not
+    there, or has other settings now."""
     identity = description["identity"]
-    game = recorded_game(identity["game"])
+    game = recorded_game(identity["game"], packages)
     told = zip(about.players, identity["players"], strict=True)
     cell = Cell(
         experiment=about.experiment,
         labels=about.labels,
         game=game,
-        players=tuple(_player(name, player) for name, player in told),
+        players=tuple(_player(name, player, packages) for name, player in told),
         subjects=(),
         measured=(),
         measure=about.measure.name,
@@ -52,8 +55,8 @@ def recorded_cell(description: Mapping[str, Any], about: About) -> Cell:
     return replace(cell, subjects=subjects, measured=measured)
 
 
-def _player(name: str, described: Mapping[str, Any]) -> Player:
-    agent = build(node_of(described["agent"]), "agent", ())
+def _player(name: str, described: Mapping[str, Any], packages: Sequence[str]) -> Player:
+    agent = build(node_of(described["agent"]), "agent", packages)
     for one in differences(described["agent"], describe(agent)):
         raise UserError(f"agent.{one.where} was {one.one}, and is {one.other}")
     model = Replay(name) if "model" in described or isinstance(agent, Human) else None

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from common.ids import class_id
 from games.base import Game
 from games.capabilities import Keyed, Retelling
 from pipeline.config.read import Seed
@@ -51,13 +52,14 @@ def _words(number: int) -> list[int]:
 
 
 def deal_key(game: Game[Any]) -> tuple[str | int, ...]:
-    """What a deal hangs on besides the seed and its number: the game's class and seats, and which
-    of its games it is where one class is several; of a game in other words what that game has."""
+    """What a deal depends on besides the seed and its number: the id of the game's class and its
+    seats, and which of its games it is where one class is several; of a game in other words, that
+    game's key."""
     if isinstance(game, Retelling):
         return deal_key(game.retold)
-    kind = type(game)
+    module, _, name = class_id(type(game)).rpartition(".")
     own = (game.deal_key,) if isinstance(game, Keyed) else ()
-    return (kind.__module__, kind.__qualname__, game.num_seats, *own)
+    return (module, name, game.num_seats, *own)
 
 
 @lru_cache

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from common.ids import class_id
 from games.capabilities import Measure
 from games.obfuscated import Obfuscated
 from pipeline.log.folder import Folder
@@ -22,7 +23,7 @@ from pipeline.tables.summary import paired
 from pipeline.tables.table import Sheet
 
 FILE = "obfuscation.csv"
-KIND = f"{Obfuscated.__module__}.{Obfuscated.__qualname__}"
+KIND = class_id(Obfuscated)
 WHO = ("experiment", "agent", "model", "prompt", "seats")
 COLUMNS = [
     *("experiment", "game", "obfuscated_game", "names", "agent", "model", "prompt", "seats"),

@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 
 from markupsafe import Markup
 
+from common.ids import class_id
 from games.base import Game, Observation
 
 STYLE = Path(__file__).parent / "drawn.css"
@@ -45,6 +46,5 @@ def seen(game: Game[Any], observation: Observation) -> Markup:
 
 
 def _artist(game: Game[Any]) -> Artist:
-    kind = type(game)
-    name = FILES.get(f"{kind.__module__}.{kind.__qualname__}", "plain")
+    name = FILES.get(class_id(type(game)), "plain")
     return cast(Artist, import_module(f"{__name__}.{name}"))
