@@ -94,13 +94,13 @@ class Event(TypedDict):
 
 
 class Ran(TypedDict):
-    """A line of runs.jsonl. command: as it was typed, without secrets."""
+    """A line of runs.jsonl. command: as it was typed, without secrets, if it was."""
 
     started: str
     host: str
     matches: NotRequired[Number]
     commit: NotRequired[str | None]
-    command: str
+    command: NotRequired[str]
     versions: dict[str, str]
 
 

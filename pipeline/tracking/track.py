@@ -81,8 +81,8 @@ class Sweep:
 
     @property
     def command(self) -> str | None:
-        """That of the latest run."""
-        return self.runs[-1]["command"] if self.runs else None
+        """That of the latest run, if one was typed."""
+        return self.runs[-1].get("command") if self.runs else None
 
     @cached_property
     def verdicts(self) -> dict[str, str]:

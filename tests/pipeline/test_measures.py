@@ -20,6 +20,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.live import Running
 from pipeline.log.outcomes import outcome
 from pipeline.log.results import About
+from pipeline.log.small import written
 from stats.means import limits, p_value
 from stats.paired import sign_flip
 from stats.sequential import FIRST_LOOK
@@ -175,7 +176,7 @@ def test_a_log_without_the_measure_is_one_line(
     (path,) = (folder / "cells").iterdir()
     data = json.loads(path.read_text())
     del data["crc32"]
-    path.write_text(json.dumps({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
+    path.write_bytes(written({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
     capsys.readouterr()
     assert report.main([str(folder)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
