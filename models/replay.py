@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common.disk import unsealed
 from common.errors import ModelError
-from common.sealed import unsealed
 from models.base import Reply, Request, Score
 from models.exchanges import Asked, Exchange, asked_in
 

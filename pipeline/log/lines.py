@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.json import Decoder, encode
 
-from common.sealed import sealed
+from common.disk import sealed
 from pipeline.log.schema import MatchRecord, Record
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import force_setattr
 
-from common.sealed import unsealed
+from common.disk import unsealed
 from pipeline.config.read import Seed
 from pipeline.log.lines import Lines
 from pipeline.log.results import About

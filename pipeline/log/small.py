@@ -12,7 +12,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta, convert
 
-from common.sealed import sealed, unsealed
+from common.disk import sealed, unsealed
 from pipeline.config.read import Seed
 from pipeline.log.schema import Deal, MatchId, Rotation
 from pipeline.plan.cells import match_id

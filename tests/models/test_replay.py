@@ -7,8 +7,8 @@ import math
 
 import pytest
 
+from common.disk import sealed
 from common.errors import ModelError
-from common.sealed import sealed
 from models.base import Generate, Generation, Prompt, Score, Scores
 from models.replay import Replay
 

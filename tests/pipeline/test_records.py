@@ -13,8 +13,8 @@ import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from common.disk import sealed
 from common.errors import ModelError, UserError
-from common.sealed import sealed
 from models.replay import Replay
 from pipeline import report, status, verify
 from pipeline.log import records

@@ -13,7 +13,7 @@ import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from common.sealed import unsealed
+from common.disk import unsealed
 from pipeline.log.folder import Folder
 from pipeline.log.lines import LINES, Lines, line
 from pipeline.log.records import Log

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from common.sealed import sealed
+from common.disk import sealed
 from pipeline import report, verify
 from pipeline.log.folder import Folder
 from pipeline.log.small import written
