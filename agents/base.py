@@ -106,6 +106,26 @@ def check(part: object, game: Game[Any]) -> None:
 
 
 @runtime_checkable
+class Aimed(Protocol):
+    """An agent that plays otherwise for or against another seat."""
+
+    def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Agent:
+        """The same player in this seat with this goal. Raises ValueError where the goal has to
+        name another seat and does not."""
+        ...
+
+
+def aimed(agent: Agent, game: Game[Any], seat: int, goal: Goal) -> Agent:
+    """The agent as it plays in this seat with this goal. Raises ValueError as `Aimed` does."""
+    return agent.aimed(game, seat, goal) if isinstance(agent, Aimed) else agent
+
+
+def scripted_policy(agent: Agent) -> str | None:
+    """The scripted policy of the game that the agent says, as its `scripted`, that it plays by."""
+    return getattr(agent, "scripted", None)
+
+
+@runtime_checkable
 class Prepared(Protocol):
     """An agent that asks its model something once, before its first match."""
 

@@ -7,16 +7,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from agents.base import Decision, Thinking, Turn
-from games.base import Game
-from games.watchable import Watching
+from games.base import Game, Observation
 
 ALIKE = 1e-9
 """Log-likelihoods and distances that differ by less are equal; which of them counts is drawn."""
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A game of one seat that watches players and guesses by which policies they play."""
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """What a guess may name: a code for each policy of the catalogue. None has a space."""
+        ...
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names of the players that are watched."""
+        ...
+
+    def guess(self, picked: Sequence[int]) -> str:
+        """The words of a guess: for each watched player the index of a code."""
+        ...
+
+    def progress(self, observation: Observation) -> tuple[int, int]:
+        """How many steps were shown so far, and how many there are."""
+        ...
+
+    def likelihoods(self, observation: Observation) -> np.ndarray:
+        """How likely each policy makes what each player did in each step that is told, float64 of
+        shape (steps, players, policies); 1 where a player did nothing."""
+        ...
+
+    def frequencies(self, observation: Observation) -> np.ndarray:
+        """How often each player took each option in the steps that are told, shares of shape
+        (players, options). Raises ValueError where the watched game has no mixes."""
+        ...
+
+    def mix_table(self) -> np.ndarray:
+        """How often each policy takes each option, float64 of shape (policies, options), NaN for
+        policies that are no mix. Raises ValueError where the watched game has no mixes."""
+        ...
+
+    def losses(self) -> np.ndarray | None:
+        """What each guess costs under each truth, float64 of shape (guesses, truths), each a tuple
+        of policies in lexical order of their indices; None where nothing is known."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,17 @@ class Rule:
 
     policy: str = "rule"
 
+    @property
+    def scripted(self) -> str:
+        """See `agents.base.scripted_policy`."""
+        return self.policy
+
     def check(self, game: Game[Any]) -> None:
         """Raises ValueError where the game has no policy of that name."""
         check_policy(game, self.policy)
 
     def aimed(self, game: Game[Any], seat: int, goal: Goal) -> Rule:
-        """The same player with an eye on the seat that its goal names, if it is of that kind.
-        Raises ValueError where it is, and the goal names no other seat."""
+        """With an eye on the seat that its goal names, if its policy is of that kind."""
         return replace(self, policy=aimed(game, self.policy, seat, goal.helps))
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:

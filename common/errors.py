@@ -1,5 +1,5 @@
-"""The tree of errors. A UserError is one that a user can mend: a run ends with its one line and
-status 2.
+"""The tree of errors, and the words of some. A UserError is one that a user can mend: a run ends
+with its one line and status 2.
 
 GauntletError
 ├── UserError             something asked for cannot be done
@@ -15,6 +15,9 @@ from __future__ import annotations
 import difflib
 import traceback
 from collections.abc import Collection, Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 
 from common.foreign import visible
 
@@ -74,3 +77,31 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{hint} (known: {', '.join(names) or 'none'})"
+
+
+def extra(module: str, name: str, package: str = "") -> ModuleType:
+    """The module `module`, which the extra `name` installs. Raises UserError with the command
+    that installs it where it is not there. package: what people know it by, where the module is
+    called otherwise."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        absent = (error.name or module).partition(".")[0]
+        if absent != module.partition(".")[0]:
+            raise
+        raise _absent(package or absent, name) from error
+
+
+def require(package: str, name: str) -> None:
+    """Raises what `extra` does, and imports nothing: for packages that take seconds, or that
+    another process needs."""
+    try:
+        found = find_spec(package)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise _absent(package, name)
+
+
+def _absent(package: str, name: str) -> UserError:
+    return UserError(f"{package} is not installed: pip install 'gauntlet[{name}]'")

@@ -27,7 +27,7 @@ WIDTH = "90"
 """Columns of what --help says; more would be cut off on a page."""
 
 MODULES = {
-    "games": ("games.base", "games.capabilities", "games.tellable", "games.watchable"),
+    "games": ("games.base", "games.capabilities"),
     "agents": ("agents.base",),
     "models": ("models.base",),
     "records": ("pipeline.log.schema",),

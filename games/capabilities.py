@@ -1,6 +1,8 @@
 """What a game may be able to do beyond its rules, and what holds where it does not say.
 
-A game has a capability by having its members; nothing is inherited or declared.
+A game has a capability by having its members; nothing is inherited. What a game does is a protocol
+here. What it only says of itself is an attribute, and a function here that knows what holds without
+it.
 """
 
 from __future__ import annotations
@@ -8,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from games.base import Game, Observation
+from games.base import Fact, Game, Observation
 
 S_co = TypeVar("S_co", covariant=True)
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -60,47 +62,9 @@ class Measured(Protocol[S_contra]):
         ...
 
 
-@runtime_checkable
-class PointScoring(Protocol):
-    """A game that says what its seats collect where they play for a score."""
-
-    @property
-    def points(self) -> str:
-        """In the plural, as "chips"; "" for a game that is won or lost."""
-        ...
-
-
-@runtime_checkable
-class Seated(Protocol):
-    """A game in which not every rotation of the players over the seats is a fair exchange."""
-
-    @property
-    def seatings(self) -> tuple[tuple[int, ...], ...]:
-        """For each rotation which player sits in which seat: entry s is the player of seat s. The
-        first is (0, 1, 2, ...)."""
-        ...
-
-
-@runtime_checkable
-class Keyed(Protocol):
-    """A class that is several games, such as an adapter of another library's."""
-
-    @property
-    def deal_key(self) -> str:
-        """Names the game: equal deals of two games are the same cards only if this is equal."""
-        ...
-
-
-@runtime_checkable
-class Retelling(Protocol):
-    """A game that is another one told in other words: it meets that one's deals."""
-
-    @property
-    def retold(self) -> Game[Any]: ...
-
-
 def nothing_hidden(game: Game[Any]) -> bool:
-    """Whether the game says that nothing is hidden and seats never move at once."""
+    """Whether the game says, by `perfect_information = True`, that nothing is hidden and seats
+    never move at once. The `view` of its observations is then the state."""
     return bool(getattr(game, "perfect_information", False))
 
 
@@ -108,6 +72,19 @@ def has_draws(game: Game[Any]) -> bool:
     """Whether the game says, by `draws = True`, that a match which nobody wins is a draw: every
     seat's return is then 0."""
     return bool(getattr(game, "draws", False))
+
+
+def deal_key_of(game: Game[Any]) -> str:
+    """By what a class that is several games, such as an adapter of another library's, tells them
+    apart: equal deals of two of them are the same cards only where their `deal_key` is equal."""
+    return str(getattr(game, "deal_key", ""))
+
+
+def retold_of(game: Game[Any]) -> Game[Any]:
+    """The game that this one tells in other words, as its `retold`, and whose deals it meets; else
+    the game itself."""
+    found: Game[Any] = getattr(game, "retold", game)
+    return found
 
 
 def measures_of(game: Game[Any]) -> tuple[Measure, ...]:
@@ -127,10 +104,11 @@ def judgeable_by(game: Game[Any]) -> tuple[Measure, ...]:
 
 
 def points_of(game: Game[Any]) -> str:
-    """What a seat is to collect, in the plural, where matches are judged by a score of the game's
-    own; "" where it is to win."""
-    if isinstance(game, PointScoring):
-        return game.points
+    """What a seat is to collect, in the plural as "chips", where matches are judged by a score of
+    the game's own; "" where it is to win. A game may say so itself, as its `points`."""
+    own: str | None = getattr(game, "points", None)
+    if own is not None:
+        return own
     return "" if measures_of(game)[0].name in (WIN.name, MATCH_SCORE.name) else "points"
 
 
@@ -155,9 +133,12 @@ def judged(game: Game[Any], state: Any) -> dict[str, Sequence[float]]:
 
 
 def seatings_of(game: Game[Any]) -> tuple[tuple[int, ...], ...]:
-    """The game's seatings, or every rotation: player p of rotation r sits in seat p + r."""
-    if isinstance(game, Seated):
-        return game.seatings
+    """For each rotation which player sits in which seat: entry s is the player of seat s, and the
+    first is (0, 1, 2, ...). Every rotation, player p of rotation r in seat p + r, unless the game
+    has `seatings`, because not every rotation is a fair exchange."""
+    own: tuple[tuple[int, ...], ...] | None = getattr(game, "seatings", None)
+    if own is not None:
+        return own
     seats = range(game.num_seats)
     return tuple(tuple((seat - turned) % game.num_seats for seat in seats) for turned in seats)
 
@@ -204,11 +185,8 @@ class Valued(Protocol[S_contra]):
 
 @runtime_checkable
 class Sampled(Protocol[S_co]):
-    """A game whose full states can be guessed from what a seat knows.
-
-    One in which nothing is hidden and seats never move at once does without: it has the class
-    attribute `perfect_information = True`, and its observations give the state as `view`.
-    """
+    """A game whose full states can be guessed from what a seat knows. One in which
+    `nothing_hidden` does without."""
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> S_co:
         """A state that fits the observation: what is hidden is drawn by `rng`."""
@@ -337,49 +315,59 @@ class Imitating(Protocol):
 
 
 @runtime_checkable
-class Encoded(Protocol):
-    """A game whose decisions can be told in numbers, for players that learn.
+class Headed(Protocol):
+    """A game whose rules are a summary, and headings whose text a player may ask for.
 
-    One that plays a learner's games faster than its Game protocol would also has `practice(seat,
-    seed) -> Practice`: games of `seat`, all chance in them settled by `seed` and their numbers.
+    `full_rules` of both is what its observations give as `rules`.
     """
 
-    num_codes: ClassVar[int]
-    """Codes, from 0, are what a learner tells apart among the options of all decisions."""
-
     @property
-    def encoding(self) -> str:
-        """The name of this way to tell decisions, fit for a file: what was learnt under it fits
-        any game that gives the same name."""
-        ...
-
-    def encode(self, observation: Observation) -> np.ndarray:
-        """What the observing seat knows, float32 of a shape that is the same for all decisions."""
-        ...
-
-    def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
-        """The codes of each option, one or more: an option is worth what its best code is."""
-        ...
-
-
-class Practice(Protocol):
-    """One game after another of a seat that learns, against players that choose at random."""
-
-    features: np.ndarray
-    """The decision at hand as `Encoded.encode` tells it. Overwritten by the next."""
-    legal: np.ndarray
-    """Which codes it has, bool of shape (num_codes,). Overwritten by the next."""
-
-    def begin(self, game: int) -> bool:
-        """Deals the game of this number and plays on to the seat's first choice between codes;
-        False where the game ended without one."""
-        ...
-
-    def take(self, code: int) -> bool:
-        """Plays the code and goes on to the seat's next choice; False where the game is over."""
+    def rules_summary(self) -> str:
+        """What the game is about and how it is won, in a few sentences."""
         ...
 
     @property
-    def result(self) -> float:
-        """What the game that is over brought the seat, as `Game.returns` gives it."""
+    def rules_headings(self) -> Mapping[str, str]:
+        """The text under each heading, one line each, in the order in which they are read."""
         ...
+
+
+def full_rules(game: Headed) -> str:
+    """The summary and all headings with their texts, one after the other, on one line."""
+    return " ".join(
+        (game.rules_summary, *(f"{name}: {text}" for name, text in game.rules_headings.items()))
+    )
+
+
+@runtime_checkable
+class Advised(Protocol):
+    """A game with more to tell a player that thinks twice. Players do without where it has not."""
+
+    def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
+        """What the last `moves` public moves add up to, in counts; () where there is nothing to
+        count. Only what the observing seat knows."""
+        ...
+
+    def advice(self, observation: Observation) -> tuple[str, ...]:
+        """How to play well for a win at such a decision, a sentence each; never which option."""
+        ...
+
+
+def move_format_of(game: Game[Any]) -> str | None:
+    """The game's `move_format`: a regular expression, read without regard to case, that fits the
+    name of every option and of moves that are none now; space and underscores within a name do not
+    count. None where moves cannot be told from other words by how they are written."""
+    return getattr(game, "move_format", None)
+
+
+def intents_of(game: Game[Any]) -> Sequence[str]:
+    """The few intents that a player may have, as the game's `intents`; () where it names none. Each
+    is a name, a colon and what it means; where moves speak for themselves the name alone."""
+    return getattr(game, "intents", ())
+
+
+def fallback_of(game: Game[Any], observation: Observation) -> int | None:
+    """The index of the option for a player that names none, by the game's `fallback`; None where it
+    has no such move, and a random one is taken."""
+    own = getattr(game, "fallback", None)
+    return own(observation) if own else None

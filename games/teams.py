@@ -46,8 +46,8 @@ class Roles:
         return teams if num_seats == 2 else tuple(teams[team] for team in self.teams)
 
     def seatings(self, num_seats: int) -> tuple[tuple[int, ...], ...]:
-        """As `capabilities.Seated` has it: the two teams exchange their sides, role by role. Teams
-        of different sizes keep theirs where every role has a seat of its own."""
+        """As `capabilities.seatings_of` has it: the two teams exchange their sides, role by role.
+        Teams of different sizes keep theirs where every role has a seat of its own."""
         own = tuple(range(num_seats))
         if num_seats == 2:
             return own, (1, 0)

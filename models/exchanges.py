@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import Meta, Struct, ValidationError
+from msgspec import Meta, Struct
 from msgspec.json import Decoder
 
 from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request, Score, Scores
@@ -115,52 +115,6 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
 Exchange = ScoreExchange | TextExchange
 
 
-class Exchange1(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
-    """An exchange as logs of schema 1 have it: without a kind, whose branches tell it."""
-
-    static: str
-    cue: str
-    turns: Turns | None = None
-    shared: str
-    logical_tokens: Count
-    tokens: tuple[Count, ...]
-    branches: tuple[str, ...] | None = None
-    choices: tuple[str, ...] = ()
-    logprobs: tuple[tuple[Logprob | None, ...], ...] = ()
-    unreported: Count = 0
-    ceilings: tuple[Logprob, ...] = ()
-    settings: tuple[Count, Temperature, tuple[str, ...], int] = (0, 0.0, (), 0)
-    text: str = ""
-
-    def upgraded(self) -> Exchange:
-        """The same exchange as it is written now. Raises ValueError where it is neither kind."""
-        if self.branches is not None:
-            return ScoreExchange(
-                static=self.static,
-                cue=self.cue,
-                turns=self.turns,
-                shared=self.shared,
-                logical_tokens=self.logical_tokens,
-                branches=self.branches,
-                choices=self.choices,
-                logprobs=self.logprobs,
-                tokens=self.tokens,
-                unreported=self.unreported,
-                ceilings=self.ceilings,
-            )
-        read, written = self.tokens
-        return TextExchange(
-            static=self.static,
-            cue=self.cue,
-            turns=self.turns,
-            shared=self.shared,
-            logical_tokens=self.logical_tokens,
-            settings=self.settings,
-            text=self.text,
-            tokens=(read, written),
-        )
-
-
 class Asker(Struct, frozen=True, gc=False):
     """What of a record's decision or preparation a model has to do with."""
 
@@ -175,33 +129,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     preparation: tuple[Asker, ...] = ()
 
 
-class _Asker1(Struct, frozen=True, gc=False):
-    asked: tuple[Exchange1, ...]
-
-    def upgraded(self) -> Asker:
-        return Asker(tuple(exchange.upgraded() for exchange in self.asked))
-
-
-class _Asked1(Struct, frozen=True, kw_only=True):
-    statics: dict[str, str]
-    decisions: tuple[_Asker1, ...]
-    preparation: tuple[_Asker1, ...] = ()
-
-    def upgraded(self) -> Asked:
-        return Asked(
-            statics=self.statics,
-            decisions=tuple(asker.upgraded() for asker in self.decisions),
-            preparation=tuple(asker.upgraded() for asker in self.preparation),
-        )
-
-
-_DECODER, _DECODER1 = Decoder(Asked), Decoder(_Asked1)
+_DECODER = Decoder(Asked)
 
 
 def asked_in(line: bytes) -> Asked:
-    """What was asked in a line of a records file, also of schema 1. Raises ValueError or
-    RecursionError for a line that is no record."""
-    try:
-        return _DECODER.decode(line)
-    except ValidationError:
-        return _DECODER1.decode(line).upgraded()
+    """What was asked in a line of a records file. Raises ValueError or RecursionError for a line
+    that is no record."""
+    return _DECODER.decode(line)

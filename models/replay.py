@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common.disk import unsealed
 from common.errors import ModelError
-from common.sealed import unsealed
 from models.base import Reply, Request, Score
 from models.exchanges import Asked, Exchange, asked_in
 
@@ -111,6 +111,6 @@ def _records(file: Path) -> Iterator[tuple[int, Asked]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield number, asked_in(unsealed(line)[0])
+                yield number, asked_in(unsealed(line))
             except (ValueError, RecursionError) as error:
                 raise ModelError(f"line {number} of {file} is no record: {error}") from error

@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.markup import escape as no_markup
 from rich.table import Table
 
+from agents.prompting.wording import on_a_line
 from common.disk import write_atomically
 from common.errors import UserError
 from common.foreign import one_line, visible
-from common.listed import on_a_line
 from common.process import as_process
 from common.terminal import WIDTH, console
 from pipeline.log.folder import Folder

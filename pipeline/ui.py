@@ -9,8 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.errors import UserError
-from common.extras import require
+from common.errors import UserError, require
 from common.process import as_process
 from pipeline.tracking.store import STORE, tracking_uri
 

@@ -2,8 +2,7 @@
 
 Reads every line of the log and every small file beside it, says of each that is damaged where it
 is and why, and writes nothing. The status is 0 where all is well, else 1. Files that are no part of
-the log, lines that an older version wrote without a checksum, and gaps that a run yet has to fill
-are told too, and are no damage.
+the log and gaps that a run yet has to fill are told too, and are no damage.
 
 `--replay N` also plays N matches again, or all of them, and names each whose record is not what
 comes of it: a line that was edited and given a new checksum. Models are not asked: their replies
@@ -57,7 +56,6 @@ class Findings:
     wrong: dict[str, list[str]] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     lines: int = 0
-    unverified: int = 0
     places: dict[str, dict[str, int]] = field(default_factory=dict)
     replayed: int = 0
 
@@ -105,7 +103,7 @@ def _cell(found: Findings, file: Path) -> About | None:
         return None
     if about.key != key_of(file.stem):
         found.add(file, f"it describes cell {about.key}")
-    elif "identity" in data and digest(data["identity"]) != about.key:
+    elif digest(data["identity"]) != about.key:
         found.add(file, "the identity that it tells is not that of its key")
     return about
 
@@ -129,7 +127,6 @@ def _records(found: Findings, path: Path, about: About | None) -> None:
     before = found.lines
     numbers = found.places.setdefault(path.stem, {})
     _lines(found, path, read)
-    found.unverified += reader.unverified
     for name in sorted(named.keys() - texts):
         first = named[name] - before
         found.add(path, f"line {first}: its prompts share text {name}, which no line has")
@@ -273,8 +270,6 @@ def report(found: Findings) -> Iterator[str]:
         yield path
         yield from (f"  {visible(what)}" for what in wrong)
     yield from map(visible, found.told)
-    if found.unverified:
-        yield f"{found.unverified:,} line(s) have no checksum: an older version wrote them"
     count = sum(map(len, found.wrong.values()))
     state = f"{count:,} thing(s) are wrong" if count else "all is well"
     again = f"{found.replayed:,} match(es) played again, " if found.replayed else ""

@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from common.errors import UserError
-from common.extras import extra
+from common.errors import UserError, extra
 from tests.games import __main__ as conformance
 
 

@@ -55,8 +55,6 @@ NARROW: dict[str, tuple[str, ...]] = {
             "agents",
             "games.base",
             "games.capabilities",
-            "games.tellable",
-            "games.watchable",
             "games.playouts",
         ),
         "models.base",

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from common.errors import UserError
-from common.extras import extra
+from common.errors import UserError, extra
 from training.environment.environment import PLAYOUTS, Environment
 
 try:

@@ -20,8 +20,7 @@ from contextlib import AsyncExitStack
 from itertools import count
 from typing import Any, Literal
 
-from common.errors import UserError
-from common.extras import extra
+from common.errors import UserError, extra
 from models.base import Dialogue, Prompt
 from training.environment.credit import Advantage, Credit, Result, checked, result
 from training.environment.environment import PLAYOUTS

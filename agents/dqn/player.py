@@ -6,17 +6,42 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from agents.base import Decision, Thinking, Turn
 from agents.dqn.network import Network, load
 from common.errors import Stopped
-from games.base import Game
-from games.capabilities import Encoded
+from games.base import Game, Observation
 
 SHIPPED = Path(__file__).parent / "weights"
+
+
+@runtime_checkable
+class Encoded(Protocol):
+    """A game whose decisions can be told in numbers, for players that learn.
+
+    One that plays a learner's games faster than its Game protocol would also has `practice(seat,
+    seed) -> Practice`: games of `seat`, all chance in them settled by `seed` and their numbers.
+    """
+
+    num_codes: ClassVar[int]
+    """Codes, from 0, are what a learner tells apart among the options of all decisions."""
+
+    @property
+    def encoding(self) -> str:
+        """The name of this way to tell decisions, fit for a file: what was learnt under it fits
+        any game that gives the same name."""
+        ...
+
+    def encode(self, observation: Observation) -> np.ndarray:
+        """What the observing seat knows, float32 of a shape that is the same for all decisions."""
+        ...
+
+    def option_codes(self, observation: Observation) -> tuple[tuple[int, ...], ...]:
+        """The codes of each option, one or more: an option is worth what its best code is."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from agents.prompting.base import (
     role_and_rules,
     situation,
 )
-from agents.prompting.wording import PLAIN, Worded, Wording
-from common.listed import on_a_line
+from agents.prompting.wording import PLAIN, Worded, Wording, on_a_line
 from models.base import Prompt, Score, Scores
 
 VERDICTS = ("good", "bad")

@@ -20,7 +20,7 @@ from agents.prompting.base import Asking, check_moves, role, situation
 from agents.prompting.wording import PLAIN
 from agents.prompting.words import AROUND, stand_in
 from games.base import Open
-from games.tellable import Cautious, Headed
+from games.capabilities import Headed, fallback_of
 from models.base import Dialogue, Generate, Generation, Prompt
 
 WIN = "You play a game. Take the action that makes it most likely that you win.\n"
@@ -192,9 +192,8 @@ def null_action(
 ) -> Decision:
     """What is done for a model that gave no action: the game's own fallback, or else any option,
     with an example of the words that it wants."""
-    if isinstance(turn.game, Cautious):
-        option = turn.game.fallback(turn.observation)
-    else:
+    option = fallback_of(turn.game, turn.observation)
+    if option is None:
         option = int(rng.integers(len(turn.options)))
     return Decision(option, status, True, attempts, notes=notes, text=words_for(turn, option, rng))
 

@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agents.base import Decision, Status, Turn
-from agents.observers import watching
+from agents.observers import Watching, watching
 from agents.prompting.base import Asking, told_facts
 from games.base import Game, Open
-from games.watchable import Watching
 from models.base import Dialogue, Generate, Generation, Prompt
 
 CUE = "Answer:"

@@ -1,6 +1,6 @@
 """ReAct: a thought, an intent of a small set, then the move (Yao et al. 2022), in one reply.
 
-Source of the sets: TALAGA, Appendix C. The game gives its own (`games.tellable.Intended`).
+Source of the sets: TALAGA, Appendix C. The game gives its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agents.base import Turn
 from agents.prompting.base import Asking
 from agents.prompting.reading import folded
 from agents.prompting.reasoned import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
-from games.tellable import Intended
+from games.capabilities import intents_of
 
 GENERAL = (
     "attack: come closer to your goal",
@@ -37,18 +37,13 @@ class React(Retrying):
     the notes under "actions", reply by reply, None where it was none of the set."""
 
     def ask(self, turn: Turn, rng: np.random.Generator) -> Asking:
-        intents = intents_of(turn)
+        intents = intents_of(turn.game) or GENERAL
         instruction = ACT + "".join(f"- {intent}\n" for intent in intents)
         prompt = self.prompt(turn, instruction, THOUGHT + ACTION + MOVE, THOUGHT_CUE)
         heard = yield from self.heard(turn, prompt, rng)
         actions = tuple(action_in(text, intents) for text, _ in heard)
         answers = [answer for _, answer in heard]
         return concluded(turn, answers, indices(heard), actions=actions)
-
-
-def intents_of(turn: Turn) -> Sequence[str]:
-    """The game's intents, or those that fit any."""
-    return turn.game.intents if isinstance(turn.game, Intended) else GENERAL
 
 
 def action_in(reply: str, intents: Sequence[str]) -> str | None:

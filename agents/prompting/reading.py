@@ -10,17 +10,11 @@ import re
 from collections.abc import Sequence
 
 from agents.base import Status
-from games.tellable import Formatted
 
 WRAPPED = "<([^<>]*)>"
 AFTER = "(?i)move:"
 CHOSEN = "(?i)best choice is"
 NUMBER = r"-?\d+(?:\.\d+)?"
-
-
-def form_of(game: object) -> str | None:
-    """How the game writes a move, as a regular expression; None where it does not say."""
-    return game.move_format if isinstance(game, Formatted) else None
 
 
 def move_in(reply: str, options: Sequence[str], form: str | None = None) -> int | Status:

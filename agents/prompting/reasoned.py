@@ -24,11 +24,10 @@ from agents.prompting.base import (
     role,
     told_facts,
 )
-from agents.prompting.reading import form_of, move_in
-from agents.prompting.wording import PLAIN
-from common.listed import on_a_line
+from agents.prompting.reading import move_in
+from agents.prompting.wording import PLAIN, on_a_line
 from games.base import Observation
-from games.tellable import Cautious
+from games.capabilities import fallback_of, move_format_of
 from models.base import Dialogue, Generate, Generation, Prompt
 
 SYSTEM = "You do exactly what the user asks for, in the form that the user asks for.\n"
@@ -125,7 +124,7 @@ class Retrying(Reasoned):
     ) -> Generator[Question, Answer, list[Heard]]:
         """Asks for n samples, and again while none of them names a legal move: all that was said,
         of which the last n count."""
-        seen, form = turn.observation, form_of(turn.game)
+        seen, form = turn.observation, move_format_of(turn.game)
         said: list[Heard] = []
         for _ in range(self.retries + 1):
             reply = yield self.written(prompt, rng, n)
@@ -166,9 +165,9 @@ def concluded(
         ((option, _),) = Counter(named).most_common(1)
         return Decision(option, attempts=len(answers), notes=told)
     status: Status = "illegal" if answers[-1] == "illegal" else "malformed"
-    if isinstance(turn.game, Cautious):
-        option = turn.game.fallback(turn.observation)
-        return Decision(option, status, fallback=True, attempts=len(answers), notes=told)
+    safe = fallback_of(turn.game, turn.observation)
+    if safe is not None:
+        return Decision(safe, status, fallback=True, attempts=len(answers), notes=told)
     return Unusable(status, len(answers), told)
 
 

@@ -19,11 +19,11 @@ from agents.lookahead import DRAWS, Judge, Judged, Mover, Node, Note, Proposed, 
 from agents.lookahead import side as side_of
 from agents.prompting.base import Asking, aim
 from agents.prompting.direct import CHOOSE
-from agents.prompting.reading import form_of, move_in, share_in
+from agents.prompting.reading import move_in, share_in
 from agents.prompting.reasoned import MOVE, MOVE_CUE, SYSTEM, Reasoned, concluded, head
 from agents.prompting.wording import PLAIN
 from games.base import Game, Observation
-from games.capabilities import nothing_hidden
+from games.capabilities import move_format_of, nothing_hidden
 from models.base import Generate, Generation, Prompt
 
 Reward = Literal["situation", "move"]
@@ -131,7 +131,7 @@ class AskedMover:
 
     def _read(self, turn: Turn, reply: object) -> Proposed:
         assert isinstance(reply, Generation), reply
-        options, form = turn.observation.options, form_of(turn.game)
+        options, form = turn.observation.options, move_format_of(turn.game)
         answers = [move_in(text, options, form) for text in reply.texts]
         return Proposed(tuple(one for one in answers if isinstance(one, int)), tuple(answers))
 

@@ -18,7 +18,7 @@ from agents.prompting.answers import named, wanted
 from agents.prompting.base import Asking, told_facts
 from agents.prompting.vanilla import Vanilla, first_prompt, settled
 from games.base import Fact, Observation
-from games.tellable import Advised
+from games.capabilities import Advised
 from models.base import Dialogue, Generate, Generation
 
 NO_CHALLENGE, HAND = "draw four cards", "Your hand"

@@ -6,7 +6,7 @@ formal` asks in each of them; docs/statistics.md says what comes of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from common.errors import nearest
@@ -129,3 +129,11 @@ class Worded:
     @property
     def words(self) -> Wording:
         return WORDINGS[self.wording]
+
+
+def on_a_line(names: Sequence[str]) -> str:
+    """What stands behind a colon: the names one after the other, or where one of them has a comma
+    of its own a line each."""
+    if any("," in name for name in names):
+        return "".join(f"\n- {name}" for name in names)
+    return f" {', '.join(names)}"

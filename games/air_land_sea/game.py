@@ -16,8 +16,7 @@ from games.air_land_sea.rules import act, begun
 from games.air_land_sea.state import State, redealt, seen_by
 from games.air_land_sea.worth import share, worth
 from games.base import Action, Observation
-from games.capabilities import MATCH_SCORE, Measure
-from games.tellable import full_rules
+from games.capabilities import MATCH_SCORE, Measure, full_rules
 
 
 @dataclass(frozen=True)

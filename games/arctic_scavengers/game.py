@@ -28,7 +28,7 @@ from games.arctic_scavengers.state import (
 from games.arctic_scavengers.verbs import BLOCK
 from games.arctic_scavengers.worth import worth
 from games.base import Observation, move_fault
-from games.tellable import full_rules
+from games.capabilities import full_rules
 
 KEEPS, STRIKES = 6, 7
 NONE = BLOCK - 1

@@ -34,7 +34,7 @@ from games.are_you_the_traitor.state import (
 )
 from games.are_you_the_traitor.talk import answer_spec, question_spec
 from games.base import Action, Observation, Open, Said, move_fault
-from games.tellable import full_rules
+from games.capabilities import full_rules
 
 ANSWERS, PASSES, STOPS = range(5, 8)
 """Actions beside those that are about a name: 0 to 4, its number."""

@@ -11,13 +11,13 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
+from games.capabilities import full_rules
 from games.hive import playouts as engine
 from games.hive import rules, words
 from games.hive.policies import CODES, GREEDY, WON, leads
 from games.hive.state import State
 from games.hive.worth import can_win_next, worth
 from games.playouts import check_known
-from games.tellable import full_rules
 
 AT_ONCE = 500
 """Games that are played in one compiled call, in a second or less: a signal waits for its end."""

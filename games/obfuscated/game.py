@@ -15,11 +15,21 @@ from typing import Any
 import numpy as np
 
 from games.base import Action, Fact, Game, Observation, Open, Said, TextSpec
-from games.capabilities import Measure, Sampled, has_draws, measures_of, nothing_hidden, seatings_of
+from games.capabilities import (
+    Advised,
+    Headed,
+    Measure,
+    Sampled,
+    fallback_of,
+    has_draws,
+    intents_of,
+    measures_of,
+    nothing_hidden,
+    seatings_of,
+)
 from games.obfuscated.renaming import Renaming, renaming
 from games.obfuscated.vocabulary import Group, Vocabulary, vocabulary_of
 from games.playouts import policies_of, probabilities, sample, simulate
-from games.tellable import Advised, Cautious, Headed, Intended
 
 NAMES = "Names"
 """Under which heading the rules tell what the new names stand for."""
@@ -67,7 +77,7 @@ class Obfuscated:
 
     def _able(self) -> Iterator[tuple[str, Any]]:
         """Members that are there because `of` has them: a capability is a member that is there."""
-        of, there = self.of, self._words.there
+        of = self.of
         if nothing_hidden(of) or isinstance(of, Sampled):
             yield "sample", self._sample
         if isinstance(of, Advised):
@@ -75,10 +85,6 @@ class Obfuscated:
         if isinstance(of, Headed):
             yield "rules_summary", self._words.there(of.rules_summary)
             yield "rules_headings", self._headings(of.rules_headings)
-        if isinstance(of, Intended):
-            yield "intents", tuple(map(there, of.intents))
-        if isinstance(of, Cautious):
-            yield "fallback", self._fallback
 
     @property
     def retold(self) -> Game[Any]:
@@ -91,6 +97,10 @@ class Obfuscated:
     @property
     def draws(self) -> bool:
         return has_draws(self.of)
+
+    @property
+    def intents(self) -> Sequence[str]:
+        return tuple(map(self._words.there, intents_of(self.of)))
 
     @property
     def policies(self) -> Sequence[str]:
@@ -153,6 +163,11 @@ class Obfuscated:
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         return simulate(self.of, policies, games, seed)
 
+    def fallback(self, observation: Observation) -> int | None:
+        seen, order = self._within(observation)
+        safe = fallback_of(self.of, seen)
+        return None if safe is None else order.index(safe)
+
     def _within(self, observation: Observation) -> tuple[Observation, tuple[int, ...]]:
         """The observation of the game within, and the order of the options."""
         view = observation.view
@@ -204,11 +219,6 @@ class Obfuscated:
     def _advice(self, observation: Observation) -> tuple[str, ...]:
         of: Any = self.of
         return tuple(map(self._words.there, of.advice(self._within(observation)[0])))
-
-    def _fallback(self, observation: Observation) -> int:
-        seen, order = self._within(observation)
-        of: Any = self.of
-        return order.index(of.fallback(seen))
 
     def _fact(self, fact: Fact) -> Fact:
         return replace(fact, name=self._words.there(fact.name), text=self._words.there(fact.text))

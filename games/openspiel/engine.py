@@ -16,8 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from common.errors import nearest
-from common.extras import extra
+from common.errors import extra, nearest
 
 SEATS = ("players", "num_players", "numPlayers")
 """Parameters by which OpenSpiel's games are told how many seats they have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from common.extras import extra
+from common.errors import extra
 from games.base import Fact
 
 UTILS = "pettingzoo.classic.chess.chess_utils"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from common.extras import extra
+from common.errors import extra
 from games.kept import Kept
 from games.pettingzoo.classics import CLASSICS
 

@@ -11,11 +11,10 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Observation
-from games.capabilities import MATCH_SCORE, Measure
+from games.capabilities import MATCH_SCORE, Measure, full_rules
 from games.pit.market import ROLES, Market, Published, Traders
 from games.pit.policies import TOLD
 from games.pit.rules import Terms
-from games.tellable import full_rules
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Observation
+from games.capabilities import full_rules
 from games.playouts import check_known
 from games.santorini import players, rules, words
 from games.santorini import playouts as engine
 from games.santorini.state import State
-from games.tellable import full_rules
 
 
 @dataclass(frozen=True)

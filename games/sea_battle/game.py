@@ -11,11 +11,11 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Observation
+from games.capabilities import full_rules
 from games.playouts import check_known
 from games.sea_battle import players, playouts, rules, words
 from games.sea_battle.state import State, View, seen_by, undecided
 from games.teams import Roles
-from games.tellable import full_rules
 
 ROLES = Roles(tuple(f"ship {name}" for name in words.NAMES), (0, 0, 0, 1, 1, 1))
 

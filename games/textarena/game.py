@@ -15,8 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction, UserError, nearest
-from common.extras import extra
+from common.errors import IllegalAction, UserError, extra, nearest
 from games.base import Action, Observation, Open, Said, TextSpec, move_fault
 from games.capabilities import WIN, Measure
 from games.textarena import moves, telling

@@ -9,7 +9,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from common.extras import extra
+from common.errors import extra
 from games.kept import Kept
 from games.textarena.luck import Luck
 

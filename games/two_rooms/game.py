@@ -10,7 +10,7 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Observation, Open, Said, move_fault
-from games.tellable import full_rules
+from games.capabilities import full_rules
 from games.two_rooms import players, rules, words
 from games.two_rooms.belief import View, known_kin, sampled
 from games.two_rooms.claims import ANSWER, QUESTION

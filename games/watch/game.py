@@ -17,13 +17,11 @@ import numpy as np
 from common.errors import IllegalAction, nearest
 from common.ids import class_id
 from games.base import Action, Fact, Game, Observation, Said, move_fault
-from games.capabilities import Keyed, Measure, Scripted
+from games.capabilities import Measure, Scripted, deal_key_of
 from games.playouts import policies_of
-from games.watch import telling, truth
-from games.watch.guesses import NULL, Guess, Wanted, wanted
-from games.watch.transcript import Step, Transcript, watched
-from games.watch.truth import Outlook
-from games.watchable import Mixed, Together
+from games.watch import guesses, transcript
+from games.watch.guesses import NULL, Guess, Outlook, Wanted, wanted
+from games.watch.transcript import Spectated, Step, Transcript, watched
 
 ROLE = "the observer"
 
@@ -95,7 +93,7 @@ class Watch:
     @property
     def _playing(self) -> tuple[str, ...]:
         """Who may play, by the names under which the watched game knows them there."""
-        if not isinstance(self.of, Together):
+        if not isinstance(self.of, Spectated):
             return self.players or self.policies
         if self.players:
             return self.of.together(self.players)
@@ -104,9 +102,8 @@ class Watch:
     @property
     def deal_key(self) -> str:
         """What is watched, whatever is told of it: so observers of another window watch it too."""
-        own = self.of.deal_key if isinstance(self.of, Keyed) else ""
-        who = " ".join(self._playing)
-        return f"{class_id(type(self.of))} {own} {self.of.num_seats} {self.games}: {who}"
+        name, own, who = class_id(type(self.of)), deal_key_of(self.of), " ".join(self._playing)
+        return f"{name} {own} {self.of.num_seats} {self.games}: {who}"
 
     @cached_property
     def policies(self) -> tuple[str, ...]:
@@ -120,7 +117,7 @@ class Watch:
 
     @cached_property
     def watched(self) -> tuple[str, ...]:
-        return telling.names(self.of)
+        return transcript.names(self.of)
 
     @property
     def _wanted(self) -> Wanted:
@@ -155,17 +152,17 @@ class Watch:
 
     def observe(self, state: State, seat: int) -> Observation:
         of: Any = self.of  # frozen, and so fit for a cache
-        transcript, shown = state.transcript, self._shown(state)
+        steps, shown = state.transcript, self._shown(state)
         first = max(0, shown - (self.window or shown))
-        opening = transcript.opening
+        opening = steps.opening
         return Observation(
             game=f"Watching {opening.game}",
             seat=seat,
-            rules=telling.rules(of, opening.game, opening.rules, self.policies, self.codes),
-            facts=(Fact("History", telling.told(transcript, first, shown)),),
+            rules=transcript.rules(of, opening.game, opening.rules, self.policies, self.codes),
+            facts=(Fact("History", transcript.told(steps, first, shown)),),
             history=tuple(map(self._clause, range(len(state.guesses)), self._said(state))),
             options=("guess",),
-            view=View(shown, len(transcript), transcript.steps[first:shown]),
+            view=View(shown, len(steps), steps.steps[first:shown]),
             role=ROLE,
         )
 
@@ -179,7 +176,7 @@ class Watch:
     def show(self, state: State) -> str:
         shown, right = self._shown(state), state.guesses.count(self.truth(state))
         lines = [
-            telling.told(state.transcript, max(0, shown - 5), shown),
+            transcript.told(state.transcript, max(0, shown - 5), shown),
             f"step {shown} of {len(state.transcript)}, played by {self.guess(self.truth(state))}",
         ]
         if state.guesses:
@@ -201,11 +198,11 @@ class Watch:
         return np.array([np.bincount(row, minlength=options) / len(told) for row in taken.T])
 
     def mix_table(self) -> np.ndarray:
-        if not isinstance(self.of, Mixed):
+        mixes: Mapping[str, Sequence[float]] = getattr(self.of, "mixes", {})
+        if not mixes:
             raise ValueError(f"{type(self.of).__name__} has no mixes to be told apart by")
-        width = len(next(iter(self.of.mixes.values())))
-        unknown = (np.nan,) * width
-        return np.array([self.of.mixes.get(policy, unknown) for policy in self.policies])
+        unknown = (np.nan,) * len(next(iter(mixes.values())))
+        return np.array([mixes.get(policy, unknown) for policy in self.policies])
 
     def losses(self) -> np.ndarray | None:
         known = self.prospects()
@@ -213,7 +210,7 @@ class Watch:
 
     @property
     def measures(self) -> Sequence[Measure]:
-        return truth.measures_of(self.watched, truth.told(self.of, self.policies))
+        return guesses.measures_of(self.watched, guesses.comparable(self.of, self.policies))
 
     @property
     def points(self) -> str:
@@ -221,13 +218,13 @@ class Watch:
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
         real, known = self.truth(state), self.prospects()
-        found = truth.measured(self.watched, self.policies, real, state.guesses, known)
+        found = guesses.measured(self.watched, self.policies, real, state.guesses, known)
         return {name: (figure,) for name, figure in found.items()}
 
     def prospects(self) -> Outlook | None:
         """What every guess comes to; None where the watched game does not tell."""
         of: Any = self.of  # frozen, and so fit for a cache
-        return truth.outlook(of, self.policies)
+        return guesses.outlook(of, self.policies)
 
     def _guesses(self, state: State) -> int:
         """How many guesses a match has."""

@@ -1,23 +1,45 @@
-"""What is watched: whole games of scripted players, step by step.
+"""What is watched: whole games of scripted players, step by step, and how it is told.
 
 A step is a moment in which seats of the watched game move: one seat, or several at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from common.errors import UserError
 from games.base import Action, Game, Observation
 from games.playouts import LONGEST, chances, scripted_move
-from games.watchable import Together
 
 Moves = tuple[Action, ...]
+
+
+@runtime_checkable
+class Spectated(Protocol):
+    """A game made to be watched. Of others every step is told as the seats see it."""
+
+    spectator_rules: str
+    """The game in a few sentences, and how its steps are written."""
+    spectator_names: Sequence[str]
+    """What a spectator calls the players, one a seat."""
+
+    def spectate(self, moves: Sequence[Sequence[Action]], first: int) -> str:
+        """These steps, of which the first has the number `first`: a line or more."""
+        ...
+
+    def together(self, policies: Sequence[str]) -> tuple[str, ...]:
+        """The names under which the game knows these policies where they sit together, one a
+        seat: a player may be another one beside others than alone."""
+        ...
+
+    def outlook(self, policies: Sequence[str]) -> tuple[float, ...]:
+        """The chances of what may come of a match between them, one policy a seat; sums to 1."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +114,7 @@ def watched(
     game: Game[Any], players: Sequence[str], games: int, rng: np.random.Generator
 ) -> Transcript:
     """Plays that many games between these policies, one a seat."""
-    names = game.together(players) if isinstance(game, Together) else tuple(players)
+    names = game.together(players) if isinstance(game, Spectated) else tuple(players)
     starts, moves = [], []
     for _ in range(games):
         start = game.deal(rng)
@@ -120,3 +142,56 @@ def _step(game: Game[Any], state: Any, moves: Moves) -> Step:
         numbers = [int(option) for option in game.legal(state, seat)]
         acted.append(Acted(seat, game.observe(state, seat), numbers.index(int(move))))
     return Step(moves, tuple(acted))
+
+
+def names(game: Game[Any]) -> tuple[str, ...]:
+    """What the watched players are called."""
+    if isinstance(game, Spectated):
+        return tuple(game.spectator_names)
+    return tuple(map(str, range(game.num_seats)))
+
+
+@lru_cache(maxsize=16)
+def rules(
+    game: Game[Any], title: str, own: str, policies: tuple[str, ...], codes: tuple[str, ...]
+) -> str:
+    """The watched game, the catalogue, and what is asked of who watches. title, own: what the game
+    calls itself, and its rules as it tells them to those who play."""
+    played = game.spectator_rules if isinstance(game, Spectated) else _rules(title, own)
+    known: Mapping[str, str] = getattr(game, "told_policies", {})
+    listed = "; ".join(
+        f"{code}: {known[policy]}" if policy in known else code
+        for code, policy in zip(codes, policies, strict=True)
+    )
+    return (
+        f"{played} Each player keeps to one strategy of this catalogue, two may have the same. "
+        f"Catalogue, by code: {listed}. You watch and do not play. After each step you are shown "
+        "the latest steps and guess the strategy of every player. You win if your last guess is "
+        "right."
+    )
+
+
+def _rules(title: str, own: str) -> str:
+    return (
+        f"A match of {title} is played. Its rules: {own} A step of it is written "
+        "as its number, the player who moves, what that player knows, and what it takes."
+    )
+
+
+def told(transcript: Transcript, first: int, end: int) -> str:
+    """The steps from index `first` on and before `end`, numbered from 1."""
+    steps = transcript.steps[first:end]
+    if isinstance(transcript.game, Spectated):
+        return transcript.game.spectate([step.moves for step in steps], first + 1)
+    return "\n".join(
+        f"{number}. {'; '.join(map(_line, step.acted))}"
+        for number, step in enumerate(steps, first + 1)
+    )
+
+
+def _line(one: Acted) -> str:
+    seen = one.observation
+    facts = ", ".join(f"{fact.name}: {fact.text}".replace("\n", " / ") for fact in seen.facts)
+    options = f" of {', '.join(seen.options)}" if len(seen.options) > 1 else ""
+    line = f"player {one.seat} ({facts}) takes {seen.options[one.taken]}{options}"
+    return line.replace(" (you)", "")

@@ -33,7 +33,7 @@ class Watched:
 
     pair: the codes of both players. observer: as tables call it, a model by its own name.
     guesses: the codes of each guess in order; None for a null one. decisions: the same, as
-    recorded. measures: as `games.watch.truth.measures_of` has them.
+    recorded. measures: as `games.watch.guesses.measures_of` has them.
     """
 
     game: Watch

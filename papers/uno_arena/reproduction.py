@@ -108,8 +108,6 @@ def _judged(settings: Settings, folder: Path, everybody: bool) -> bool:
     if not found.exists() or found.stat().st_mtime <= played:
         return False
     table = read_csv(found, "key")
-    if not {"key", "traces"} <= set(table):  # of an older version
-        return False
     return (
         set(table["tie"]) == {TIE}
         and set(THRESHOLDS.values()) <= set(table["threshold"])

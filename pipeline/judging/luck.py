@@ -190,16 +190,12 @@ def read(folder: Path, about: About) -> Luck | None:
     """What is kept of a cell; None where nothing is, or it is damaged."""
     path = folder / "luck" / f"{about.stem}.json"
     try:
-        kept = convert(parsed(path.read_bytes()), Luck)
+        return convert(parsed(path.read_bytes()), Luck)
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
         WARNINGS.warning("%s is damaged; the same sweep again finds it anew", path)
         return None
-    base = about.baseline
-    if math.isnan(kept.rate) and base and base.policy == kept.reference:
-        return replace(kept, rate=base.rate, error=base.error)  # of when they were always one
-    return kept
 
 
 def attach(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:

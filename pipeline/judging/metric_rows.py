@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from common.errors import UserError
 from pipeline.judging.judge import Judged, Stand
 from pipeline.log.schema import MatchRecord
 from stats.decisions import Decisions, Tie, by_chance, ranks, score
@@ -188,9 +187,7 @@ def trace_rows(cell: JudgedCell) -> Iterator[dict[str, Any]]:
 def by_cell(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     """metrics.csv as named figures, fallbacks left out: for every cell, by its key, such as
     "win_rate/player_1" and "odhr_2/player_1/true/0.15"; `judged_2` are the decisions between two
-    options. Raises UserError for a table of an older version, which does not tell cells apart."""
-    if "key" not in table:
-        raise UserError("metrics.csv is of an older version: judge with pipeline.metrics again")
+    options."""
     found: dict[str, dict[str, float]] = {}
     for row in table[table["fallbacks"] == "left_out"].to_dict("records"):
         own, player = found.setdefault(row["key"], {}), f"player_{row['player']}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from games.base import Game
 from games.capabilities import seatings_of
 from games.playouts import lack
 from pipeline.log.folder import Folder
-from pipeline.log.recorded import player_name, recorded_game
+from pipeline.log.recorded import recorded_game
 from pipeline.log.results import About, CellResults
 from pipeline.log.schema import MatchRecord
 
@@ -54,13 +54,7 @@ def cell_of(folder: Path, result: CellResults) -> RecordedCell:
     matches = Folder(folder).matches(about.stem)
     found = {record.match: slim(record) for record in matches if record.match in wanted}
     records = sorted(found.values(), key=lambda record: (record.deal, record.rotation))
-    return RecordedCell(about, game, names(described), tuple(records))
-
-
-def names(described: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the cell calls its players; in older logs, which do not tell, their classes."""
-    told = described.get("players")
-    return tuple(told or map(player_name, described["identity"]["players"]))
+    return RecordedCell(about, game, tuple(described["players"]), tuple(records))
 
 
 def slim(record: MatchRecord) -> MatchRecord:

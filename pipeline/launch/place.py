@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from common.errors import UserError
-from common.extras import require
+from common.errors import UserError, require
 from models.base import ModelSource, Paid
 from models.fake import Fake
 from models.human import Terminal

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.sealed import unsealed
 from pipeline.config.read import Seed
 from pipeline.log.lines import LINES, Lines
 from pipeline.log.outcomes import Measures, Outcomes, outcome
@@ -45,8 +44,9 @@ from pipeline.log.small import (
     Told,
     line_reader,
     parsed,
+    plain,
 )
-from pipeline.plan.cells import digest
+from pipeline.plan.cells import SCHEMA
 
 WARNINGS = logging.getLogger("gauntlet")
 
@@ -116,9 +116,15 @@ class Folder:
     @cached_property
     def _claimed(self) -> dict[str, Any]:
         """What sweep.json says; it never changes. Raises UserError."""
-        found = _object(self.claim, Claim)
+        found = self._claim()
         if found is None:
             raise UserError(f"{self.claim} is missing or damaged: {self.path} holds no sweep")
+        return found
+
+    def _claim(self) -> dict[str, Any] | None:
+        """None where it is missing or damaged. Raises UserError where it is of another schema."""
+        if found := _object(self.claim, Claim):
+            check_schema(self.path, found)
         return found
 
     @property
@@ -129,7 +135,7 @@ class Folder:
     def abouts(self) -> list[About]:
         """Every cell that the folder holds, oldest first. Raises UserError where there is none."""
         found = [
-            (data.get("described", file.stat().st_mtime_ns), file.name, about)
+            (data["described"], file.name, about)
             for file in self.cells_folder.glob("*.json")
             for data, about in [_description(file)]
         ]
@@ -159,15 +165,14 @@ class Folder:
         return sorted(file for file in files if file not in own)
 
     def reader(self, stem: str) -> Reader:
-        """What reads the records of one cell's file."""
-        claimed = _object(self.claim, Claim)
+        """What reads the records of one cell's file. Raises UserError."""
+        claimed = self._claim()
         seed = seed_of(claimed) if claimed else None
-        sealed = bool(claimed and claimed.get("checksums"))
         try:
             about = _description(self.cell_file(stem))[1]
         except UserError:  # whoever needs it says so
             about = None
-        return Reader(self.kinds, key_of(stem), seed, sealed, about)
+        return Reader(self.kinds, key_of(stem), seed, about)
 
     def records(self, stem: str = "*") -> Iterator[Record]:
         """Every whole record, or those of one cell's file; each file's statics are put back into
@@ -201,8 +206,8 @@ class Folder:
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """The lines of one of the small logs, but for damaged ones; none where there is no such
-        log."""
-        claimed = _object(self.claim, Claim)
+        log. Raises UserError."""
+        claimed = self._claim()
         read = line_reader(name, seed_of(claimed) if claimed else None)
         return _objects(self.lines_file(name), read)
 
@@ -234,7 +239,16 @@ class Folder:
     @property
     def events(self) -> list[dict[str, Any]]:
         """What run.log tells, oldest first."""
-        return _objects(self.events_file, lambda line: parsed(line, Event))
+        return _objects(self.events_file, lambda line: plain(line, Event))
+
+
+def check_schema(folder: Path, claimed: Mapping[str, Any]) -> None:
+    """Raises UserError where sweep.json says that the records have another schema than ours."""
+    if claimed["schema"] != SCHEMA:
+        raise UserError(
+            f"{folder} holds matches of schema {claimed['schema']}, not {SCHEMA}, which this "
+            "version cannot read; choose another output_dir"
+        )
 
 
 def seed_of(claimed: Mapping[str, Any]) -> Seed:
@@ -257,15 +271,10 @@ def damaged(lines: int, folder: Path) -> str:
 
 
 def _description(file: Path) -> tuple[dict[str, Any], About]:
-    """What a cell is, and what tables need of it. Raises UserError. Without a checksum, as older
-    versions wrote it, its identity must be that of its key."""
+    """What a cell is, and what tables need of it. Raises UserError."""
     try:
-        text = file.read_bytes()
-        data = parsed(text, Described)
-        about = About.read(data)
-        if not unsealed(text)[1] and digest(data.get("identity")) != about.key:
-            raise ValueError("the identity that it tells is not that of its key")
-        return data, about
+        data = parsed(file.read_bytes(), Described)
+        return data, About.read(data)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{file} is damaged: it should hold the description of a cell; the same sweep again "

@@ -7,8 +7,7 @@ from typing import Any
 
 from msgspec.json import Decoder, encode
 
-from common.sealed import sealed
-from pipeline.log import schema1
+from common.disk import sealed
 from pipeline.log.schema import MatchRecord, Record
 
 
@@ -25,17 +24,13 @@ class Lines:
         self._decoder: Decoder[Record] = Decoder(kinds)
 
     def record(self, text: bytes) -> Record:
-        """The record, a match of schema 1 as it would be today. Raises ValueError, in words, for
-        what is none."""
+        """The record. Raises ValueError, in words, for what is none."""
         try:
             return self._decoder.decode(text)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
         except ValueError as error:
-            try:
-                return schema1.upgraded(text)
-            except (ValueError, RecursionError):
-                raise ValueError(f"it is no record: {error}") from None
+            raise ValueError(f"it is no record: {error}") from None
 
 
 LINES = Lines()

@@ -7,7 +7,6 @@ has been of late, and when it was last alive. It is replaced whole, every two se
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import socket
@@ -22,6 +21,7 @@ from common.disk import write_atomically
 from pipeline.log.events import event, redact
 from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcome
+from pipeline.log.small import written
 from pipeline.plan.cells import Cell, Plan, Task
 
 State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]
@@ -174,7 +174,7 @@ class Live:
             while self._marks[-1][0] - self._marks[1][0] >= WINDOW_SECONDS:
                 self._marks.popleft()
         try:
-            write_atomically(self._path, json.dumps(self._data(), indent=1))
+            write_atomically(self._path, written(self._data(), indent=1))
         except OSError as failure:
             event("status not written", logging.WARNING, error=str(failure))
 

@@ -32,7 +32,7 @@ def _name(stem: str) -> str:
 
 def _note(folder: Folder, key: str, cell: Cell) -> str:
     try:
-        then = folder.cell(key).get("identity", {})
+        then = folder.cell(key)["identity"]
     except UserError:
         then = {}
     now = json.loads(CANONICAL.encode(cell.identity))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import force_setattr
 
-from common.sealed import unsealed
+from common.disk import unsealed
 from pipeline.config.read import Seed
 from pipeline.log.lines import Lines
 from pipeline.log.results import About
@@ -26,18 +26,15 @@ AHEAD = 10**6
 class Reader:
     """Reads the lines of a file, each once.
 
-    cell: its key. seed: of the sweep; None: match ids are not checked. sealed: whether a line
-    without a checksum is damaged; else it is counted in `unverified`: older versions wrote none.
-    about: what tables need to know of the cell, whose matches those of the file must be; None: that
-    is not checked. left_out: how many damaged lines `records` left out.
+    cell: its key. seed: of the sweep; None: match ids are not checked. about: what tables need to
+    know of the cell, whose matches those of the file must be; None: that is not checked. left_out:
+    how many damaged lines `records` left out.
     """
 
     kinds: Lines
     cell: str
     seed: Seed | None
-    sealed: bool
     about: About | None = None
-    unverified: int = 0
     left_out: int = 0
     _lines: int = 0
     _places: dict[int, bytearray] = field(default_factory=dict)
@@ -47,19 +44,15 @@ class Reader:
         self._lines += 1
         if not line.endswith(b"\n"):
             raise ValueError("it is cut off")
-        text, verified = unsealed(line)
-        if self.sealed and not verified:
-            raise ValueError("it has no checksum")
-        record = self.kinds.record(text)
+        record = self.kinds.record(unsealed(line))
         self._check(record)
         if isinstance(record, MatchRecord) and not self._first(record.deal, record.rotation):
             raise ValueError("its match is there twice")
-        self.unverified += not verified
         return record
 
     def again(self) -> Reader:
         """One that has read nothing yet."""
-        return replace(self, unverified=0, left_out=0, _lines=0, _places={})
+        return replace(self, left_out=0, _lines=0, _places={})
 
     def _first(self, deal: int, rotation: int) -> bool:
         """Whether the place had no match yet; a byte a place, as there may be millions."""

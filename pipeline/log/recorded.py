@@ -31,9 +31,7 @@ def recorded_cell(
     """The cell of a description, to be played again: a player that asked a model has one that only
     a log can answer for. packages: as in `recorded_game`. Raises UserError where a class is not
     there, or has other settings now."""
-    identity = description.get("identity")
-    if not isinstance(identity, Mapping) or not about.seats or not about.subjects:
-        raise UserError("an older version described the cell")
+    identity = description["identity"]
     game = recorded_game(identity["game"], packages)
     told = zip(about.players, identity["players"], strict=True)
     cell = Cell(

@@ -5,7 +5,6 @@ the one process that writes.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import socket
@@ -22,7 +21,7 @@ from common.disk import DISK, Disk, append, write_atomically
 from common.errors import UserError
 from pipeline.config.read import Seed
 from pipeline.log.events import event
-from pipeline.log.folder import Folder, key_of
+from pipeline.log.folder import Folder, check_schema, key_of
 from pipeline.log.lines import LINES, Lines, line
 from pipeline.log.mending import mended
 from pipeline.log.outcomes import Outcome, Outcomes, outcome
@@ -137,11 +136,11 @@ class Log:
     def _open(self, seed: Seed, kinds: Lines, planned: Mapping[str, About]) -> None:
         """Reads all that is the log's. planned: the cells to be played, by what their files are
         called."""
-        sealed = _claim(self._place, seed, self._disk).get("checksums", False)
+        _claim(self._place, seed, self._disk)
         self._files = {path.stem: _File(path, self._disk) for path in self._own(planned, seed)}
         for stem, file in self._files.items():
             about = planned.get(stem) or self._described(stem)
-            reader = Reader(kinds, key_of(stem), seed, sealed, about)
+            reader = Reader(kinds, key_of(stem), seed, about)
             for record in file.read(reader, self.notes):
                 if isinstance(record, MatchRecord):
                     self.outcomes_of(record.cell).add(outcome(record, self._measures))
@@ -227,34 +226,30 @@ def _locked(folder: Path, disk: Disk) -> int:
     return descriptor
 
 
-def _claim(place: Folder, seed: Seed, disk: Disk) -> Mapping[str, Any]:
-    """What sweep.json says; it is written where there is no log yet. Raises UserError."""
+def _claim(place: Folder, seed: Seed, disk: Disk) -> None:
+    """Checks that sweep.json is of this seed; it is written where there is no log yet. Raises
+    UserError."""
     claimed = list(seed) if isinstance(seed, tuple) else seed  # as JSON reads it back
-    path, mine = place.claim, {"seed": claimed, "schema": SCHEMA, "id": uuid.uuid4().hex}
+    path = place.claim
+    mine = written({"seed": claimed, "schema": SCHEMA, "id": uuid.uuid4().hex})
     if not disk.exists(path):
         if any(disk.exists(place.cell_file(file.stem)) for file in disk.logs(place.records_folder)):
             raise UserError(
                 f"{path} is missing, and {place.records_folder} holds matches; if they are of this "
-                f"seed, write into it: {json.dumps(mine)}"
+                f"seed, write into it: {mine.decode()}"
             )
-        mine["checksums"] = True
-        write_atomically(path, written(mine), disk)
-        return mine
+        write_atomically(path, mine, disk)
+        return
     try:
         theirs = parsed(disk.read(path), Claim)
     except ValueError as error:
-        raise UserError(f"{path} is damaged: {error}; it should read {json.dumps(mine)}") from error
-    if theirs["schema"] != SCHEMA:
-        raise UserError(
-            f"{place.path} holds matches of schema {theirs['schema']}, not {SCHEMA}: they can "
-            "be read, but none can be added; choose another output_dir"
-        )
+        raise UserError(f"{path} is damaged: {error}; it should read {mine.decode()}") from error
+    check_schema(place.path, theirs)
     if theirs["seed"] != claimed:
         raise UserError(
             f"{place.path} holds matches of seed {_listed(theirs['seed'])}, not "
             f"{_listed(claimed)}; choose another output_dir or seed={_listed(theirs['seed'])}"
         )
-    return theirs
 
 
 def _listed(seed: Any) -> str:

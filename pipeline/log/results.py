@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,9 @@ class About:
     measure: what the cell is judged by. measured: by the results of how many players.
     rotations: how many matches a deal has, all samples together; samples: see `Cell`. step: how far
     apart the numbers of a deal's matches lie. seats: the measured seats of each of a deal's
-    matches, in order; () where an older version wrote this. test: what the result is put to.
-    players: the names of all, by number; () of old, as `seats`. in_turn: whether one seat alone
-    makes the first move. subjects: the seats under study, as `seats`.
+    matches, in order. test: what the result is put to. players: the names of all, by number.
+    in_turn: whether one seat alone makes the first move. subjects: the seats under study, as
+    `seats`.
     """
 
     key: str
@@ -117,12 +117,10 @@ class About:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> About:
-        """From what `data` gave, or an older version: it called the deal's key `cards`, and knew
-        wins of one player alone. Raises ValueError where it is neither."""
-        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
-        if isinstance(measure := known.get("measure", asdict(WIN)), dict):
+        """From what `data` gave. Raises ValueError where it is something else."""
+        known = {**data}
+        if isinstance(measure := data.get("measure"), dict):
             known["measure"] = {side: x for side, x in measure.items() if x is not None}
-        known.setdefault("deal_key", data.get("cards"))
         about = convert(known, cls)
         if min(about.rotations, about.step, about.measured) < 1:
             raise ValueError("a cell without matches")

@@ -129,8 +129,8 @@ class MatchRecord(Record, frozen=True, kw_only=True, tag="match"):
 
     subjects, measured: seats. returns: one a seat. measures: by name, one figure a seat.
     preparation: in the first record of a file alone. seconds: of play and of waiting for models;
-    device_seconds: see `pipeline/play/cost.py`. clock: None where no model was asked, and where an
-    older version wrote the record. Raises ValueError where it does not hold together.
+    device_seconds: see `pipeline/play/cost.py`. clock: None where no model was asked. Raises
+    ValueError where it does not hold together.
     """
 
     subjects: Seats

@@ -1,7 +1,7 @@
 """The small files beside the records: what each must hold, for whoever reads it.
 
-A file or line that does not hold it is damaged. Further keys are welcome. Those that `sealed` wrote
-notice any other change too; older versions wrote none so.
+A file or line that does not hold it, or whose checksum does not fit, is damaged. Further keys are
+welcome.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta, convert
 
-from common.sealed import sealed, unsealed
+from common.disk import sealed, unsealed
 from pipeline.config.read import Seed
 from pipeline.log.schema import Deal, MatchId, Rotation
 from pipeline.plan.cells import match_id
@@ -23,12 +23,11 @@ Number = Annotated[int, Meta(ge=0, lt=2**53)]
 
 
 class Claim(TypedDict):
-    """sweep.json. checksums: whether every line of the records has one."""
+    """sweep.json."""
 
     seed: int | Annotated[list[int], Meta(min_length=1)]
     schema: int
     id: str
-    checksums: NotRequired[bool]
 
 
 class Told(TypedDict):
@@ -61,9 +60,9 @@ class Described(TypedDict):
 
     key: str
     labels: Labels
-    described: NotRequired[int]
-    identity: NotRequired[dict[str, Any]]
-    players: NotRequired[list[str]]
+    described: int
+    identity: dict[str, Any]
+    players: list[str]
 
 
 class StoppedAt(TypedDict):
@@ -87,7 +86,7 @@ class Paired(TypedDict):
 
 
 class Event(TypedDict):
-    """A line of run.log."""
+    """A line of run.log, which has no checksum."""
 
     time: str
     level: str
@@ -95,8 +94,7 @@ class Event(TypedDict):
 
 
 class Ran(TypedDict):
-    """A line of runs.jsonl. command: as it was typed, without secrets; older versions wrote
-    none."""
+    """A line of runs.jsonl. command: as it was typed, without secrets, if it was."""
 
     started: str
     host: str
@@ -147,8 +145,13 @@ LOGS: Mapping[str, type] = {
 def parsed(text: bytes, kind: type | None = None) -> dict[str, Any]:
     """The object of a file or line, without its checksum. Raises ValueError, in words, where it is
     damaged, or not of this kind."""
+    return plain(unsealed(text), kind)
+
+
+def plain(text: bytes, kind: type | None = None) -> dict[str, Any]:
+    """As `parsed`, of text that has no checksum."""
     try:
-        data = json.loads(unsealed(text)[0])
+        data = json.loads(text)
         if not isinstance(data, dict):
             raise ValueError("it is no object")
         if kind is not None:

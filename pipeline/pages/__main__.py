@@ -13,8 +13,7 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from common.errors import UserError
-from common.extras import require
+from common.errors import UserError, require
 from common.foreign import visible
 from models.server.connection import Connection
 

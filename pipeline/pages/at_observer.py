@@ -20,7 +20,7 @@ TICK = 0.2
 SPEEDS = {1: "1 a second", 5: "5 a second", 20: "20 a second", 1000: "as they come"}
 """Guesses that are shown in a second."""
 LOSSES = ("union", "brier", "ev_loss")
-"""Those of `games.watch.truth` that are drawn guess by guess."""
+"""Those of `games.watch.guesses` that are drawn guess by guess."""
 ADDED = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 """How many guesses a key goes on."""
 

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Agent
-from agents.random import Random
-from agents.rule import Rule
+from agents.base import scripted_policy
 from common.errors import UserError, nearest
 from games.base import Game
 from games.capabilities import (
@@ -142,7 +140,7 @@ def measure(
 
 def scripted(cell: Cell) -> list[str | None]:
     """For each of a cell's players the scripted policy that plays as it does, or None."""
-    return [_policy(player.agent) for player in cell.players]
+    return [scripted_policy(player.agent) for player in cell.players]
 
 
 def with_reference(cell: Cell) -> list[str | None]:
@@ -337,10 +335,3 @@ def _error(deals: Sequence[tuple[float, float]]) -> float:
     if len(deals) < 2:
         return math.nan
     return float(np.std([got for _, got in deals], ddof=1) / math.sqrt(len(deals)))
-
-
-def _policy(agent: Agent) -> str | None:
-    """The scripted policy that plays as the agent does, if there is one."""
-    if isinstance(agent, Random):
-        return "random"
-    return agent.policy if isinstance(agent, Rule) else None

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from agents.base import Agent, Goal, check
+from agents.base import Agent, Goal, aimed, check
 from agents.human import Human
 from agents.prompting.base import Method
-from agents.rule import Rule
 from common.errors import ModelError, UserError, nearest
 from games.base import Game
 from games.capabilities import judgeable_by
@@ -125,8 +124,7 @@ def _player(number: int, config: CellConfig, game: Game[Any]) -> Player:
     try:
         for part in (agent, *methods_of(agent)):
             check(part, game)
-        if isinstance(agent, Rule):
-            agent = agent.aimed(game, number, Goal(seat.helps))
+        agent = aimed(agent, game, number, Goal(seat.helps))
     except ValueError as error:
         raise UserError(f"{seat.where}agent: {error}") from error
     asks = model is not None and not isinstance(agent, Human)

@@ -15,7 +15,7 @@ import numpy as np
 
 from common.ids import class_id
 from games.base import Game
-from games.capabilities import Keyed, Retelling
+from games.capabilities import deal_key_of, retold_of
 from pipeline.config.read import Seed
 from pipeline.plan.cells import digest, seeded
 
@@ -55,11 +55,10 @@ def deal_key(game: Game[Any]) -> tuple[str | int, ...]:
     """What a deal depends on besides the seed and its number: the id of the game's class and its
     seats, and which of its games it is where one class is several; of a game in other words, that
     game's key."""
-    if isinstance(game, Retelling):
-        return deal_key(game.retold)
-    module, _, name = class_id(type(game)).rpartition(".")
-    own = (game.deal_key,) if isinstance(game, Keyed) else ()
-    return (module, name, game.num_seats, *own)
+    own = retold_of(game)
+    module, _, name = class_id(type(own)).rpartition(".")
+    key = deal_key_of(own)
+    return (module, name, own.num_seats, *([key] if key else []))
 
 
 @lru_cache

@@ -6,7 +6,6 @@ that is swept in one of them. `fake[seed=3]` is the model `fake` with the factor
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from common.errors import UserError, nearest
 from pipeline.config.keys import GROUPS
 from pipeline.log.folder import Folder
 from pipeline.log.results import About, CellResults
+from pipeline.log.small import written
 
 RULES = ("auto", "all", "factor", "first")
 """`all`: every two. `factor`: those that differ in one factor alone. `first`: of these the ones in
@@ -75,7 +75,7 @@ def keep(folder: Path, rule: str) -> None:
     """Remembers the rule, so that other views of the folder have the same pairs."""
     place = Folder(folder)
     if rule != place.pairs:
-        write_atomically(place.tables_file, json.dumps({"pairs": rule}))
+        write_atomically(place.tables_file, written({"pairs": rule}))
 
 
 def paired_off(results: Sequence[CellResults], rule: str = "auto") -> Pairing:

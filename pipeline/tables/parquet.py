@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from common.disk import replacing, write_atomically
-from common.extras import extra
+from common.errors import extra
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables.card import card

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.log.folder import Folder
-from pipeline.log.recorded import player_name
 from pipeline.log.results import About, CellResults
 from pipeline.tables.page import Entry
 
@@ -68,13 +67,12 @@ def _seats(abouts: Sequence[About], told: Sequence[Told]) -> list[str]:
     """A line a game and seating: who sits where, over all its cells."""
     groups: defaultdict[tuple[str, ...], list[tuple[About, list[str]]]] = defaultdict(list)
     for about, one in zip(abouts, told, strict=True):
-        players = [*map(player_name, one["identity"]["players"])]
-        labels = one.get("players", players)
+        labels = one["players"]
         group = (about.labels["game"], about.labels["seats"], str(len(labels)))
         groups[group].append((about, labels))
     lines = []
     for (game, seats, _), cells in groups.items():
-        measured = cells[0][0].seats[0] if cells[0][0].seats else ()
+        measured = cells[0][0].seats[0]
         seated = [
             f"{seat} {_some(_each(one))}{' (measured)' if seat in measured else ''}"
             for seat, one in enumerate(zip(*(labels for _, labels in cells), strict=True))
@@ -99,10 +97,8 @@ def _models(told: Sequence[Told]) -> list[str]:
     """Every model under the name of the first player that asks it, with its settings."""
     found: dict[str, str] = {}
     for one in told:
-        for number, player in enumerate(one["identity"]["players"]):
+        for name, player in zip(one["players"], one["identity"]["players"], strict=True):
             if model := player.get("model"):
-                names = one.get("players", ())
-                name = names[number] if number < len(names) else player_name(player)
                 said = ", ".join(f"{key} {_plain(value)}" for key, value in model.items())
                 found.setdefault(said, _model_name(name, one["labels"]["model"]))
     return [f"{name}: {said}" for said, name in found.items()]

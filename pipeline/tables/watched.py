@@ -36,8 +36,8 @@ that name all players rightly, as if guesses were independent, which those of a 
 interval of summary.csv is by deals. Empty where matches have different numbers of guesses.
 between: the standard deviation over matches. each: the share
 of each player. The others: means, of MEDIANS medians, of the measures of those names
-(`games.watch.truth.measures_of`), empty where the watched game knows no losses. blind: the share of
-matches whose truth no loss tells from any other policy of one of the players."""
+(`games.watch.guesses.measures_of`), empty where the watched game knows no losses. blind: the share
+of matches whose truth no loss tells from any other policy of one of the players."""
 
 
 def watched_table(folder: Folder, results: Sequence[CellResults]) -> pd.DataFrame:

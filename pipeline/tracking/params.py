@@ -29,8 +29,7 @@ Params = dict[str, str]
 def params(
     place: Folder, result: CellResults, row: pd.Series[Any], runs: Sequence[Mapping[str, Any]]
 ) -> Params:
-    """Of a cell's run. What an older version did not write down is left out. runs: the lines of
-    runs.jsonl.
+    """Of a cell's run. runs: the lines of runs.jsonl.
 
     deals: those that count. matches_per_deal: seatings (the ways in which the players were seated)
     times samples. opponents: all players but those whose results count and who helps them.
@@ -72,15 +71,14 @@ def _deals(about: About, deals: int) -> Params:
 
 
 def _players(about: About, described: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    names = described.get("players", ())
-    identities = described.get("identity", {}).get("players", [{}] * len(names))
-    counted = set(about.seats[0]) if about.seats else set()
+    names, identities = described["players"], described["identity"]["players"]
+    counted = set(about.seats[0])
     others = [
         name
-        for number, (name, one) in enumerate(zip(names, identities, strict=False))
-        if number not in counted and one.get("helps") not in counted
+        for number, (name, one) in enumerate(zip(names, identities, strict=True))
+        if number not in counted and one["helps"] not in counted
     ]
-    if counted and others:
+    if others:
         yield "opponents", ", ".join(others)
     models = [one["model"] for one in identities if "model" in one]
     if dtypes := list(dict.fromkeys(str(one["dtype"]) for one in models if "dtype" in one)):

@@ -125,8 +125,8 @@ def forget_live(client: MlflowClient, sweep: str) -> None:
 
 
 def runs_of(client: MlflowClient, sweep: str) -> list[Run]:
-    """A sweep's runs, in whatever experiment: its folder may have been played under another name,
-    and older versions named experiments otherwise."""
+    """A sweep's runs, in whatever experiment: its folder may have been played under another
+    name."""
     places = [found.experiment_id for found in client.search_experiments()]
     return list(client.search_runs(places, f"tags.`{TAG}` = '{sweep}'", max_results=FOUND))
 

@@ -81,7 +81,7 @@ class Sweep:
 
     @property
     def command(self) -> str | None:
-        """That of the latest run; older versions did not note it."""
+        """That of the latest run, if one was typed."""
         return self.runs[-1].get("command") if self.runs else None
 
     @cached_property

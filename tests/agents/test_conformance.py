@@ -26,7 +26,7 @@ from agents.prompting.rap import Rap
 from agents.prompting.words import CUE
 from agents.random import Random
 from games.base import Game, Open
-from games.tellable import Headed
+from games.capabilities import Headed
 from games.watch import Watch
 from models.base import Request, Score
 from pipeline.config.read import Node

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rlcard.games.uno.utils import ACTION_LIST, encode_hand, encode_target
 
-from games.capabilities import Encoded
+from agents.dqn.player import Encoded
 from games.uno import State, Uno, rules
 from games.uno.arena import UnoArena
 from games.uno.arena.rules import COLOUR, PHASE

@@ -17,7 +17,7 @@ from agents.llm import LLM
 from agents.prompting.acting import NO_ACTION, NO_OPTION, UNSAID, read
 from agents.prompting.gamebench import Base, GamebenchCot
 from games.base import Observation, Open, TextSpec
-from games.tellable import full_rules
+from games.capabilities import full_rules
 from models.base import Generate, Generation, Reply, Request
 from tests.agents.hints import HINT, State
 from tests.agents.hints import Hints as Plain

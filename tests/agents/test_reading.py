@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.prompting.reading import form_of, move_in, share_in, vote_in
+from agents.prompting.reading import move_in, share_in, vote_in
 from agents.prompting.tot import elected
+from games.capabilities import move_format_of
 from games.tic_tac_toe import TicTacToe
 
 CELLS = ("C1R1", "C2R1", "C3R3")
 POKER = ("fold", "call", "raise half pot", "all in")
-FORM = form_of(TicTacToe())
+FORM = move_format_of(TicTacToe())
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_of_equal_options_the_first_is_meant() -> None:
 
 
 def test_a_board_of_more_than_nine_columns_is_read() -> None:
-    form = form_of(TicTacToe(2, 11, 4))
+    form = move_format_of(TicTacToe(2, 11, 4))
     assert move_in("C11R10 and C1R1", ("C1R1", "C11R10"), form) == 0
     assert move_in("C1R1 and C11R10", ("C1R1", "C11R10"), form) == 1
 

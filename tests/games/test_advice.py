@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from games.base import Fact, Game
+from games.capabilities import Advised
 from games.rock_paper_scissors import RockPaperScissors
-from games.tellable import Advised
 from games.tic_tac_toe import TicTacToe
 from games.uno.arena import UnoArena
 from games.uno.arena.rules import CARD, CHALLENGE, COLOUR

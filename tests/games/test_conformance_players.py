@@ -16,12 +16,13 @@ from games.base import Fact, Game, Observation, Open, Said, move_fault, spoken
 from games.capabilities import (
     MATCH_SCORE,
     WIN,
-    Keyed,
+    Headed,
     Measured,
     Sampled,
     Simulated,
     Speaking,
     Valued,
+    full_rules,
     has_draws,
     judgeable_by,
     measured,
@@ -31,7 +32,6 @@ from games.capabilities import (
     with_score,
 )
 from games.playouts import policies_of, probabilities, sample, simulate
-from games.tellable import Headed, full_rules
 from games.uno import Uno
 from tests.games.cases import (
     CASES,
@@ -160,11 +160,6 @@ def teams(game: Game[Any], seed: int) -> set[frozenset[int]]:
     plies = ((state, seat) for state, seats, _ in looked_at(game, seed) for seat in seats)
     told = {game.observe(state, seat).team for state, seat in plies}
     return {frozenset(team) for team in told if team}
-
-
-@every_game
-def test_a_key_of_its_deals_is_text(game: Game[Any]) -> None:
-    assert not isinstance(game, Keyed) or isinstance(game.deal_key, str)
 
 
 @every_game

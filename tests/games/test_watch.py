@@ -18,8 +18,7 @@ from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
 from games.watch import State, Watch
-from games.watch.guesses import wanted
-from games.watch.truth import WORST
+from games.watch.guesses import WORST, wanted
 from pipeline.plan.chance import stream
 
 RPS = RockPaperScissors(rounds=16)

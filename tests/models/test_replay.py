@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from common.disk import sealed
 from common.errors import ModelError
 from models.base import Generate, Generation, Prompt, Score, Scores
 from models.replay import Replay
@@ -15,6 +16,7 @@ STATIC = "Rules.\n"
 SCORE = Score((Prompt(STATIC, "Hand: red 1\nA) x", "Answer:"), Prompt(STATIC, "Hand: red 1\nB) x", "Answer:")), ("A", "B"))  # fmt: skip  # noqa: E501
 SCORES = Scores(((-0.1, -math.inf), (-2.5, -0.30000001192092896)), (7, 8))
 ASKED = {
+    "kind": "score",
     "static": "ab12",
     "cue": "Answer:",
     "shared": "Hand: red 1\n",
@@ -25,6 +27,7 @@ ASKED = {
     "logical_tokens": 15,
 }
 WRITTEN = {
+    "kind": "text",
     "static": "ab12",
     "cue": "",
     "shared": "Say.",
@@ -33,19 +36,17 @@ WRITTEN = {
     "tokens": [4, 1],
     "logical_tokens": 5,
 }
-KINDS = {"schema 1": ({}, {}), "schema 2": ({"kind": "score"}, {"kind": "text"})}
-"""What tells the two apart: in schema 1 nothing but what they hold."""
 
 
 def line(*asked, statics=None):
-    return json.dumps({"statics": statics or {}, "decisions": [{"asked": list(asked)}]}) + "\n"
+    told = {"statics": statics or {}, "decisions": [{"asked": list(asked)}]}
+    return sealed(json.dumps(told).encode()).decode() + "\n"
 
 
-@pytest.fixture(params=KINDS)
-def log(tmp_path, request):
-    file, (score, text) = tmp_path / "cell.jsonl", KINDS[request.param]
-    first = line({**ASKED, **score}, statics={"ab12": STATIC})
-    file.write_text(first + line({**WRITTEN, **text}))
+@pytest.fixture
+def log(tmp_path):
+    file = tmp_path / "cell.jsonl"
+    file.write_text(line(ASKED, statics={"ab12": STATIC}) + line(WRITTEN))
     return file
 
 

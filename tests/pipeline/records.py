@@ -78,7 +78,7 @@ def described(folder: Path, cell: str) -> Path:
     """Where the records of a cell go whose key is its name, once the folder knows it."""
     path = folder / "cells" / f"{cell}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(written(about(cell).data()))
+    path.write_bytes(written({**about(cell).data(), "identity": {}, "described": 0}))
     return folder / "records" / f"{cell}.jsonl"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec.json import decode, encode
 
-from common.sealed import sealed
+from common.disk import sealed
 from pipeline import export, ratings, report, status, track, verify
 from pipeline.log.folder import Folder
 from pipeline.log.schema import Record

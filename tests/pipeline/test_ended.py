@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from games.capabilities import MATCH_SCORE, WIN, Measure, judgeable_by, with_score
+from games.capabilities import MATCH_SCORE, Measure, judgeable_by, with_score
 from games.tic_tac_toe import TicTacToe
 from pipeline import report
 from pipeline.log.folder import Folder
@@ -27,7 +27,7 @@ from stats.paired import sign_flip
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import Known, about, scored
 from tests.pipeline.records import ended as record_of
-from tests.pipeline.scored import Harvest, Race
+from tests.pipeline.scored import Harvest
 
 RETURNS = {"w": (1, 0), "d": (0, 0), "l": (0, 1), "s": (1, 1)}
 """Whether the measured player won, and whether the other one did: s is a shared win."""
@@ -343,12 +343,3 @@ def test_a_log_can_be_judged_by_its_score_afterwards(
 def test_mlflow_has_what_the_summary_has() -> None:
     assert set(COLUMNS) <= set(SUMMARY_COLUMNS)
     assert {"score", *ended.COUNTED} <= set(COLUMNS)
-
-
-def test_measures_of_before_go_on() -> None:
-    """A description of an older version: no players and no turns."""
-    kept = about("a", WIN).data()
-    del kept["players"], kept["in_turn"]
-    read = About.read(json.loads(json.dumps(kept)))
-    assert (read.players, read.in_turn, read.even) == ((), False, False)
-    assert Race().num_seats == 2

@@ -70,16 +70,17 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_types_in_the_small_files_are_damage(tmp_path: Path, name: str) -> None:
-    """Whether or not a checksum says so."""
+    """Also where the checksum fits; without one, all is."""
     place, kind = Folder(tmp_path), name.strip()
     good = SMALL[kind]
     key, value = ODD[name]
     path = place.lines_file(kind) if kind in LOGS else tmp_path / f"{kind}.json"
     place.claim.write_bytes(written(SMALL["sweep"]))
     for told in (good, {**good, key: value}):
-        for text in (json.dumps(told).encode(), written(told)):
-            path.write_bytes(text + b"\n")
-            assert (read(kind, Folder(tmp_path)) == good) == (told is good)
+        path.write_bytes(written(told) + b"\n")
+        assert (read(kind, Folder(tmp_path)) == good) == (told is good)
+    path.write_text(json.dumps(good) + "\n")
+    assert read(kind, Folder(tmp_path)) != good
     path.write_bytes(written(good).replace(b'"', b"'", 1) + b"\n")
     assert read(kind, Folder(tmp_path)) != good
 
@@ -104,7 +105,14 @@ SMALL: dict[str, dict[str, Any]] = {
         "half_width": 0.1,
         "cells": {"x": {"deals": 3, "above": True}, "y": None},
     },
-    "runs": {"started": "s", "host": "h", "matches": 3, "commit": None, "versions": {"a": "1"}},
+    "runs": {
+        "started": "s",
+        "host": "h",
+        "matches": 3,
+        "commit": None,
+        "command": "c",
+        "versions": {"a": "1"},
+    },
     "set_aside": {
         "match": match_id("x", (1, 2), 3, 0),
         "cell": "x",

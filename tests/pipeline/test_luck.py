@@ -70,19 +70,6 @@ def test_what_was_kept_is_found_again_from_the_log(sweep: Sweep, folder: Path) -
     pd.testing.assert_frame_equal(summary(folder)[COLUMNS], columns)
 
 
-def test_a_folder_of_when_the_baseline_was_the_reference_is_read(
-    sweep: Sweep, folder: Path
-) -> None:
-    sweep("agent=rule", "baseline=rule", "deals=10")
-    before = summary(folder)[COLUMNS]
-    (path,) = (folder / "luck").iterdir()
-    told = kept(folder)
-    del told["rate"], told["error"]
-    path.write_text(json.dumps(told))
-    report.main([str(folder)])
-    pd.testing.assert_frame_equal(summary(folder)[COLUMNS], before)
-
-
 def test_rotated_matches_are_judged_in_the_seat_that_the_player_had(
     sweep: Sweep, folder: Path
 ) -> None:

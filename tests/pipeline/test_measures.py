@@ -20,6 +20,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.live import Running
 from pipeline.log.outcomes import outcome
 from pipeline.log.results import About
+from pipeline.log.small import written
 from stats.means import limits, p_value
 from stats.paired import sign_flip
 from stats.sequential import FIRST_LOOK
@@ -160,34 +161,6 @@ def test_two_games_of_one_class_are_not_paired(
     assert compare.main([str(folders[0]), str(folders[2])]) == 0
 
 
-def older(folder: Path) -> None:
-    """The folder as it was written before there were measures, and checksums."""
-    claim = json.loads((folder / "sweep.json").read_text())
-    del claim["checksums"], claim["crc32"]
-    (folder / "sweep.json").write_text(json.dumps(claim))
-    for path in (folder / "cells").iterdir():
-        data = json.loads(path.read_text())
-        for name in ("measure", "measured"):
-            del data[name]
-        del data["crc32"]
-        data["cards"] = data.pop("deal_key")
-        path.write_text(json.dumps(data))
-    for path in (folder / "records").iterdir():
-        records = [json.loads(line) for line in path.read_text().splitlines()]
-        for record in records:
-            del record["measures"], record["kind"], record["crc32"]
-            record["subject"], record["measured"] = record.pop("subjects")[0], record["measured"][0]
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))
-
-
-def test_a_folder_of_an_older_version_is_read_as_it_was(sweep: Sweep, folder: Path) -> None:
-    assert sweep("deals=20", "prompt=cloze", "baseline=random") == 0
-    before = (folder / "summary.csv").read_text()
-    older(folder)
-    assert report.main([str(folder)]) == 0
-    assert (folder / "summary.csv").read_text() == before
-
-
 def test_a_description_comes_back_as_it_was_written() -> None:
     for bounds in ((0, 10), (-np.inf, np.inf), (0, np.inf)):
         about = scored("a", [1]).about
@@ -203,7 +176,7 @@ def test_a_log_without_the_measure_is_one_line(
     (path,) = (folder / "cells").iterdir()
     data = json.loads(path.read_text())
     del data["crc32"]
-    path.write_text(json.dumps({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
+    path.write_bytes(written({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
     capsys.readouterr()
     assert report.main([str(folder)]) == 2
     (line,) = capsys.readouterr().err.splitlines()

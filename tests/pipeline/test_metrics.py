@@ -187,18 +187,6 @@ def test_one_player_has_no_correlations(sweep: Sweep, folder: Path) -> None:
     assert pd.read_csv(folder / "metrics" / "traces.csv").empty
 
 
-def test_a_log_that_does_not_name_its_players_gives_their_classes(
-    sweep: Sweep, folder: Path
-) -> None:
-    assert sweep("game=uno_arena", "agent=rule", "deals=1") == 0
-    (path,) = (folder / "cells").glob("*.json")
-    cell = json.loads(path.read_text())
-    assert cell.pop("players") == ["random", "rule"]
-    del cell["crc32"]
-    path.write_text(json.dumps(cell))
-    assert set(measured(folder, "--everybody")["name"]) == {"Random", "Rule rule"}
-
-
 def outputs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "metrics").iterdir()}
 

@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
-from common.errors import UserError
 from pipeline import metrics, track
-from pipeline.judging.metric_rows import by_cell
 from pipeline.log.folder import Folder
 from pipeline.log.small import written
 from pipeline.tables.metric_figures import by_player, traces
@@ -86,8 +84,3 @@ def test_each_run_of_mlflow_has_the_figures_of_its_cell(twins: Path, tmp_path: P
             logged = runs[key].data.metrics
             assert logged[f"judged_2/player_{player}/true/0"] == wanted
             assert logged[f"win_rate/player_{player}"] == rows["win_rate"].iloc[0]
-
-
-def test_a_table_that_does_not_tell_them_apart_is_refused(twins: Path) -> None:
-    with pytest.raises(UserError, match="older version"):
-        by_cell(read(twins, "metrics.csv").drop(columns="key"))

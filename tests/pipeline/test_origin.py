@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline import report
+from pipeline.log.lines import line
 from pipeline.tables.origin import apart
 from tests.pipeline.conftest import Sweep
 
@@ -35,10 +36,10 @@ def test_the_report_says_when_a_log_is_of_several_versions(
     assert sweep(*given, "deals=1") == 0
     assert "runs that differ" not in capsys.readouterr().out
     (run,) = map(json.loads, (folder / "runs.jsonl").read_text().splitlines())
-    del run["crc32"]  # as older versions wrote it
+    del run["crc32"]
     mine, run["versions"]["torch"] = run["versions"]["torch"], "1.0"
-    with (folder / "runs.jsonl").open("a") as runs:
-        runs.write(f"{json.dumps(run)}\n")
+    with (folder / "runs.jsonl").open("ab") as runs:
+        runs.write(line(run))
     assert report.main([str(folder)]) == 0
     told = f"The records are of runs that differ: torch {mine} and 1.0."
     assert told in capsys.readouterr().out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import socket
 from pathlib import Path
@@ -16,6 +15,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
 
 from pipeline.log.folder import Folder
+from pipeline.log.small import parsed, written
 from pipeline.pages import __main__ as command
 from pipeline.pages import library, standing
 from pipeline.pages.doors import Doors
@@ -39,7 +39,7 @@ def rows(user: User) -> list[dict[str, object]]:
 def told(folder: Path, **data: object) -> None:
     """As if the latest run had written this into its status."""
     file = Folder(folder).status_file
-    file.write_text(json.dumps({**json.loads(file.read_text()), **data}))
+    file.write_bytes(written({**parsed(file.read_bytes()), **data}))
 
 
 def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:

@@ -6,21 +6,23 @@ import errno
 import json
 import multiprocessing
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from common.disk import sealed
 from common.errors import ModelError, UserError
-from common.sealed import sealed, unsealed
 from models.replay import Replay
+from pipeline import report, status, verify
 from pipeline.log import records
 from pipeline.log.folder import Folder
 from pipeline.log.lines import line
 from pipeline.log.outcomes import WINS
 from pipeline.log.records import Log
-from pipeline.log.small import parsed
+from pipeline.log.small import parsed, written
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches, untimed
 from tests.pipeline.records import STATIC, decided, described, ended, placed
@@ -84,31 +86,6 @@ def test_texts_that_are_lost_are_lacked_by_their_readers_and_come_again(
     assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=3") == 0
     assert matches(folder) == before
     assert Replay(str(path)).load().replies
-
-
-def older(folder: Path) -> None:
-    """The folder as it was written before there were checksums."""
-    for path in (*folder.glob("*.json*"), *folder.glob("cells/*"), *folder.glob("records/*")):
-        lines = path.read_bytes().splitlines(keepends=True)
-        whole = [b"".join(lines)] if path.suffix == ".json" else lines
-        path.write_bytes(b"".join(unsealed(one)[0] + b"\n" for one in whole))
-    claim = parsed((folder / "sweep.json").read_bytes())
-    del claim["checksums"]
-    (folder / "sweep.json").write_text(json.dumps(claim))
-
-
-def test_a_log_without_checksums_goes_on(sweep: Sweep, folder: Path) -> None:
-    words = ("game=tic_tac_toe", "prompt=cloze")
-    sweep(*words, "deals=3")
-    before = matches(folder)
-    older(folder)
-    assert sweep(*words, "deals=5") == 0
-    after = matches(folder)
-    assert {match: after[match] for match in before} == before
-    assert len(after) == 5
-    reader, path = Folder(folder).reader(only_file(folder).stem), only_file(folder)
-    assert len([reader.record(one) for one in path.read_bytes().splitlines(keepends=True)]) == 5
-    assert reader.unverified == 3
 
 
 TWO = (placed(ended(decided(1), deal=0)), placed(ended(decided(0), deal=1)))
@@ -199,12 +176,15 @@ def test_an_output_dir_belongs_to_one_schema(
 ) -> None:
     sweep()
     claim = parsed((folder / "sweep.json").read_bytes())
-    (folder / "sweep.json").write_text(json.dumps({**claim, "schema": 1}))
-    assert sweep() == 2
-    said = capsys.readouterr().err
-    assert "holds matches of schema 1, not 2" in said
-    assert "choose another output_dir" in said
-    assert said.count("\n") == 1
+    (folder / "sweep.json").write_bytes(written({**claim, "schema": 1}))
+    commands = (report.main, status.main, verify.main)
+    for run in (sweep, *(partial(command, [str(folder)]) for command in commands)):
+        capsys.readouterr()
+        assert run() == 2
+        said = capsys.readouterr().err
+        assert "holds matches of schema 1, not 2" in said
+        assert "choose another output_dir" in said
+        assert said.count("\n") == 1
 
 
 def test_a_second_process_is_refused(

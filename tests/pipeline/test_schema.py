@@ -13,7 +13,7 @@ import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from common.sealed import unsealed
+from common.disk import unsealed
 from pipeline.log.folder import Folder
 from pipeline.log.lines import LINES, Lines, line
 from pipeline.log.records import Log
@@ -31,7 +31,7 @@ class Watched(Record, frozen=True, kw_only=True, tag="watched"):
 
 def test_a_record_comes_back_as_it_was() -> None:
     record = ended(decided(1, notes={"why": [1, "x"]}, text="hello"), decided(0, asked=()))
-    assert LINES.record(unsealed(line(record))[0]) == record
+    assert LINES.record(unsealed(line(record))) == record
 
 
 def test_a_line_tells_its_kind_and_leaves_out_what_goes_without_saying() -> None:
@@ -50,7 +50,7 @@ def test_minus_infinity_is_null_and_comes_back() -> None:
     asked = scored(logprobs=((-1.0, -math.inf),))
     text = line(ended(decided(1, asked=(asked,))))
     assert b'"logprobs":[[-1.0,null]]' in text
-    read = LINES.record(unsealed(text)[0])
+    read = LINES.record(unsealed(text))
     assert isinstance(read, MatchRecord)
     (found,) = read.decisions[0].asked
     assert found.restored(read.statics) == asked.restored(read.statics)

@@ -18,8 +18,10 @@ import pytest
 
 from pipeline import status
 from pipeline.log.folder import Folder
+from pipeline.log.lines import line
 from pipeline.log.live import Running
 from pipeline.log.outcomes import WINS, Outcome
+from pipeline.log.small import parsed, written
 from pipeline.log.tail import Tail
 from pipeline.tables.numbers import duration
 from tests.pipeline.conftest import Sweep
@@ -36,7 +38,7 @@ def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def changed(folder: Path, **data: Any) -> None:
     """As if the latest run had written this into its file."""
     path = Folder(folder).status_file
-    path.write_text(json.dumps({**json.loads(path.read_text()), **data}))
+    path.write_bytes(written({**parsed(path.read_bytes()), **data}))
 
 
 def looked(folder: Path) -> status.Status:
@@ -115,7 +117,7 @@ def test_a_match_that_was_set_aside_is_neither_done_nor_left(
     lost = json.loads(lines[-1])
     path.write_bytes(b"".join(lines[:-1]))
     entry = {key: lost[key] for key in ("match", "cell", "deal", "rotation")}
-    (folder / "set_aside.jsonl").write_text(json.dumps({**entry, "error": "bad card"}) + "\n")
+    (folder / "set_aside.jsonl").write_bytes(line({**entry, "error": "bad card"}))
     found = looked(folder)
     assert (found.done, found.left, found.rows[0].set_aside) == (3, 0, 1)
     assert "1 set aside" in told(folder, capsys)

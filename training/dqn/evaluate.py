@@ -16,11 +16,10 @@ import numpy as np
 from scipy.stats import t as student
 
 from agents.dqn.network import Network
-from agents.dqn.player import DQN, SHIPPED
+from agents.dqn.player import DQN, SHIPPED, Encoded
 from games.base import Game
-from games.capabilities import Encoded, Practice
 from stats.proportions import wilson
-from training.dqn.practice import practice, results
+from training.dqn.practice import Practice, practice, results
 
 SEAT = 1
 LEARNING, CURVE, LAST = range(3)

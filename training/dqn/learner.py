@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from agents.dqn.network import Network
-from games.capabilities import Practice
+from training.dqn.practice import Practice
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from agents.dqn.network import Network
+from agents.dqn.player import Encoded
 from games.base import Game
-from games.capabilities import Encoded, Practice
+
+
+class Practice(Protocol):
+    """One game after another of a seat that learns, against players that choose at random."""
+
+    features: np.ndarray
+    """The decision at hand as `Encoded.encode` tells it. Overwritten by the next."""
+    legal: np.ndarray
+    """Which codes it has, bool of shape (num_codes,). Overwritten by the next."""
+
+    def begin(self, game: int) -> bool:
+        """Deals the game of this number and plays on to the seat's first choice between codes;
+        False where the game ended without one."""
+        ...
+
+    def take(self, code: int) -> bool:
+        """Plays the code and goes on to the seat's next choice; False where the game is over."""
+        ...
+
+    @property
+    def result(self) -> float:
+        """What the game that is over brought the seat, as `Game.returns` gives it."""
+        ...
 
 
 def practice(game: Game[Any], seat: int, seed: int) -> Practice:

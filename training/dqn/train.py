@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from agents.dqn.network import Network, save
+from agents.dqn.player import Encoded
 from common.disk import write_atomically
 from games.base import Game
-from games.capabilities import Encoded
 from training.dqn.evaluate import CURVE, LEARNING, Rate, game_of, positive, practices, rate
 from training.dqn.learner import Settings, one_thread, train
 from training.dqn.practice import results
