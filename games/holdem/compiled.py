@@ -1,7 +1,8 @@
 """Compilation of the engine, cached on disk: as `games.uno.compiled`, with a stamp of its own.
 
 The same lines stand there and have no home in common: to move them would change the code of UNO's
-cells, and every folder with matches of UNO would ask for `accept_code` (pipeline/plan/code.py).
+cells, and every folder with matches of UNO would ask for `accept_code`
+(pipeline/plan/fingerprint.py).
 """
 
 from __future__ import annotations

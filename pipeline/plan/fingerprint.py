@@ -103,7 +103,8 @@ def _code(modules: frozenset[str]) -> Code:
 
 
 def _reached(modules: Collection[str]) -> set[str]:
-    """These modules, those that play a match, and all that they import, with their packages."""
+    """These modules, those that play a match, and all that they import, with the packages above
+    them; of the project's packages, which do nothing but import, only those imported from."""
     tops = {*OWN, *(name.partition(".")[0] for name in modules)}
     seen, todo = set[str](), [*modules, *PLAYING]
     while todo:
@@ -114,7 +115,8 @@ def _reached(modules: Collection[str]) -> set[str]:
             continue
         seen.add(name)
         module = _module(name)
-        todo += [*(module.imports if module else ()), name.rpartition(".")[0]]
+        todo += module.imports if module else ()
+        todo += [name.rpartition(".")[0]] if top not in OWN else []
     return seen
 
 
@@ -196,9 +198,9 @@ def _imported(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[str]:
         return
     base = resolve_name("." * node.level + (node.module or ""), package)
     source = _source(base)
-    yield base
-    if source is None or source.name == "__init__.py":
-        yield from (f"{base}.{name}" for name in names)
+    flat = source is not None and source.name != "__init__.py"
+    inner = (f"{base}.{name}" for name in names)
+    yield from (base if flat or _source(one) is None else one for one in inner)
 
 
 def _imported_by_name(node: ast.Call, package: str, folder: Path) -> Iterator[str]:
