@@ -76,9 +76,11 @@ CASES: dict[str, list[Case]] = {
         for name in (name, f"{name}_terse", f"{name}_formal")
         for game in (TicTacToe(), Hints())
     ],
-    "games.uno.words": [(ARENA, "cloze"), (PAPER, "cloze")],
+    "games.uno.words": [
+        *((ARENA, "cloze"), (PAPER, "cloze")),
+        *((ARENA, "tutri"), (Uno(5), "tutri")),
+    ],
     "games.uno.arena.words": [(ARENA, "cloze")],
-    "games.uno.review": [(ARENA, "tutri"), (Uno(5), "tutri")],
 }
 """By module the games and methods that bring its texts before a model; those of `conf/prompt` come
 with their own modules."""
@@ -131,12 +133,11 @@ EXCEPTIONS = {
     "agents.prompting.tutri": {""},
     "agents.prompting.vanilla": {"answers", "dropped", "malformed", ""},
     "agents.prompting.wording": {
-        "plain",
-        "told",
-        "unless default",
+        *("plain", "told", "unless default"),
+        *("", "\n- "),  # of options with a comma of their own
     },
     "agents.prompting.words": {"faults", "illegal", "replace"},  # of the record, and of a codec
-    "games.uno.review": {"", "did nothing", "no colour", "drew and"},  # met once in many deals
+    "games.uno.words": {"", "did nothing", "no colour", "drew and"},  # met once in many deals
 }
 
 
