@@ -104,7 +104,7 @@ def measure(name: str, matches: int, max_tokens: int) -> dict[str, float]:
 def table(method: Any) -> Cell:
     """The model in seat 0 against a random player; no identity is needed where nothing is kept."""
     players = (Player("llm", LLM(method), SOURCE, None), Player("random", Random(), None, None))
-    known = {"players": [{"asked": repr(method)}]}
+    known = {"players": [{"agent": repr(method)}]}
     labels = {"game": "tic_tac_toe", "seats": "solo"}
     return Cell(
         "reasoning", labels, TicTacToe(), players, (0,), (0,), "win", False, False, None, known

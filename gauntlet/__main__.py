@@ -29,7 +29,6 @@ COMMANDS = {
     "pages": ("pipeline.pages.__main__", "runs, matches and games in a browser"),
     "ui": ("pipeline.ui", "the MLflow UI on the runs of this folder"),
     "reproduce": ("papers.reproduce", "a paper's numbers beside our own"),
-    "serve": ("models.server.serve", "a checkpoint behind OpenAI's protocol"),
 }
 COMPLETION = "completion"
 

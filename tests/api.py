@@ -1,4 +1,4 @@
-"""A server of our own for tests of the API: the pocket model, with faults on demand.
+"""A server for tests of the API: the pocket model behind OpenAI's protocol, with faults on demand.
 
 A plugin of pytest: its fixtures are there for all tests.
 """
@@ -8,18 +8,26 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agents.base import Goal, Turn
@@ -27,15 +35,22 @@ from agents.prompting.cloze import Cloze
 from agents.prompting.counterfactual import Counterfactual
 from games.uno.game import Uno
 from models.api.openai import OpenAI, Remote
-from models.base import Score
-from models.server.app import application, failure
-from models.server.serve import POCKET, Server
-from models.server.served import Served
+from models.base import Generate, Prompt, Score
+from models.checkpoint import Checkpoint
+from models.engine.files import local_folder
+from models.engine.local import load_network
+from models.engine.reference import Reference
+from models.engine.sampling import choose
+from models.engine.tokens import load_tokens
 
+POCKET, NAME = "pkg:models/pocket/weights", "pocket"
+ENDPOINTS = ("chat/completions", "completions")
 KEY = "sk-test-4f7c1b9d8e2a6053"
 RETRY_AFTER = 0.4
 """Seconds that a 429 of this server asks for."""
 FAULTS = ("429", "500", "timeout", "truncated", "cut")
+
+Body = dict[str, Any]
 
 
 @dataclass
@@ -125,39 +140,153 @@ async def until(over: threading.Event, seconds: float) -> None:
         await asyncio.sleep(min(0.02, max(0.0, end - time.monotonic())))
 
 
-class Counting(Served):
-    """Counts the requests that the model answered: what a paid server would have billed."""
+class Refused(Exception):
+    """The server answers with status 400 and this text."""
 
-    def __init__(self, path: str = POCKET, name: str = "pocket") -> None:
-        super().__init__(path, name)
+
+class PocketServer:
+    """The pocket model behind the bodies of both endpoints, scored by the plain scorer.
+
+    billed: how often each body was answered, which is what a paid server would have billed.
+    """
+
+    def __init__(self) -> None:
+        self._model = Checkpoint(POCKET).load()
+        folder = local_folder(POCKET)
+        assert folder is not None
+        self._tokens = load_tokens(folder, POCKET, chat=False)
+        self._plain = Reference(load_network(folder, POCKET, "float32", "cpu"), self._tokens)
         self.billed: Counter[str] = Counter()
 
-    def chat(self, body: Any, *ticket: Any) -> dict[str, Any]:
-        return self._billed(body, super().chat(body, *ticket))
+    def chat(self, body: Body) -> Body:
+        """The reply to a body of /v1/chat/completions."""
+        text = "".join(message["content"] for message in body["messages"])
+        return self._reply(body, text, body.get("top_logprobs") if body.get("logprobs") else None)
 
-    def completion(self, body: Any, *ticket: Any) -> dict[str, Any]:
-        return self._billed(body, super().completion(body, *ticket))
+    def completion(self, body: Body) -> Body:
+        """The reply to a body of /v1/completions."""
+        return self._reply(body, body["prompt"], body.get("logprobs"))
 
-    def _billed(self, body: Any, reply: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, path: str, data: bytes) -> bytes:
+        body = json.loads(data)
+        reply = (self.chat if path.endswith("/chat/completions") else self.completion)(body)
         self.billed[json.dumps(body, sort_keys=True)] += 1
-        return reply
+        return json.dumps(reply).encode()
+
+    def close(self) -> None:
+        self._model.close()
+
+    def _reply(self, body: Body, text: str, top: int | None) -> Body:
+        seed, count, most = body.get("seed", 0), body.get("n", 1), body["max_tokens"]
+        read = len(self._tokens.encode(Prompt("", text)))
+        if read + most > self._plain.limit:
+            raise Refused(
+                f"{read} tokens and {most} to write are more than the {self._plain.limit}"
+            )
+        if most == 1:
+            choices = self._first_tokens(text, top, body["temperature"], range(seed, seed + count))
+            return _body(choices, read, count)
+        first = Generate(
+            Prompt("", text), most, body["temperature"], tuple(body.get("stop") or ()), seed
+        )
+        written = self._model.answer([replace(first, seed=seed + n) for n in range(count)])
+        return _body(
+            [_choice(n, reply.text) for n, reply in enumerate(written)],
+            read,
+            sum(reply.tokens for reply in written),
+        )
+
+    def _first_tokens(
+        self, text: str, top: int | None, temperature: float, seeds: Sequence[int]
+    ) -> list[Body]:
+        logprobs = self._plain.next_token(self._tokens.encode(Prompt("", text)))
+        drawn = [choose(logprobs, temperature, np.random.default_rng(seed)) for seed in seeds]
+        if top is None:
+            return [_choice(n, self._tokens.decode([token])) for n, token in enumerate(drawn)]
+        best = torch.topk(logprobs, top).indices.tolist()
+        spelt = {t: self._tokens.tokenizer.decode([t]) for t in (*best, *drawn)}
+        listed = [{"token": spelt[t], "logprob": float(logprobs[t])} for t in best]
+        return [
+            {
+                **_choice(n, spelt[token]),
+                "logprobs": {
+                    "tokens": [spelt[token]],
+                    "top_logprobs": [{spelt[t]: float(logprobs[t]) for t in (token, *best)}],
+                    "content": [{"token": spelt[token], "top_logprobs": listed}],
+                },
+            }
+            for n, token in enumerate(drawn)
+        ]
+
+
+def _choice(index: int, text: str) -> Body:
+    """A choice of chat and of completions in one."""
+    message = {"role": "assistant", "content": text}
+    return {
+        "index": index,
+        "text": text,
+        "message": message,
+        "finish_reason": "stop",
+        "logprobs": None,
+    }
+
+
+def _body(choices: list[Body], read: int, written: int) -> Body:
+    counted = {"prompt_tokens": read, "completion_tokens": written}
+    return {"id": "x", "object": "x", "created": 0, "choices": choices, "usage": counted}
+
+
+def failure(status: int, message: str, headers: Mapping[str, str]) -> Response:
+    """An error in OpenAI's form."""
+    error = {"message": message, "type": "error", "param": None, "code": None}
+    return JSONResponse({"error": error}, status, {**headers, "connection": "close"})
+
+
+def application(server: PocketServer) -> Starlette:
+    """OpenAI's routes over the server. A body that comes again with the same Idempotency-Key is
+    answered from memory."""
+    lock, replies = threading.Lock(), dict[tuple[str, bytes], bytes]()
+
+    def answered(path: str, key: str, data: bytes) -> bytes:
+        with lock:
+            if (key, data) not in replies:
+                replies[key, data] = server.answer(path, data)
+            return replies[key, data]
+
+    async def answer(request: Request) -> Response:
+        key, data = request.headers.get("idempotency-key", ""), await request.body()
+        if (name := json.loads(data)["model"]) != NAME:
+            return failure(404, f"the model {name!r} does not exist", {})
+        try:
+            body = await run_in_threadpool(answered, request.url.path, key, data)
+        except Refused as error:
+            return failure(400, str(error), {})
+        return Response(body, media_type="application/json")
+
+    async def models(_: Request) -> Response:
+        return JSONResponse({"object": "list", "data": [{"id": NAME, "object": "model"}]})
+
+    routes = [Route(f"/v1/{path}", answer, methods=["POST"]) for path in ENDPOINTS]
+    return Starlette(routes=[Route("/v1/models", models), *routes])
 
 
 @contextmanager
 def listening(app: ASGIApp) -> Iterator[str]:
     """The address of a server, which answers in a thread of its own."""
-    server = Server(app, "127.0.0.1", 0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server.url
-    finally:
-        server.stop()
-        thread.join()
+    config = uvicorn.Config(app, http="h11", lifespan="off", log_config=None, log_level="error")
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @contextmanager
-def serving(model: Served, script: Script) -> Iterator[str]:
+def serving(model: PocketServer, script: Script) -> Iterator[str]:
     """The address of a server that follows the script."""
     with listening(Faulty(application(model), script)) as url:
         try:
@@ -177,8 +306,8 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Counting]:
-    model = Counting()
+def served() -> Iterator[PocketServer]:
+    model = PocketServer()
     yield model
     model.close()
 
@@ -191,7 +320,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def script(served: Counting, key: str) -> Script:
+def script(served: PocketServer, key: str) -> Script:
     served.billed.clear()
     return Script()
 
@@ -204,7 +333,7 @@ def stage() -> Iterator[tuple[Stage, str]]:
 
 
 @pytest.fixture
-def url(stage: tuple[Stage, str], served: Counting, script: Script) -> Iterator[str]:
+def url(stage: tuple[Stage, str], served: PocketServer, script: Script) -> Iterator[str]:
     """The address of a server that follows the script, and remembers no other test's requests."""
     stage[0].app = Faulty(application(served), script)
     yield stage[1]

@@ -23,7 +23,7 @@ NOT_RUN = {
     r"launch=slurm": "asks SLURM",
     r"packages=|game=(nim|wrapped|high_card)|experiment=mine|--config-dir": "a reader's own files",
     r"-m (training|benchmarks|tests)|benchmarks/|docs/|pytest|papers": "minutes to hours",
-    r"models.server|pipeline.(pages|ui)|gauntlet (serve|pages|ui)": "serves until it is ended",
+    r"pipeline.(pages|ui)|gauntlet (pages|ui)": "serves until it is ended",
     r"--help|--watch|--hardware|MATCHES": "waits, reckons, or wants a file from elsewhere",
     r"game=(openspiel|textarena|pettingzoo)": "played in the tests of these games",
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -67,8 +67,6 @@ class Generator:
         of what other processes say that run the same network."""
         self.network = network
         self.tokens = tokens
-        self.wanted: Callable[[Generate], bool] = lambda request: True
-        """Asked at every token: the text of a request that nobody waits for any more ends there."""
         self._ends = _end_tokens(network, tokens)
         self._plain = Reference(network, tokens)
         self._scorer = scorer if scorer and isinstance(scorer.engine, Flat) else None
@@ -244,7 +242,7 @@ class Generator:
         if not ended and self._may_stop(text):
             whole, stopped = cut_at(self.tokens.decode(text.written), request.stop)
         full = len(text.written) >= request.max_tokens
-        if ended or stopped or full or not self.wanted(request):
+        if ended or stopped or full:
             whole = whole or self.tokens.decode(text.written)
             said, _ = cut_at(whole, request.stop)
             text.reply = Generation(said, len(text.prompt), len(text.written))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -59,10 +59,6 @@ class Local:
             scored = iter(self._scorer.score([r for r in requests if isinstance(r, Score)]))
             written = iter(self._writer.write([r for r in requests if isinstance(r, Generate)]))
         return [next(scored) if isinstance(r, Score) else next(written) for r in requests]
-
-    def while_wanted(self, wanted: Callable[[Generate], bool]) -> None:
-        """From now on a text is written only while its request is wanted."""
-        self._writer.wanted = wanted
 
     def close(self) -> None:
         """Frees the network; the model answers nothing after that."""

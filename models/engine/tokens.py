@@ -65,17 +65,16 @@ class Tokens:
         ]
         return self.wrapped([*opening, *messages]) + prompt.cue
 
-    def wrapped(self, messages: Sequence[Message], open_turn: bool = False) -> str:
-        """The messages in the chat template, up to where the model is to write; open_turn: it goes
-        on with the last one. A leading system message opens the user's first one where the template
-        does not know that role. Raises jinja2's TemplateError where it refuses the roles."""
+    def wrapped(self, messages: Sequence[Message]) -> str:
+        """The messages in the chat template, up to where the model is to write. A leading system
+        message opens the user's first one where the template does not know that role. Raises
+        jinja2's TemplateError where it refuses the roles."""
         if messages[0]["role"] == "system" and not self._knows_system:
             messages = _without_system(messages)
         wrapped = self.tokenizer.apply_chat_template(
             list(messages),
             tokenize=False,
-            add_generation_prompt=not open_turn,
-            continue_final_message=open_turn,
+            add_generation_prompt=True,
             date_string=TODAY,
         )
         return str(wrapped)

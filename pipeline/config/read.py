@@ -130,6 +130,12 @@ class SweepConfig:
     config: Node = field(default_factory=dict)
 
 
+UNLABELLED = (
+    *("base_url", "limit", "in_flight", "timeout", "patience"),
+    *("price_in", "price_out", "cap", "cache"),
+)
+"""Settings of a server and of what it may cost, which are no part of a name."""
+
 PLAIN = "wording=plain"
 """The default, said aloud so that it can be swept: it is no part of a name."""
 
@@ -253,8 +259,8 @@ def _sweep(plain: Node) -> SweepConfig:
 
 
 def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], plain: Node) -> str:
-    """The group's choice, with the name of what it finds elsewhere, and in brackets what was
-    changed in it: tic_tac_toe[size=4], openspiel:go[listed=20]."""
+    """The group's choice, with its `name` or the last part of the `path` it was given, and in
+    brackets what else was changed: tic_tac_toe[size=4], openspiel:go[listed=20]."""
     starts = (f"{group}.", f"{group}@{group}.")
     typed = (item.lstrip("+") for item in overrides)
     changes = [
@@ -262,18 +268,13 @@ def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], pla
         for item in typed
         if item.startswith(starts)
     ]
-    if group == "model" and choices[group] == "hf":
-        changes = [change for change in changes if not change.startswith("path=")]
-        name = f"hf:{Path(str(plain['model'].get('path'))).name}"
-    elif group == "model" and choices[group] == "openai":
-        telling = ("endpoint=", "scores=", "top=", "samples=", "seed=")
-        changes = [change for change in changes if change.startswith(telling)]
-        name = f"openai:{plain['model'].get('name')}"
-    elif group == "game" and "name" in plain["game"]:  # another library's
-        changes = [change for change in changes if not change.startswith("name=")]
-        name = f"{choices[group]}:{plain['game']['name']}"
-    else:
-        name = choices[group]
+    name, unlabelled = choices[group], UNLABELLED if group == "model" else ()
+    if "name" in plain[group]:
+        name, unlabelled = f"{name}:{plain[group]['name']}", ("name", *unlabelled)
+    elif path := next((change for change in changes if change.startswith("path=")), None):
+        changes.remove(path)
+        name = f"{name}:{Path(str(plain[group]['path'])).name}"
+    changes = [change for change in changes if change.partition("=")[0] not in unlabelled]
     changes = [change for change in changes if change != PLAIN]
     return f"{name}[{','.join(changes)}]" if changes else name
 

@@ -22,7 +22,7 @@ from pipeline.judging.judge import Judged, Stand, Work
 from pipeline.judging.recorded_cells import RecordedCell
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import digest
-from pipeline.plan.code import code_of_game
+from pipeline.plan.fingerprint import code_of_game
 
 Found = tuple[list[Judged], list[Stand]]
 

@@ -11,7 +11,7 @@ from models.base import Model, ModelSource
 from models.engine.files import HASHES, Stamp
 from pipeline.launch.devices import name_of
 from pipeline.plan.cells import Cell, Plan
-from pipeline.plan.code import Code, code_of, differences, named
+from pipeline.plan.fingerprint import Code, code_of, differences, named
 from pipeline.plan.identity import identity_now
 
 

@@ -1,8 +1,7 @@
-"""With which code a folder's matches were played, and what of it is another one now.
+"""Which code a folder's matches were played with, and what has changed since.
 
-A cell's description has the fingerprint of its code. What a fingerprint was made of stands once in
-code.jsonl: a line for each file's definitions, and one that says which of them make a fingerprint.
-What a user took along although it had changed stands in accepted.jsonl.
+A cell's description has the fingerprint of its code. code.jsonl lists, once for each fingerprint,
+the files that made it and their hashes. accepted.jsonl has the changes that a user accepted.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from common.errors import UserError
 from pipeline.log.folder import Folder, key_of
 from pipeline.log.records import Log
 from pipeline.log.results import About
-from pipeline.plan.cells import Cell, digest
-from pipeline.plan.code import Change, Code, code_of, differences, named
+from pipeline.plan.cells import Cell
+from pipeline.plan.fingerprint import Change, Code, code_of, differences, named
 
 
 @dataclass(frozen=True)
 class Changed:
-    """Definitions that are no longer as they were when `matches` matches of `cells` were played.
+    """Files that are no longer as they were when `matches` matches of `cells` were played.
 
     unknown: how many matches are there of which nobody noted the code.
     """
@@ -88,17 +87,11 @@ def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[About], changed: 
 
 
 def _keep(log: Log, cells: Sequence[Cell], changed: Changed) -> None:
-    lines = Folder(log.folder).lines("code")
-    known = {str(line[kind]) for line in lines for kind in ("part", "code") if kind in line}
-    for code in {code.fingerprint: code for code in map(code_of, cells)}.values():
-        if code.fingerprint in known:
-            continue
-        parts = {digest([file, made]): (file, made) for file, made in code.definitions.items()}
-        for part, (file, made) in parts.items():
-            if part not in known:
-                log.append_line("code", {"part": part, "file": file, "definitions": made})
-        log.append_line("code", {"code": code.fingerprint, "parts": [*parts]})
-        known |= {code.fingerprint, *parts}
+    known = {str(line["code"]) for line in Folder(log.folder).lines("code")}
+    now = {code.fingerprint: code for code in map(code_of, cells)}
+    for fingerprint, code in now.items():
+        if fingerprint not in known:
+            log.append_line("code", {"code": fingerprint, "files": code.files})
     if changed.changes:
         listed = [list(change) for change in sorted(changed.changes)]
         told = {"matches": changed.matches, "cells": changed.cells, "changed": listed}
@@ -145,16 +138,8 @@ def _count(place: Folder, stem: str) -> int:
 
 def _kept(place: Folder) -> dict[str, Code]:
     """The code of each fingerprint, where all that it was made of can still be read."""
-    parts: dict[str, tuple[str, dict[str, str]]] = {}
-    found: dict[str, Code] = {}
-    for line in place.lines("code"):
-        match line:
-            case {"part": str(part), "file": str(file), "definitions": dict(made)}:
-                parts[part] = file, made
-            case {"code": str(code), "parts": list(listed)}:
-                known = [parts[part] for part in map(str, listed) if part in parts]
-                found[code] = Code(dict(known))
-    return {noted: code for noted, code in found.items() if code.fingerprint == noted}
+    codes = {str(line["code"]): Code(line["files"]) for line in place.lines("code")}
+    return {noted: code for noted, code in codes.items() if code.fingerprint == noted}
 
 
 def _accepted(place: Folder) -> set[Change]:
@@ -162,4 +147,4 @@ def _accepted(place: Folder) -> set[Change]:
 
 
 def _changes(line: Mapping[str, Any]) -> list[Change]:
-    return [(file, name, old, new) for file, name, old, new in line["changed"]]
+    return [(file, old, new) for file, old, new in line["changed"]]

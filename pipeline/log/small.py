@@ -114,29 +114,26 @@ class SetAside(TypedDict):
     error: str
 
 
-class Made(TypedDict):
-    """A line of code.jsonl: the definitions of a file, or which of such lines make a code."""
+class Played(TypedDict):
+    """A line of code.jsonl: a fingerprint of code, and the hash of each file that made it."""
 
-    part: NotRequired[str]
-    file: NotRequired[str]
-    definitions: NotRequired[dict[str, str]]
-    code: NotRequired[str]
-    parts: NotRequired[list[str]]
+    code: str
+    files: dict[str, str]
 
 
 class Accepted(TypedDict):
-    """A line of accepted.jsonl; each change is a file, a name, and its hashes then and now."""
+    """A line of accepted.jsonl; each change is a file and its hashes then and now."""
 
     when: str
     matches: Number
     cells: list[str]
-    changed: list[Annotated[list[str], Meta(min_length=4, max_length=4)]]
+    changed: list[Annotated[list[str], Meta(min_length=3, max_length=3)]]
 
 
 LOGS: Mapping[str, type] = {
     "runs": Ran,
     "set_aside": SetAside,
-    "code": Made,
+    "code": Played,
     "accepted": Accepted,
 }
 """The small logs, by name."""

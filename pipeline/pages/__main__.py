@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from common.errors import UserError, require
 from common.foreign import visible
-from models.server.connection import Connection
+from pipeline.pages.connection import MAX_CONNECTIONS, Connection
 
 PORT = 8050
 CLOSING_SECONDS = 1
@@ -52,6 +52,7 @@ def configured(app: ASGIApp) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=CLOSING_SECONDS,
     )
 

@@ -6,14 +6,14 @@ lead here too. Nor does a browser load anything from elsewhere for these pages.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from models.server.doors import OWN, bare
-
+OWN = ("localhost", "127.0.0.1", "::1")
 POLICY = (
     "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; object-src 'none'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -69,3 +69,15 @@ def _followed_link(scope: Scope, headers: Headers) -> bool:
     """Whether a person opens a page by a link that stands elsewhere."""
     asked = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
     return scope.get("method") == "GET" and asked == ("navigate", "document")
+
+
+def bare(host: str) -> str:
+    """A host without its port, in one spelling; "" for what is none."""
+    name, _, port = host.rpartition(":")
+    if not name or not port.isdigit() or (":" in name and not name.endswith("]")):
+        name = host
+    name = name.strip("[]").lower().removesuffix(".")
+    try:
+        return str(ipaddress.ip_address(name))
+    except ValueError:
+        return name

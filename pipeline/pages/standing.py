@@ -141,7 +141,9 @@ def finished(name: str, shelf: Shelf) -> Standing:
     matches, aside = int(summary["matches"].sum()), int(summary["set_aside"].sum())
     done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} set aside"
     done += f"   {_cost(*summary[['all_tokens', 'device_seconds']].sum())}"
-    summary["warning"] = summary["warning"].fillna("") if "warning" in summary else ""
+    summary["warning"] = (
+        summary["warning"].astype(object).fillna("") if "warning" in summary else ""
+    )
     told = tuple(warnings(summary))
     said = headline(shelf).partition(": ")[2]
     if shelf.simulated:

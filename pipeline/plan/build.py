@@ -19,7 +19,7 @@ from pipeline.config.players import Node, SeatConfig
 from pipeline.config.read import CellConfig
 from pipeline.config.seatings import fitting
 from pipeline.plan.cells import Cell, Player
-from pipeline.plan.identity import Asked, cell_identity, model_identity
+from pipeline.plan.identity import cell_identity, model_identity
 
 
 def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
@@ -28,10 +28,9 @@ def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:
     if len(measures) > 1:  # what is counted changes no match, so the cells would be one
         told = " and ".join(sorted(str(name or "null") for name in measures))
         raise UserError(f"measure takes one value a run, got {told}")
-    asked: Asked = {}
     cells: dict[str, Cell] = {}
     for config in configs:
-        cell = _cell(config, asked)
+        cell = _cell(config)
         _refuse_another(cells.setdefault(cell.key, cell), cell)
     return tuple(cells.values())
 
@@ -47,7 +46,7 @@ def _refuse_another(first: Cell, second: Cell) -> None:
             raise UserError(f"{key} takes one value a run, got {one} and {other}")
 
 
-def _cell(config: CellConfig, asked: Asked) -> Cell:
+def _cell(config: CellConfig) -> Cell:
     game = _game(config)
     players = tuple(_player(number, config, game) for number in range(len(config.seats)))
     swept = tuple(number for number, seat in enumerate(config.seats) if seat.subject)
@@ -66,7 +65,7 @@ def _cell(config: CellConfig, asked: Asked) -> Cell:
         samples=config.samples,
         test=config.test,
     )
-    return replace(cell, identity=cell_identity(cell, asked))
+    return replace(cell, identity=cell_identity(cell))
 
 
 def _labels(config: CellConfig, players: Sequence[Player], subject: int) -> dict[str, str]:

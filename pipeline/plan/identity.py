@@ -9,53 +9,28 @@ from typing import Any
 from common.errors import ModelError, UserError
 from models.base import ModelSource
 from pipeline.config.nodes import describe, plain_data
-from pipeline.plan.cells import SCHEMA, Cell
-from pipeline.plan.probe import Role, probe
-
-Asked = dict[str, str]
-"""What players asked in probes, by what settles it: cells of one sweep share most."""
+from pipeline.plan.cells import SCHEMA, Cell, Player
 
 
-def cell_identity(cell: Cell, known: Asked | None = None) -> dict[str, Any]:
+def cell_identity(cell: Cell) -> dict[str, Any]:
     """The cell without its labels, its baseline and its measure: those change no match. Raises
-    UserError for a setting that is no plain data.
-
-    known: probes of cells built by the same code, which is added to.
-    """
-    known = {} if known is None else known
+    UserError for a setting that is no plain data."""
     return {
         "schema": SCHEMA,
         "game": describe(cell.game),
-        "players": [player_identity(cell, number, known) for number in range(len(cell.players))],
+        "players": [player_identity(player) for player in cell.players],
         "rotate": cell.rotate,
         "ask_forced": cell.ask_forced,
         **({"samples": cell.samples} if cell.samples > 1 else {}),
     }
 
 
-def player_identity(cell: Cell, number: int, known: Asked) -> dict[str, Any]:
-    """A player's class and settings; of one that asks a model also that, and a hash of all that it
-    asks in a few deals: whoever changes a word of a method or of a game's facts gets new match
-    ids, without a version number that could be forgotten."""
-    player = cell.players[number]
+def player_identity(player: Player) -> dict[str, Any]:
+    """A player's class and settings, and what model it asks."""
     described: dict[str, Any] = {"agent": describe(player.agent), "helps": player.helps}
     if player.model is not None:
         described["model"] = model_identity(player.model)
-        own = roles(cell, number)
-        settles = repr((describe(cell.game), described["agent"], own, cell.ask_forced))
-        if settles not in known:
-            known[settles] = probe(cell.game, player.agent, own, cell.ask_forced)
-        described["asked"] = known[settles]
     return described
-
-
-def roles(cell: Cell, number: int) -> tuple[Role, ...]:
-    """Where a player sits and what it plays for, in every rotation; each once, the first first."""
-    seated = (
-        Role(cell.seats_of([number], rotation)[0], cell.goal(number, rotation))
-        for rotation in cell.rotations
-    )
-    return tuple(dict.fromkeys(seated))
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from rich.console import Console
@@ -16,30 +16,25 @@ from common.terminal import console
 from pipeline.config import resolved
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
-from pipeline.launch.cluster import patience, started
-from pipeline.launch.place import asks_a_person, paid, resolve_launch, stages
+from pipeline.launch.cluster import patience
+from pipeline.launch.place import paid, resolve_launch
 from pipeline.log import code, namesakes
-from pipeline.log.events import cleaned, event, logged, redact
+from pipeline.log.events import cleaned, event, logged
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
-from pipeline.log.progress import Bar, Waiting
+from pipeline.log.progress import Waiting
 from pipeline.log.records import Log
 from pipeline.log.results import About, CellResults, collect
-from pipeline.log.this_run import about_this_run
 from pipeline.plan.baseline import GAMES, Baseline, enough, measure
 from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Cell, Plan, Task
+from pipeline.plan.cells import Cell, Plan
 from pipeline.plan.deals import planned_deals
 from pipeline.plan.patience import Watch, enough_of_a_slow_one
-from pipeline.play.driver import AHEAD, Driver, lease_size
-from pipeline.play.scheduler import Finished
 from pipeline.sweep import controls
 from pipeline.sweep.announce import announce
-from pipeline.sweep.preflight import Preflight
-from pipeline.sweep.stopped import stop_asked
+from pipeline.sweep.play import missing, play_missing
 from pipeline.tables import aside, pairing
 from pipeline.tables.claims import planned_tests
-from pipeline.tracking.follow import live_tracking
 
 INTERRUPTED = 130
 NOTHING_PLAYED = 1
@@ -112,7 +107,7 @@ def run(
         failure = None if interrupted else aside.nothing_played(results, entries)
         if not interrupted and not failure:
             try:
-                left_beside = controls.play(out, cells, results, sweep, changed_controls)
+                left_beside = controls.play(out, cells, results, sweep, changed_controls, command)
                 interrupted = left_beside > 0
             except Halted as error:
                 interrupted, halted = True, error
@@ -152,96 +147,3 @@ def in_the_log(abouts: Sequence[About], log: Log) -> list[CellResults]:
     """The cells with all their gap-free deals, also those beyond what this run asks for: as
     `views.results_of` has them, whoever reads the folder later."""
     return collect(abouts, log.outcomes, Folder(log.folder).set_aside)
-
-
-def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
-    """How many matches the log lacks of the cells whose keys are not in `stopped`."""
-    return sum(
-        plan.deals * len(cell.rotations) - len(log.outcomes_of(cell.key).first(plan.deals))
-        for cell in plan.cells
-        if cell.key not in stopped
-    )
-
-
-def play_missing(
-    out: Console,
-    plan: Plan,
-    sweep: SweepConfig,
-    log: Log,
-    rule: stopping.StopRule,
-    live: Live,
-    command: str,
-) -> bool:
-    """Plays what the log lacks. Returns whether it was interrupted."""
-    for cell in plan.cells:
-        rule.check(cell.key)
-    left = missing(plan, log, rule.stopped)
-    if not left:
-        return False
-    cells = {cell.key: cell for cell in plan.cells}
-
-    def finished(result: Finished) -> None:
-        assert result.record is not None
-        outcome = log.append(cells[result.task.cell], result.record)
-        live.finished(outcome)
-        preflight.played(result.record, outcome)
-        rule.note(result.task.cell)
-        bar.advance()
-
-    def set_aside(task: Task, error: str) -> None:
-        log.append_line(
-            "set_aside",
-            {
-                "match": task.match,
-                "cell": task.cell,
-                "deal": task.deal,
-                "rotation": task.rotation,
-                "error": redact(error),
-            },
-        )
-        live.set_aside(task, error)
-        preflight.failed(task, error)
-        rule.note(task.cell)
-        bar.advance(failed=True)
-
-    def tick() -> None:
-        log.sync()
-        if live.tick(rule.stopped | admission.stopped):
-            follower.offer(live)
-        if stop.is_set():
-            raise KeyboardInterrupt
-
-    log.append_line("runs", about_this_run(plan, left, command))
-    event("start", matches=left, launch=sweep.launch, **live.about())
-    preflight = Preflight(out, plan, log, sweep, rule.stopped)
-    admission = preflight.admission
-    try:
-        with live_tracking(sweep.tracking, log.folder, plan.cells) as follower:
-            for stage in stages(sweep.launch, plan.sources, admission.tasks()):
-                left = missing(plan, log, rule.stopped)
-                with (
-                    started(stage.launch, plan, sweep.width) as workers,
-                    stop_asked() as stop,
-                    Bar(out, left, quiet=asks_a_person(plan.sources)) as bar,
-                ):
-                    live.play(len(workers))
-                    preflight.workers = len(workers)
-                    lease, ahead = lease_size(sweep.width, left, len(workers)), AHEAD
-                    if stage.one_by_one:
-                        lease = ahead = 1
-                    limit = patience(stage.launch)
-                    Driver(
-                        workers,
-                        lease,
-                        finished,
-                        set_aside,
-                        tick,
-                        patience=limit,
-                        ahead=ahead,
-                        failed=preflight.failed,
-                        stopped=admission.stopped,
-                        trying=admission.trying,
-                    ).run(stage.tasks)
-    except KeyboardInterrupt:
-        return True
-    return False

@@ -41,8 +41,8 @@ First = tuple[Cell, MatchRecord, Outcome]
 class Preflight:
     """Admits the matches that the log lacks, and prints what the first of them show.
 
-    stopped: cells of which no more are wanted. careful: whether cells that ask a model and have no
-    match yet start with one. workers: how many play.
+    stopped: cells of which no more are wanted. Cells that ask a model and have no match yet start
+    with one. workers: how many play.
     """
 
     def __init__(
@@ -52,7 +52,6 @@ class Preflight:
         log: Log,
         sweep: SweepConfig,
         stopped: Collection[str] = (),
-        careful: bool = True,
     ) -> None:
         def lacking(cell: Cell) -> Iterator[Task]:
             tasks = plan.tasks_of(cell)
@@ -61,7 +60,7 @@ class Preflight:
         self.workers, self._width, self._most = 1, sweep.width, sweep.max_failures
         self._out, self._plan = out, plan
         self._cells = {cell.key: cell for cell in plan.cells}
-        careful &= not asks_a_person(plan.sources)
+        careful = not asks_a_person(plan.sources)
         self._due = {
             cell.key
             for cell in plan.cells

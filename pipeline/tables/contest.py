@@ -119,10 +119,7 @@ class _Names:
 
     def of(self, description: Mapping[str, Any], number: int) -> str:
         name = description["players"][number]
-        told = description["identity"]["players"][number]
-        # What a model is asked is worded by the game, and is no other player in another one.
-        own = {key: value for key, value in told.items() if key != "asked"}
-        settings = json.dumps(own, sort_keys=True)
+        settings = json.dumps(description["identity"]["players"][number], sort_keys=True)
         if (name, settings) not in self._known:
             self._taken[name] += 1
             count = self._taken[name]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import httpx2
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from models.base import Prompt, Score
-from models.server.app import application
-from tests.api import Counting, listening
 
 COLOURS = ("red", "green", "blue", "yellow")
 RULES = (
@@ -106,16 +103,3 @@ def checkpoint_folder(make_checkpoint: MakeCheckpoint) -> Path:
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     torch.set_num_threads(1)
-
-
-@pytest.fixture(scope="module")
-def base(served: Counting) -> Iterator[str]:
-    """The address of a server that also goes by the name arena.example."""
-    with listening(application(served, ["arena.example"])) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def http(base: str) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=base, timeout=30) as client:
-        yield client

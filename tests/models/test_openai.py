@@ -1,4 +1,4 @@
-"""A model behind an API, asked through the `openai` client, on a server of our own that fails."""
+"""A model behind an API, asked through the `openai` client, on a server that fails."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
 from models.exchanges import ScoreExchange
 from models.replay import Replay
-from models.server.serve import POCKET
 from pipeline.log.exchanges import exchange
-from tests.api import KEY, Counting, Opened, Script
+from tests.api import KEY, POCKET, Opened, PocketServer, Script
 from tests.pipeline.records import decided, ended, write
 
 pytestmark = pytest.mark.usefixtures("key")
@@ -120,7 +119,7 @@ def test_without_log_probabilities_drawn_answers_are_counted(
 
 
 def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
-    opened: Opened, served: Counting, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, served: PocketServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat = served.chat
     monkeypatch.setattr(served, "chat", lambda body, *_: chat({**body, "n": 1}))
@@ -185,7 +184,7 @@ def test_one_prompt_that_is_refused_is_that_prompts_own_fault(opened: Opened) ->
 
 
 def test_a_server_without_log_probabilities_is_told_apart(
-    opened: Opened, served: Counting, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, served: PocketServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat = served.chat
     monkeypatch.setattr(served, "chat", lambda body, *_: chat({**body, "logprobs": False}))

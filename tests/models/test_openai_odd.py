@@ -15,7 +15,7 @@ from models.api.asking import key_in
 from models.api.ledger import Tokens
 from models.api.wire import Wire, failure, usage
 from models.base import Generate, Prompt, Score
-from tests.api import KEY, Counting, Opened, Script
+from tests.api import KEY, Opened, PocketServer, Script
 
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 SCORE = Score((WRITE.prompt,), ("A", "B"))
@@ -23,7 +23,7 @@ Reply = dict[str, Any]
 
 
 @pytest.fixture
-def changed(served: Counting, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def changed(served: PocketServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes the server's chat replies what a function makes of them."""
 
     def change(how: Callable[[Reply], Reply]) -> None:
@@ -91,7 +91,7 @@ def test_a_key_that_a_server_prints_is_never_cut_in_two(
 )
 def test_a_reply_without_counts_is_kept_and_booked_as_the_most_it_can_be(
     opened: Opened,
-    served: Counting,
+    served: PocketServer,
     changed: Callable[..., None],
     counted: Mapping[str, Any] | None,
 ) -> None:
@@ -177,7 +177,7 @@ def test_what_counts_as_an_error() -> None:
 
 
 def test_a_server_that_asks_for_more_than_our_patience_ends_the_run_at_once(
-    opened: Opened, served: Counting, script: Script, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, served: PocketServer, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tests.api, "RETRY_AFTER", 20)
     asks = [replace(WRITE, seed=seed) for seed in range(24)]
@@ -192,7 +192,7 @@ def test_a_server_that_asks_for_more_than_our_patience_ends_the_run_at_once(
 
 
 def test_the_same_words_are_asked_once_however_they_are_parted(
-    opened: Opened, served: Counting, script: Script
+    opened: Opened, served: PocketServer, script: Script
 ) -> None:
     script.seconds = (0.3,)
     parted = [Prompt(text[:cut], text[cut:]) for text in ["Say: "] for cut in range(5)]

@@ -18,8 +18,7 @@ from models.api.asking import retry_after
 from models.api.ledger import Ledger, Prices, Tokens
 from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
-from models.server.serve import POCKET
-from tests.api import FAULTS, RETRY_AFTER, Counting, Opened, Script, serving
+from tests.api import FAULTS, POCKET, RETRY_AFTER, Opened, PocketServer, Script, serving
 
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 KILLED = """
@@ -35,7 +34,9 @@ sys.stdin.read()
 """
 
 
-def test_nothing_is_asked_twice(opened: Opened, served: Counting, uno_scores: list[Score]) -> None:
+def test_nothing_is_asked_twice(
+    opened: Opened, served: PocketServer, uno_scores: list[Score]
+) -> None:
     with opened() as model:
         first = model.answer([*uno_scores, WRITE, *uno_scores])
         assert model.answer([WRITE]) == [first[len(uno_scores)]]
@@ -47,7 +48,7 @@ def test_nothing_is_asked_twice(opened: Opened, served: Counting, uno_scores: li
 
 
 def test_every_fault_ends_in_the_right_reply_paid_once(
-    opened: Opened, served: Counting, script: Script, uno_scores: list[Score]
+    opened: Opened, served: PocketServer, script: Script, uno_scores: list[Score]
 ) -> None:
     with serving(served, Script()) as calm, opened(base_url=calm) as model:
         right = model.answer(uno_scores)
@@ -95,7 +96,7 @@ def test_a_server_says_until_when_to_wait() -> None:
 
 
 def test_the_cap_is_never_passed_and_what_was_answered_is_free(
-    opened: Opened, served: Counting
+    opened: Opened, served: PocketServer
 ) -> None:
     asks = [replace(WRITE, seed=seed) for seed in range(40)]
     prices = {"price_in": 1e6, "price_out": 1e6, "in_flight": 4}  # a token costs 1

@@ -13,9 +13,7 @@ from models.api.ledger import Tokens
 from models.api.wire import Wire
 from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
-from models.server.asked import Refused
-from models.server.serve import POCKET
-from tests.api import Counting, Opened
+from tests.api import POCKET, Opened, PocketServer, Refused
 
 SYSTEM = "You are player 1.\n\n"
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 1.5, ("Z",), seed=3)
@@ -24,7 +22,7 @@ Chat = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 @pytest.fixture
 def changed(
-    served: Counting, monkeypatch: pytest.MonkeyPatch
+    served: PocketServer, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Callable[[Chat, Mapping[str, Any]], dict[str, Any]]], None]:
     """Makes the server's chat what a function of it and a body makes."""
 
@@ -104,7 +102,7 @@ def test_samples_of_the_likeliest_text_are_equal(opened: Opened) -> None:
     ],
 )
 def test_a_server_that_gives_another_number_still_gives_the_same_samples(
-    opened: Opened, served: Counting, changed, how, requests: list[tuple[int, int]]
+    opened: Opened, served: PocketServer, changed, how, requests: list[tuple[int, int]]
 ) -> None:
     seeds = [replace(WRITE, seed=seed) for seed in (3, 4, 5, 6)]
     right = [reply.text for reply in Checkpoint(POCKET).load().answer(seeds)]
@@ -162,7 +160,7 @@ def test_a_prompt_that_is_too_long_is_its_own_fault_with_several_samples_too(
         assert len(model.answer([replace(WRITE, n=2)])[0].texts) == 2
 
 
-def test_json_is_asked_for_in_chat_alone(opened: Opened, served: Counting) -> None:
+def test_json_is_asked_for_in_chat_alone(opened: Opened, served: PocketServer) -> None:
     wanted = replace(WRITE, json=True)
     chat, raw = Wire("m", "chat", "max_tokens"), Wire("m", "completions", "max_tokens")
     assert chat.writing(wanted) == {

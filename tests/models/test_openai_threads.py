@@ -17,9 +17,8 @@ from models.api.ledger import Tokens
 from models.api.openai import Remote
 from models.base import Awaited, Concurrent, Generate, Prompt, Request, Score
 from models.checkpoint import Checkpoint
-from models.server.serve import POCKET
 from pipeline.play.queues import SlotQueue, queue_for
-from tests.api import FAULTS, Counting, Opened, Script
+from tests.api import FAULTS, POCKET, Opened, PocketServer, Script
 
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 
@@ -41,7 +40,7 @@ def test_its_slots_are_the_requests_it_may_have_under_way(opened: Opened) -> Non
 
 
 def test_threads_get_what_one_caller_gets_and_nothing_is_paid_twice(
-    opened: Opened, served: Counting, script: Script
+    opened: Opened, served: PocketServer, script: Script
 ) -> None:
     asks = [*(replace(WRITE, seed=seed % 12, n=1 + seed % 2) for seed in range(36))]
     asks += [Score((WRITE.prompt, replace(WRITE.prompt, changing=f"{n % 5}:")), ("A", "B")) for n in range(10)]  # fmt: skip  # noqa: E501
@@ -71,7 +70,7 @@ def test_no_more_are_under_way_than_it_has_slots(
 
 
 def test_one_question_of_many_threads_is_asked_once(
-    opened: Opened, served: Counting, script: Script
+    opened: Opened, served: PocketServer, script: Script
 ) -> None:
     script.seconds = (0.2,)
     with opened(in_flight=8) as model:
@@ -80,7 +79,9 @@ def test_one_question_of_many_threads_is_asked_once(
     assert [len(times) for times in script.arrivals.values()] == [1, 1]
 
 
-def test_a_stop_reaches_all_and_takes_no_reply_that_came(opened: Opened, served: Counting) -> None:
+def test_a_stop_reaches_all_and_takes_no_reply_that_came(
+    opened: Opened, served: PocketServer
+) -> None:
     asks = [replace(WRITE, seed=seed) for seed in range(40)]
     prices = {"price_in": 1e6, "price_out": 1e6, "in_flight": 4, "cap": 450.0}
     with opened(**prices) as model:
@@ -99,7 +100,7 @@ def test_whoever_waits_as_it_ends_gets_a_reply_or_an_error(
     opened: Opened, script: Script, tmp_path: Path, end: Callable[[Remote], None]
 ) -> None:
     with opened(in_flight=3) as model:
-        script.seconds = (0.5,)
+        script.seconds = (0.3,)
         asks = [replace(WRITE, seed=seed) for seed in range(12)]
         with ThreadPoolExecutor(12) as threads:
             futures = [threads.submit(model.answer, [one]) for one in asks]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from models.engine.files import file_hash
 from pipeline import run
+from pipeline.plan import fingerprint
 from pipeline.tables import gallery
 from pipeline.tracking.store import tracking_uri
+from tests.nodes import ROOT
 
 Sweep = Callable[..., int]
+Edit = Callable[[str, str, str], None]
 FAST = (
     *("launch=inline", "tracking=none", "model=fake", "deals=6", "baseline=null"),
     "controls=[]",
@@ -64,3 +70,44 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(empty: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(empty, tmp_path / "store"))
+
+
+@pytest.fixture
+def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
+    """Edits a file of the project, one at a time, for whoever reads sources; what runs stays. Of
+    a data file only the hash is another."""
+    source, hashed = fingerprint._source, file_hash
+
+    def change(file: str, old: str, new: str) -> None:
+        if not file.endswith(".py"):
+            other = {ROOT / file: "another"}
+            monkeypatch.setattr(
+                fingerprint, "file_hash", lambda path, name: other.get(path) or hashed(path, name)
+            )
+        else:
+            text = (ROOT / file).read_text(encoding="utf-8")
+            assert text.count(old) == 1, (file, old)
+            edited = tmp_path / "edited" / Path(file).name
+            edited.parent.mkdir(exist_ok=True)
+            edited.write_text(text.replace(old, new), encoding="utf-8")
+            module = file.removesuffix(".py").replace("/", ".")
+            monkeypatch.setattr(
+                fingerprint, "_source", lambda name: edited if name == module else source(name)
+            )
+        forget_code(fingerprint._code, fingerprint._module, fingerprint._data)
+
+    yield change
+    forget_code(fingerprint._code, fingerprint._module, fingerprint._data)
+
+
+CODE = (
+    *(fingerprint._code, fingerprint._module, fingerprint._source, fingerprint._data),
+    *(fingerprint._place, fingerprint._is_library),
+)
+
+
+def forget_code(*known: Any) -> None:
+    """As a new process would read it."""
+    importlib.invalidate_caches()
+    for function in known or CODE:
+        function.cache_clear()

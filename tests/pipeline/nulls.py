@@ -90,7 +90,7 @@ def _ended(record: MatchRecord, deal: int, worth: float) -> MatchRecord:
     own = [one for one in record.decisions if one.seat == seat][:1]
     texts = {} if deal else record.statics  # once a file
     told = {"deal": deal, "returns": returns, "measures": wins, "statics": texts}
-    return replace(record, decisions=tuple(own), clock=None, **told)
+    return replace(record, plies=len(own), decisions=tuple(own), clock=None, **told)
 
 
 def _said(views: Views) -> Iterator[str]:

@@ -19,15 +19,16 @@ STATIC = digest("Rules.\n")
 
 
 def scored(**more: Any) -> ScoreExchange:
-    """A prompt of three tokens, asked for one of two letters."""
+    """A prompt of three tokens, or several, asked for one of two letters."""
+    prompts = len(more.get("branches", more.get("logprobs", ("",))))
     plain: dict[str, Any] = {
         "static": STATIC,
         "cue": "Answer:",
         "shared": "Which?\n",
-        "branches": ("",),
+        "branches": ("",) * prompts,
         "choices": ("A", "B"),
-        "logprobs": ((-1.0, -2.0),),
-        "tokens": (3,),
+        "logprobs": ((-1.0, -2.0),) * prompts,
+        "tokens": (3,) * prompts,
         "logical_tokens": 3,
     }
     return ScoreExchange(**{**plain, **more})
@@ -37,7 +38,7 @@ def decided(seat: int, status: str = "ok", **more: Any) -> DecisionRecord:
     """A decision for the first of two options, by a model that was asked once."""
     plain: dict[str, Any] = {
         "options": ("a", "b"),
-        "scores": (),
+        "scores": () if more.get("margin") is None else (more["margin"], 0.0),
         "margin": None,
         "chosen": 0,
         "forced": False,

@@ -15,7 +15,7 @@ from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan
-from tests.api import KEY, Counting, Script
+from tests.api import KEY, PocketServer, Script
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
@@ -49,7 +49,7 @@ def test_a_match_over_the_api_is_the_match_of_the_model_itself(
 
 
 def test_a_capped_sweep_goes_on_from_the_cache(
-    sweep: Sweep, folder: Path, served: Counting, api: tuple[str, ...], capsys
+    sweep: Sweep, folder: Path, served: PocketServer, api: tuple[str, ...], capsys
 ) -> None:
     priced = (*api, "model.price_in=10", "model.price_out=30", "model.in_flight=4")
     assert sweep(*priced, "model.cap=0.012") == 2
@@ -89,7 +89,7 @@ def test_the_key_is_nowhere(
 
 
 def test_what_is_paid_is_told(
-    sweep: Sweep, folder: Path, served: Counting, api: tuple[str, ...], capsys
+    sweep: Sweep, folder: Path, served: PocketServer, api: tuple[str, ...], capsys
 ) -> None:
     assert sweep(*api, "deals=1", "model.price_in=1e6") == 0
     replies = served.billed.total()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api import Counting, Script
+from tests.api import PocketServer, Script
 from tests.pipeline.logs import matches
 
 MIXED = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
@@ -24,7 +24,7 @@ MIXED = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
 class Stopping:
     """Runs the command over the server and looks at what was answered and kept."""
 
-    def __init__(self, url: str, folder: Path, served: Counting) -> None:
+    def __init__(self, url: str, folder: Path, served: PocketServer) -> None:
         self.folder, self._served = folder, served
         self._cache = folder.parent / "replies.sqlite"
         self._command = [
@@ -66,7 +66,7 @@ class Stopping:
 
 
 @pytest.fixture
-def stopping(url: str, folder: Path, served: Counting, script: Script) -> Stopping:
+def stopping(url: str, folder: Path, served: PocketServer, script: Script) -> Stopping:
     script.seconds = (0.3, 0.4, 0.5)  # long enough to be under way, and sure to be waited for
     return Stopping(url, folder, served)
 

@@ -1,11 +1,10 @@
-"""Code is part of what a folder holds: a changed rule, player or prompt is told before it plays."""
+"""A run stops before it plays where the folder's matches were played with other code."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,65 +17,12 @@ from pipeline.log.code import Changed, compare, describe, notes
 from pipeline.log.folder import Folder
 from pipeline.log.records import Log
 from pipeline.log.results import About
-from pipeline.plan import code, reach, sources
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Cell
-from tests.nodes import ROOT
-from tests.pipeline.conftest import Sweep
-
-Edit = Callable[[str, str, str], None]
+from tests.pipeline.conftest import Edit, Sweep, forget_code
 
 UNO = ("prompt=cloze,vanilla", "seats.0.player=rule", "deals=1")
 """Two cells that share a game and an opponent."""
-
-
-@pytest.fixture
-def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
-    """Edits a file of the project, one at a time, for whoever reads sources; what runs stays."""
-
-    def change(file: str, old: str, new: str) -> None:
-        text = (ROOT / file).read_text(encoding="utf-8")
-        assert text.count(old) == 1, (file, old)
-        edited = tmp_path / Path(file).name
-        edited.write_text(text.replace(old, new), encoding="utf-8")
-        name = file.removesuffix(".py").replace("/", ".")
-        other = sources.Source(name, edited)
-        monkeypatch.setattr(
-            reach, "source", lambda asked: other if asked == name else sources.source(asked)
-        )
-        code._code.cache_clear()
-
-    yield change
-    code._code.cache_clear()
-
-
-TOLD = [
-    ("games/uno/rules.py", "state[TO_MOVE], 4)", "state[TO_MOVE], 5)", "take_effect"),
-    ("games/uno/rules.py", "state[WINNER] >= 0 or", "state[WINNER] > 0 or", "over"),
-    ("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500", "PLY_CAP"),
-    ("games/uno/game.py", "return (0.0,) * self.num_seats", "return ()", "Uno.returns"),
-    ("games/uno/policies.py", "    if policy == RULE and plain:", "    if plain:", "weigh_held"),
-    ("agents/rule.py", "rng.choice(len(chances), p=chances)", "0", "Rule.decide"),
-    ("agents/prompting/cloze.py", "append(math.exp(logprob))", "append(logprob)", "received"),
-    ("agents/prompting/answers.py", 'reply.find("}", start)', 'reply.rfind("}")', "_action"),
-    ("agents/prompting/words.py", "It wants words: ", "It needs words: ", "choice"),
-    ("agents/prompting/wording.py", "Options:\\n", "Choices:\\n", "PLAIN"),
-    ("models/fake.py", "sum(weights) + 1.0", "sum(weights) + 2.0", "FakeModel._logprobs"),
-    ("pipeline/play/match.py", "options[decision.option]", "options[0]", "Table.turn"),
-    ("pipeline/plan/chance.py", "DEAL, CHOICE, LUCK", "CHOICE, DEAL, LUCK", "CHOICE, DEAL"),
-]
-"""A rule, ways to win, the end, a policy, a method's sum, a parser, prompts, the scorer."""
-
-SILENT = [
-    ("games/uno/rules.py", '"""Room for a state', '"""A state'),
-    ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000  # at most\n\n\n"),
-    ("agents/prompting/cloze.py", "-> Decision | Unusable:", "->(Unusable|Decision) :"),
-    ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000\ndef unheard_of():\n    return 1\n"),
-    ("games/uno/luck.py", "SETTLING = 24", "SETTLING = 25"),
-    ("pipeline/log/schema.py", "class MatchRecord", "class More:\n    pass\n\n\nclass MatchRecord"),
-    ("agents/prompting/tutri.py", "from __future__ import annotations", "import os"),
-]
-"""Comments, docstrings, blank lines, annotations, and what has no say in these cells' matches."""
 
 
 @pytest.fixture(scope="module")
@@ -101,25 +47,16 @@ def played(cells: Sequence[Cell], folder: Path) -> Path:
     return folder
 
 
-def test_whatever_settles_a_match_is_told_and_named(
-    cells: Sequence[Cell], played: Path, edit: Edit
-) -> None:
+def test_changed_code_is_told_and_named(cells: Sequence[Cell], played: Path, edit: Edit) -> None:
     assert compare(played, cells) == Changed()
-    for file, old, new, name in TOLD:
-        edit(file, old, new)
-        with pytest.raises(UserError) as told:
-            compare(played, cells)
-        said = str(told.value)
-        assert f"{file}: " in said, (file, old)
-        assert name in said, (file, old)
-        assert "match(es) in" in said
-    code._code.cache_clear()
-
-
-def test_what_settles_no_match_is_not_told(cells: Sequence[Cell], played: Path, edit: Edit) -> None:
-    for file, old, new in SILENT:
-        edit(file, old, new)
-        assert compare(played, cells) == Changed(), (file, old)
+    edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
+    with pytest.raises(UserError, match=r"^games/uno/rules.py changed since 2 match\(es\) in "):
+        compare(played, cells)
+    edit("agents/prompting/cloze.py", "append(math.exp(logprob))", "append(logprob)")
+    with pytest.raises(UserError, match=r"^agents/prompting/cloze.py changed since 1 match"):
+        compare(played, cells)
+    edit("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000  # at most\n")
+    assert compare(played, cells) == Changed()
 
 
 OWN = """
@@ -153,15 +90,9 @@ def test_a_user_s_own_code_is_told_and_accepted(
         """As a new process would."""
         (tmp_path / "mine.py").write_text(mine)
         (tmp_path / "helping.py").write_text(helping)
-        own_sources = {}
         for name in ("mine", "helping"):
             sys.modules.pop(name, None)
-            own_sources[name] = sources.Source(name, tmp_path / f"{name}.py")
-        monkeypatch.setattr(
-            reach, "source", lambda name: own_sources.get(name) or sources.source(name)
-        )
-        code._code.cache_clear()
-        importlib.invalidate_caches()
+        forget_code()
         capsys.readouterr()
         status = sweep(*own, "deals=2", "controls=[first]", *overrides)
         both = capsys.readouterr()
@@ -170,16 +101,13 @@ def test_a_user_s_own_code_is_told_and_accepted(
     assert play(OWN, HELPING)[0] == 0
     before = snapshot(folder)
     status, said = play(OWN, AFTER)
-    assert (status, "helping.py: begins changed since 2 match(es) in " in said) == (2, True), said
+    assert (status, "helping.py changed since 2 match(es) in " in said) == (2, True), said
     assert snapshot(folder) == before, "nothing is written"
     status, said = play(f"# a comment\n{OWN}", AFTER, "accept_code=true", "deals=3")
     assert status == 0, said
-    assert "helping.py: begins changed, which is written down" in said
+    assert "helping.py changed, which is written down" in said
     (line,) = Folder(folder).lines("accepted")
-    assert (line["matches"], [one[:2] for one in line["changed"]]) == (
-        2,
-        [["helping.py", "begins"]],
-    )
+    assert (line["matches"], [file for file, *_ in line["changed"]]) == (2, ["helping.py"])
     status, said = play(OWN, AFTER)
     assert status == 0, "it was accepted"
     assert "code changed after 2 match(es) and was accepted" in " ".join(said.split())
@@ -194,7 +122,7 @@ def test_a_new_cell_beside_one_of_other_code_is_told(
     _, vanilla = cells
     (played / "records" / f"{vanilla.stem}.jsonl").unlink()
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
-    with pytest.raises(UserError, match=r"games/uno/rules.py: PLY_CAP changed since 1 match"):
+    with pytest.raises(UserError, match=r"games/uno/rules.py changed since 1 match"):
         compare(played, [vanilla])
     edit("agents/prompting/cloze.py", "append(math.exp(logprob))", "append(logprob)")
     assert compare(played, [vanilla]) == Changed(), "it has no part in the new cell"
@@ -206,21 +134,21 @@ def test_no_job_is_submitted_for_changed_code(
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
     job = ("launch=slurm", "launch.dry_run=true", f"output_dir={played}")
     assert run.main([*UNO, "model=fake", "prompt=cloze", *job]) == 2
-    assert "games/uno/rules.py: PLY_CAP changed" in capsys.readouterr().err
+    assert "games/uno/rules.py changed" in capsys.readouterr().err
 
 
 def test_older_folders_and_damaged_notes_go_on(
     cells: Sequence[Cell], played: Path, edit: Edit
 ) -> None:
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500")
-    (played / "code.jsonl").write_bytes(b'[]\n{}\n{"code": "x", "parts": 7}\ngarbled\n{"part"')
+    (played / "code.jsonl").write_bytes(b'[]\n{}\n{"code": "x", "files": 7}\ngarbled\n{"code"')
     found = compare(played, cells)
     assert (found.changes, found.unknown) == (frozenset(), 2)
     assert "2 match(es) are of older code that did not note itself" in notes(played, found)[0]
     with Log(played, 1) as log:
         describe(log, cells, [About.of(cell, None) for cell in cells], found)
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 5000")
-    with pytest.raises(UserError, match="PLY_CAP"):
+    with pytest.raises(UserError, match=r"games/uno/rules.py changed"):
         compare(played, cells)
 
 

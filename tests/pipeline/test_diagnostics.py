@@ -96,7 +96,6 @@ def test_the_same_question_counts_once() -> None:
 
 def test_letters_are_told_from_verdicts() -> None:
     """A letter names an option of the list in its prompt; a verdict on each option does not."""
-    listed = scored(shared="Options:\n", branches=("A) x\nB) y\n", "A) y\nB) x\n"))
     listed = scored(
         shared="Options:\n",
         branches=("A) x\nB) y\n", "A) y\nB) x\n"),

@@ -25,7 +25,7 @@ from pipeline.log.folder import Folder
 from pipeline.plan import identity
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan
-from pipeline.plan.code import Code
+from pipeline.plan.fingerprint import Code
 from pipeline.sweep import course
 from tests.agents.test_dqn import random_network
 from tests.pipeline.conftest import Sweep
@@ -106,12 +106,9 @@ def test_a_worker_that_starts_anew_with_another_model_or_code(
     assert [one.error for one in worker.play(lease)] == [None, None]
     worker.close()
     (cell,) = plan.cells
-    before = planned.code[cell.key].definitions
-    other = Code({**before, "games/tic_tac_toe.py": {"State": "another"}})
+    other = Code({**planned.code[cell.key].files, "games/tic_tac_toe.py": "another"})
     worker = _Actor(plan, 2, None, replace(planned, code={cell.key: other}))
-    with pytest.raises(
-        Stopped, match=r"^games/tic_tac_toe.py: State, .* and 13 more changed while the run goes"
-    ):
+    with pytest.raises(Stopped, match=r"^games/tic_tac_toe.py changed while the run goes"):
         worker.ready()
     weights.write_text("2")
     worker = _Actor(plan, 2, None, planned)

@@ -82,6 +82,27 @@ def test_another_librarys_game_is_called_by_its_name() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("typed", "label"),
+    [
+        (("model=hf", "model.path=a/Llama-8B"), "hf:Llama-8B"),
+        (("model=hf", "model.path=b/c", "model.dtype=float32"), "hf:c[dtype=float32]"),
+        (("model=pocket",), "pocket"),
+        (("model=pocket", "model.path=mine/tuned"), "pocket:tuned"),
+        (("model=openai", "model.name=org/gpt", "model.cap=null"), "openai:org/gpt"),
+        (
+            ("model=openai", "model.name=m", "model.in_flight=2", "model.top=5"),
+            "openai:m[top=5]",
+        ),
+    ],
+)
+def test_a_models_label_has_its_name_or_its_path(typed: tuple[str, ...], label: str) -> None:
+    found: list[CellConfig] = []
+    words = ("game=tic_tac_toe", "prompt=cloze", *typed)
+    compose(words, lambda cells, sweep: found.extend(cells) or 0)
+    assert [one.labels["model"] for one in found] == [label]
+
+
 def test_cells_built_together_are_those_built_alone() -> None:
     """They share what their players ask in a probe."""
     found: list[CellConfig] = []

@@ -140,7 +140,7 @@ def test_two_decisions_by_hand(studied: Path) -> None:
 
 def decision(rows: list[list[float]], chosen: int, **cheaper: int) -> DecisionRecord:
     noted = {name: {"chosen": option, "prompts": 40} for name, option in cheaper.items()}
-    logprobs = tuple(tuple(math.log(p) if p else -math.inf for p in row) for row in rows)
+    logprobs = tuple(tuple(math.log(p) if p else None for p in row) for row in rows)
     asked = (scored(logprobs=logprobs),)
     return decided(1, chosen=chosen, asked=asked, notes={"cheaper": noted})
 

@@ -117,7 +117,7 @@ def test_wins_alone_and_shared_ones_are_told_apart() -> None:
     """Three matches, the last with the players' seats exchanged."""
     returns = ((1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))
     records = [
-        ended(returns=worth, measures={}, rotation=rotation, deal=deal)
+        ended(returns=worth, rotation=rotation, deal=deal)
         for deal, (worth, rotation) in enumerate(zip(returns, (0, 0, 1), strict=True))
     ]
     cell = JudgedCell("cell", "key", ("a", "b"), (0, 1), TURNS, tuple(records), (), ())

@@ -138,7 +138,7 @@ def test_a_record_that_breaks_off_does_not_fit(sweep: Sweep, folder: Path) -> No
     (record,) = matches(folder).values()
     for kept in (record.decisions[:-1], (*record.decisions, record.decisions[-1])):
         with pytest.raises(UserError, match="another version of TicTacToe"):
-            list(choices(TicTacToe(), 1, replace(record, decisions=kept)))
+            list(choices(TicTacToe(), 1, replace(record, plies=len(kept), decisions=kept)))
 
 
 READING = Reading(PLAYOUTS, (0.0,), "min", 0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from pipeline.log.folder import Folder
-from pipeline.sweep import controls
+from pipeline.plan.cells import Task
+from pipeline.sweep import play
 from pipeline.tables import noise, table
 from pipeline.tables.summary import pairs_table
 from pipeline.tracking import values
@@ -77,13 +79,15 @@ def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
 def test_an_interrupted_floor_goes_on(
     sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Stopped(controls.Driver):
-        def run(self, tasks: object) -> None:
-            raise KeyboardInterrupt
+    class Stopped(play.Driver):
+        def run(self, tasks: Iterator[Task | None]) -> None:
+            if next(folder.glob("controls/lock"), None):
+                raise KeyboardInterrupt
+            super().run(tasks)
 
     given = ("game=tic_tac_toe", "prompt=cloze", "deals=2", "noise_floor=true")
     with monkeypatch.context() as patch:
-        patch.setattr(controls, "Driver", Stopped)
+        patch.setattr(play, "Driver", Stopped)
         assert sweep(*given) == 130
     assert "interrupted: 2 matches are left" in capsys.readouterr().out
     assert len(matches(folder)) == 2

@@ -139,5 +139,5 @@ def test_words_of_an_open_option_are_told_after_what_was_wrong_with_others() -> 
     made = decided(1, asked=tuple(map(wrote, "xyz")), notes=notes, text="Good day")
     shown = trace(made, {STATIC: ""}).asked
     assert [one.taken for one in shown] == ["b", "is too long", "Good day"]
-    bare = decided(1, asked=tuple(map(wrote, "xy")), notes={"answers": 7}, text="Good day")
+    bare = decided(1, asked=tuple(map(wrote, "xy")), text="Good day")
     assert [one.taken for one in trace(bare, {STATIC: ""}).asked] == ["", "Good day"]

@@ -39,7 +39,7 @@ def test_every_reply_of_the_subject_is_counted() -> None:
 def test_choices_without_a_probability_are_counted() -> None:
     """Over all prompts of a decision, the subject's decisions alone."""
     asked = (scored(unreported=2), scored(unreported=1), scored())
-    other = decided(0, asked=(scored(unreported=9),))
+    other = decided(0, asked=(scored(unreported=2),))
     found = outcome(ended(decided(1, asked=asked), other))
     assert found.unreported == 3
 

@@ -23,7 +23,7 @@ from tests.pipeline.conftest import FAST
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 
 SWEPT = ("game=tic_tac_toe,rock_paper_scissors", "prompt=cloze,counterfactual", "prompt.moves=2,3")
-TIC, ROCK = "quickstart / tic_tac_toe", "quickstart / rock_paper_scissors"
+TIC, ROCK = "out / tic_tac_toe", "out / rock_paper_scissors"
 COMMAND = "python -m pipeline.run 'a | b'"
 BEGUN = "2026-11-01 12:00:00"
 
@@ -55,7 +55,7 @@ def older(store: str, sweep: str) -> None:
 
     Path(store).mkdir()
     client = MlflowClient(tracking_uri(store))
-    client.create_run(client.create_experiment("quickstart"), tags={TAG: sweep}, run_name="out")
+    client.create_run(client.create_experiment("out"), tags={TAG: sweep}, run_name="out")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def runs(found: dict[str, list[Any]], request: pytest.FixtureRequest) -> list[An
 
 def test_a_game_is_an_experiment_and_older_runs_are_gone(found: dict[str, list[Any]]) -> None:
     assert {name: len(own) for name, own in found.items()} == dict(
-        zip(("Default", "quickstart", TIC, ROCK), (0, 0, 5, 5), strict=True)
+        zip(("Default", "out", TIC, ROCK), (0, 0, 5, 5), strict=True)
     )
 
 

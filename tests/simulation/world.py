@@ -119,7 +119,6 @@ def record(task: Task) -> MatchRecord:
         subjects=(0,),
         measured=(0,),
         returns=(won, 0.0),
-        plies=number % 90,
         statics={name: text},
     )
 

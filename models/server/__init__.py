@@ -1,1 +1,0 @@
-"""A checkpoint of ours behind the protocol that `models.api` speaks."""

@@ -1,0 +1,115 @@
+"""The loop in which matches are played: workers get what a log lacks of a plan, and the log gets
+what they finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rich.console import Console
+
+from pipeline.config.read import SweepConfig
+from pipeline.judging.stopping import StopRule
+from pipeline.launch.cluster import patience, started
+from pipeline.launch.place import asks_a_person, stages
+from pipeline.log.events import event, redact
+from pipeline.log.live import Live
+from pipeline.log.progress import Bar
+from pipeline.log.records import Log
+from pipeline.log.this_run import about_this_run
+from pipeline.plan.cells import Plan, Task
+from pipeline.play.driver import AHEAD, Driver, lease_size
+from pipeline.play.scheduler import Finished
+from pipeline.sweep.preflight import Preflight
+from pipeline.sweep.stopped import stop_asked
+from pipeline.tracking.follow import live_tracking
+
+VERBS = ("playing", "played")
+
+
+def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
+    """How many matches the log lacks of the cells whose keys are not in `stopped`."""
+    return sum(
+        plan.deals * len(cell.rotations) - len(log.outcomes_of(cell.key).first(plan.deals))
+        for cell in plan.cells
+        if cell.key not in stopped
+    )
+
+
+def play_missing(
+    out: Console,
+    plan: Plan,
+    sweep: SweepConfig,
+    log: Log,
+    rule: StopRule,
+    live: Live,
+    command: str,
+    verbs: tuple[str, str] = VERBS,
+) -> bool:
+    """Plays what the log lacks. Returns whether it was interrupted. verbs: what the progress bar
+    says while it plays and when it is done."""
+    for cell in plan.cells:
+        rule.check(cell.key)
+    left = missing(plan, log, rule.stopped)
+    if not left:
+        return False
+    cells = {cell.key: cell for cell in plan.cells}
+
+    def finished(result: Finished) -> None:
+        assert result.record is not None
+        outcome = log.append(cells[result.task.cell], result.record)
+        live.finished(outcome)
+        preflight.played(result.record, outcome)
+        rule.note(result.task.cell)
+        bar.advance()
+
+    def set_aside(task: Task, error: str) -> None:
+        place = {"match": task.match, "cell": task.cell, "deal": task.deal}
+        log.append_line("set_aside", {**place, "rotation": task.rotation, "error": redact(error)})
+        live.set_aside(task, error)
+        preflight.failed(task, error)
+        rule.note(task.cell)
+        bar.advance(failed=True)
+
+    def tick() -> None:
+        log.sync()
+        if live.tick(rule.stopped | admission.stopped):
+            follower.offer(live)
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+    log.append_line("runs", about_this_run(plan, left, command))
+    event("start", matches=left, launch=sweep.launch, **live.about())
+    preflight = Preflight(out, plan, log, sweep, rule.stopped)
+    admission = preflight.admission
+    try:
+        with live_tracking(sweep.tracking, log.folder, plan.cells) as follower:
+            for stage in stages(sweep.launch, plan.sources, admission.tasks()):
+                left = missing(plan, log, rule.stopped)
+                with (
+                    started(stage.launch, plan, sweep.width) as workers,
+                    stop_asked() as stop,
+                    Bar(out, left, asks_a_person(plan.sources), *verbs) as bar,
+                ):
+                    live.play(len(workers))
+                    preflight.workers = len(workers)
+                    lease, ahead = lease_size(sweep.width, left, len(workers)), AHEAD
+                    if stage.one_by_one:
+                        lease = ahead = 1
+                    Driver(
+                        workers,
+                        lease,
+                        finished,
+                        set_aside,
+                        tick,
+                        patience=patience(stage.launch),
+                        ahead=ahead,
+                        failed=preflight.failed,
+                        stopped=admission.stopped,
+                        trying=admission.trying,
+                    ).run(stage.tasks)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        log.sync()
+    return False

@@ -1,0 +1,271 @@
+"""Every change that may change a match is in the cell's code, and nothing that cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.dqn.player import DQN
+from agents.llm import LLM
+from agents.prompting.tutri import Tutri
+from agents.prompting.vanilla import Vanilla
+from agents.random import Random
+from agents.rule import Rule
+from common.errors import UserError
+from games.holdem import Holdem
+from games.tic_tac_toe import TicTacToe
+from games.uno import Uno
+from games.uno.arena import UnoArena
+from models.checkpoint import Checkpoint
+from models.fake import Fake
+from pipeline.plan import fingerprint
+from pipeline.plan.cells import Cell
+from pipeline.plan.fingerprint import Code, code_of, differences, named
+from tests.nodes import ROOT
+from tests.pipeline.asking import cell_of
+from tests.pipeline.conftest import Edit, forget_code
+
+OWN = {
+    "own/__init__.py": "from own.game import Game\n",
+    "own/game.py": '''
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import own.far.away
+from helping import begins
+from own import odd, policies as p
+from own.rules import *
+from . import words
+
+if TYPE_CHECKING:
+    from own.never import Never
+
+try:
+    from own.fast import speed
+except ImportError:
+    speed = None
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game."""
+
+    size: int = 3  # the least
+
+    def deal(self, rng: np.random.Generator) -> Never:
+        """Shuffles."""
+        return begins(self.size)
+
+    def returns(self, state):
+        from .measures import points
+
+        return points(state)
+
+    def __getattr__(self, name):
+        return getattr(self, f"_{name}")
+''',
+    "own/rules.py": "def legal(state):\n    return [1, 2]\n",
+    "own/words.py": "def facts(state):\n    return f'You hold {state}'\n",
+    "own/measures.py": "def points(state):\n    return (1.0, -1.0)\n",
+    "own/fast.py": "from numba import njit\n\n\n@njit\ndef speed(n):\n    return n + 1\n",
+    "own/odd.py": "class Parser:\n    def read(self, reply):\n        return reply[0]\n",
+    "own/far/away.py": "def reach():\n    return 1\n",
+    "own/policies/__init__.py": "import importlib\n\n\n"
+    "def policy(name):\n    return importlib.import_module(f'.{name}', __name__).choose\n",
+    "own/policies/greedy.py": "def choose(weights):\n    return max(weights)\n",
+    "own/never.py": "class Never:\n    x = 1\n",
+    "own/other/game.py": "class Other:\n    x = 1\n",
+    "helping.py": "def begins(size):\n    return size\n",
+    "own/words.txt": "apple\npear\n",
+    "own/weights/deep/net.npz": "weights of 1\n",
+    "own/notes.md": "to do: 1\n",
+    "own/other/cards.json": "[1]\n",
+    "own/outputs/quickstart/sweep.json": "1\n",
+}
+
+COUNTS = {
+    "a rule": ("own/rules.py", "[1, 2]", "[1, 2, 3]"),
+    "a rule's default": ("own/game.py", "size: int = 3", "size: int = 4"),
+    "a policy by name": ("own/policies/greedy.py", "max", "min"),
+    "a wording": ("own/words.py", "You hold", "You have"),
+    "a parser": ("own/odd.py", "reply[0]", "reply[-1]"),
+    "a measure": ("own/measures.py", "-1.0", "0.0"),
+    "a numba function": ("own/fast.py", "n + 1", "n + 2"),
+    "a module of a package without __init__": ("own/far/away.py", "return 1", "return 2"),
+    "a helper beside the package": ("helping.py", "return size", "return size + 1"),
+    "a decorator": ("own/fast.py", "@njit", "@njit(fastmath=True)"),
+    "the package itself": ("own/__init__.py", "import Game", "import Game as Game"),
+    "a word list": ("own/words.txt", "pear", "plum"),
+    "weights": ("own/weights/deep/net.npz", "of 1", "of 2"),
+}
+SILENT = {
+    "a comment": ("own/game.py", "# the least", "# or more"),
+    "a docstring": ("own/game.py", '        """Shuffles."""\n', ""),
+    "layout": (
+        "own/game.py",
+        "    return begins(self.size)",
+        "    return (\n begins( self.size ))",
+    ),
+    "an import for types": ("own/game.py", "from own.never", "import os\n    from own.never"),
+    "a module for types": ("own/never.py", "x = 1", "x = 2"),
+    "another game": ("own/other/game.py", "x = 1", "x = 2"),
+    "another game's cards": ("own/other/cards.json", "1", "2"),
+    "what a run writes": ("own/outputs/quickstart/sweep.json", "1", "2"),
+    "notes": ("own/notes.md", "1", "2"),
+}
+
+
+@pytest.fixture
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Code]]:
+    """The code of `own.game.Game` as a new process would find it, with one text changed."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(changed: str = "", old: str = "", new: str = "") -> Code:
+        for name, text in OWN.items():
+            assert name != changed or text.count(old) == 1, (changed, old)
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_text(text.replace(old, new) if name == changed else text)
+        forget_code()
+        return fingerprint._code(frozenset({"own.game"}))
+
+    yield write
+    forget_code()
+
+
+@pytest.mark.parametrize("change", COUNTS)
+def test_what_may_change_a_match_counts(code: Callable[..., Code], change: str) -> None:
+    found = differences(code(), code(*COUNTS[change]))
+    assert named(found) == COUNTS[change][0]
+
+
+@pytest.mark.parametrize("change", SILENT)
+def test_what_changes_no_match_does_not(code: Callable[..., Code], change: str) -> None:
+    assert differences(code(), code(*SILENT[change])) == set()
+
+
+def test_a_file_that_comes_or_goes_is_a_change(code: Callable[..., Code]) -> None:
+    before = code()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(OWN, "own/more.csv", "1\n")
+        after = code()
+    assert named(differences(before, after)) == "own/more.csv"
+    assert differences(before, after, shared=True) == set()
+
+
+def test_a_module_that_is_no_python_is_named(code: Callable[..., Code]) -> None:
+    with pytest.raises(UserError, match=r"own/rules.py cannot be read: "):
+        code("own/rules.py", "def", "dfe")
+
+
+def test_a_long_expression_is_read(code: Callable[..., Code]) -> None:
+    long = "[1, 2" + " + 1" * 900 + "]"
+    assert differences(code(), code("own/rules.py", "[1, 2]", long))
+
+
+# --- the project's own players
+
+
+def asking(method: Any, model: Any = None) -> tuple[Any, Any]:
+    return LLM(method), model or Fake()
+
+
+CELLS: dict[str, Callable[[], Cell]] = {
+    "uno": lambda: cell_of(Uno(2), asking(Vanilla()), (Rule(), None)),
+    "arena": lambda: cell_of(UnoArena(2), asking(Tutri()), (DQN(), None)),
+    "holdem": lambda: cell_of(Holdem(), (Random(), None), (Random(), None)),
+    "pocket": lambda: cell_of(
+        TicTacToe(), asking(Vanilla(), Checkpoint("pkg:models/pocket/weights")), (Random(), None)
+    ),
+}
+UNOS = {"uno", "arena", "holdem"}
+EDITS = [
+    ("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500", UNOS),
+    (
+        "games/uno/game.py",
+        "return (0.0,) * self.num_seats",
+        "return ()",
+        {"uno", "arena", "holdem"},
+    ),
+    (
+        "games/uno/policies.py",
+        "if policy == RULE and plain:",
+        "if plain:",
+        {"uno", "arena", "holdem"},
+    ),
+    ("games/uno/arena/rules.py", "from __future__", "X = 1\nfrom __future__", {"arena"}),
+    ("games/tic_tac_toe.py", "from __future__", "X = 1\nfrom __future__", {"pocket"}),
+    ("agents/rule.py", "rng.choice(len(chances), p=chances)", "0", {"uno"}),
+    ("agents/prompting/answers.py", 'find("}", start)', 'rfind("}")', {"uno", "arena", "pocket"}),
+    ("agents/prompting/tutri.py", "from __future__", "X = 1\nfrom __future__", {"arena"}),
+    ("models/fake.py", "sum(weights) + 1.0", "sum(weights) + 2.0", {"uno", "arena"}),
+    ("models/engine/packed.py", "from __future__", "X = 1\nfrom __future__", {"pocket"}),
+    ("pipeline/play/match.py", "options[decision.option]", "options[0]", {*CELLS}),
+    ("pipeline/plan/chance.py", "DEAL, CHOICE, LUCK", "CHOICE, DEAL, LUCK", {*CELLS}),
+    ("agents/dqn/weights/uno_arena-2.npz", "", "", {"arena"}),
+    ("games/uno/rules.py", '"""Room for a state', '"""A state', set()),
+    ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000  # at most\n\n\n", set()),
+    ("pipeline/log/schema.py", "class MatchRecord", "X = 1\n\n\nclass MatchRecord", set()),
+    ("pipeline/tables/summary.py", "from __future__", "X = 1\nfrom __future__", set()),
+    ("models/pocket/weights/model.safetensors", "", "", set()),
+]
+"""An edit of the project, and the cells that it is about; a checkpoint is part of a cell's key."""
+
+
+@pytest.mark.parametrize(("file", "old", "new", "about"), EDITS)
+def test_an_edit_is_about_the_cells_that_import_the_file(
+    file: str, old: str, new: str, about: set[str], edit: Edit
+) -> None:
+    before = {name: code_of(cell()) for name, cell in CELLS.items()}
+    edit(file, old, new)
+    found = {name: differences(before[name], code_of(cell())) for name, cell in CELLS.items()}
+    assert {name for name, changes in found.items() if changes} == about
+    assert all(named(changes) == file for changes in found.values() if changes)
+
+
+LOADED = """
+import importlib, json, sys
+for name in json.loads(sys.argv[1]):
+    importlib.import_module(name)
+print(json.dumps(sorted(name for name, one in sys.modules.items() if one.__file__)))
+"""
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_whatever_python_loads_for_a_cell_counts(name: str) -> None:
+    cell = CELLS[name]()
+    players = [part for player in cell.players for part in (player.agent, player.model)]
+    modules = sorted({each.__module__ for each in fingerprint.classes([cell.game, players])})
+    command = [sys.executable, "-c", LOADED.replace("one.__file__", "getattr(one, '__file__', 0)")]
+    done = subprocess.run(
+        [*command, json.dumps(modules)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    own = [one for one in json.loads(done.stdout) if one.partition(".")[0] in fingerprint.OWN]
+    files = {file.removesuffix(".py").removesuffix("/__init__") for file in code_of(cell).files}
+    assert len(own) > len(modules)
+    assert {one.replace(".", "/") for one in own} <= files
+
+
+SCRIPT = """
+from tests.pipeline.test_fingerprint import CELLS, code_of
+print(*(code_of(cell()).fingerprint for cell in CELLS.values()))
+"""
+
+
+def test_another_process_finds_the_same() -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": "4242", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [code_of(cell()).fingerprint for cell in CELLS.values()]
