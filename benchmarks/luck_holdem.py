@@ -26,10 +26,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from games.compiling import derive
 from games.holdem import Holdem, luck, rules
-from games.holdem.habits import habits, learn
 from games.holdem.playouts import MOVES
-from games.uno.chance import derive
+from games.holdem.policies import habits, learn
 
 PLAYOUTS = 50
 PLAIN = 10

@@ -23,8 +23,7 @@ import rlcard
 from rlcard.agents import RandomAgent
 from rlcard.games.uno.game import UnoGame
 
-from games.uno import Uno
-from games.uno import playouts as engine
+from games.uno import Uno, policies
 
 
 def per_second(play: Callable[[int], int], seconds: float) -> float:
@@ -57,7 +56,7 @@ def ours_by_move(turn: int) -> int:
 
 def our_playouts(turn: int) -> int:
     state = Uno().deal(np.random.default_rng(1)).array
-    return len(engine.values(state, 0, np.zeros(2, np.int64), 10_000, turn)) * 10_000
+    return len(policies.values(state, 0, np.zeros(2, np.int64), 10_000, turn)) * 10_000
 
 
 def rlcard_env() -> Callable[[int], int]:

@@ -24,7 +24,7 @@ from games.pettingzoo import PettingZoo
 from games.pettingzoo.classics import CLASSICS, REFUSED
 from games.textarena import TextArena
 from games.textarena.game import names
-from games.textarena.moves import why_not
+from games.textarena.telling import why_not
 
 ROOT = Path(__file__).parent
 BEGIN, END = "<!-- made by: python docs/adapters.py -->", "<!-- end -->"

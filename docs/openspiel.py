@@ -21,7 +21,7 @@ from rich.progress import track
 from games.base import Open, spoken
 from games.capabilities import Sampled
 from games.openspiel import OpenSpiel, engine
-from games.openspiel.catalogue import catalogue
+from games.openspiel.game import catalogue
 
 GAMES = 3
 """Games played of each."""

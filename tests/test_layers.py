@@ -75,7 +75,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "uvicorn": ("pipeline.pages", "training.openenv_server"),
     "fastapi": ("pipeline.pages",),
     "nicegui": ("pipeline.pages",),
-    "sklearn": ("games.holdem.habits",),
+    "sklearn": ("games.holdem.policies",),
     "torch": ("models", "training"),
     "deepspeed": ("models",),
     "transformers": ("models", "training"),

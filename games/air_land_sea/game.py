@@ -1,4 +1,4 @@
-"""Air, Land & Sea as a game of this project."""
+"""Air, Land & Sea as a game of this project, with its rules and facts in words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,133 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction
-from games.air_land_sea import telling, words
-from games.air_land_sea.actions import decider, options
-from games.air_land_sea.policies import TOLD, chances
-from games.air_land_sea.rules import act, begun
-from games.air_land_sea.state import State, redealt, seen_by
-from games.air_land_sea.worth import share, worth
-from games.base import Action, Observation
+from games.air_land_sea import words
+from games.air_land_sea.players import TOLD, chances, share, worth
+from games.air_land_sea.rules import FIRST, SECOND, act, begun, withdrawal
+from games.air_land_sea.state import (
+    FACES,
+    NAMES,
+    THEATRES,
+    State,
+    decider,
+    holders,
+    options,
+    redealt,
+    seen_by,
+    strength,
+    theatre,
+)
+from games.base import Action, Fact, Observation
 from games.capabilities import MATCH_SCORE, Measure, full_rules
+
+
+def facts(state: State, seat: int, goal: int, quirks: bool) -> tuple[Fact, ...]:
+    """What the seat, whose choice it is, is told."""
+    other = 1 - seat
+    own, theirs = state.points[seat], state.points[other]
+    place = "first: you win ties" if state.first == seat else "second: the opponent wins ties"
+    shown = ", ".join(NAMES[card] for card in state.shown[other])
+    count = len(state.hands[other])
+    lost = [NAMES[one.card] for one in state.lost if one.seen or one.owner == seat]
+    told = [
+        Fact("To decide", words.decision(state, seat), own=True),
+        Fact("Points", f"you {own}, opponent {theirs}; {goal} win"),
+        Fact("You play", place, own=True),
+        Fact("Theatres, left to right", words.board(state, seat, quirks)),
+        Fact("If the battle ended now", _standing(state, seat, quirks)),
+        Fact("Opponent's hand", f"{count} card{'s' * (count != 1)}"),
+    ]
+    if shown:
+        told.append(Fact("Opponent holds or hid", shown))
+    if lost:
+        told.append(Fact("Destroyed", ", ".join(lost)))
+    if state.drop[seat]:
+        told.append(Fact("Air Drop", "you may deploy your next card to any theatre", own=True))
+    if not state.tasks:
+        gained = f"the opponent gets {withdrawal(state, seat)} points"
+        told.append(Fact("If you withdraw", gained, own=True))
+    return (*told, Fact("Your hand", words.hand(state.hands[seat]), own=True))
+
+
+def _standing(state: State, seat: int, quirks: bool) -> str:
+    held = holders(state, quirks)
+    own = ", ".join(THEATRES[at] for at in state.order if held[at] == seat)
+    result = "win" if held.count(seat) >= 2 else "lose"
+    return f"you would {result}, holding {own or 'no theatre'}"
+
+
+def summary(goal: int) -> str:
+    return (
+        "Players 0 and 1 fight battles over three theatres in a row: air, land and sea. Holding "
+        "two theatres when all cards are played wins a battle, and so does the other's withdrawal. "
+        f"The game ends when a player has {goal} points; a player's score is its share of all "
+        "points."
+    )
+
+
+def headings(quirks: bool) -> Mapping[str, str]:
+    """The rules by heading; quirks: as the published code has them."""
+    order = (
+        "New abilities are carried out before older ones."
+        if quirks
+        else "Abilities are carried out in the order in which they came up."
+    )
+    spared = " A card that Reinforce plays is spared." * quirks
+    own = {"Reckoning": _RECKONING, "Disrupt": _DISRUPT} if quirks else {}
+    return {
+        "Battle": "There are 18 cards, each of a theatre and a strength from 1 to 6. Both players "
+        "are dealt six; the rest is the deck. Turns alternate; on a turn you deploy, improvise or "
+        "withdraw.",
+        "Deploy": "Play a card face up to the theatre it belongs to. Its ability works at once.",
+        "Improvise": "Play a card face down to any theatre. It has strength 2, no ability, and "
+        "only you see it.",
+        "Covering": "A card played or moved to a theatre covers your cards there. They still "
+        "count, but only the last one, told last, is uncovered.",
+        "Holding": "The greater sum of strengths holds a theatre. Ties, empty theatres too, go to "
+        "the first player.",
+        "Points": "A battle fought to its end brings 6 points. Who withdraws gives the other "
+        f"points by the cards still in its own hand. The first player gives {_table(SECOND)}; the "
+        f"second {_table(FIRST)}.",
+        "Next battle": f"All cards are dealt anew, the {_rotation(quirks)}, and the other player "
+        "is first.",
+        "Abilities": "An ability works when its card comes to lie face up, played or flipped, and "
+        "serves the player on whose side it lies: once, or lasting while it is face up, covered "
+        f"or not. {order} What is impossible is skipped.",
+        "Flipping": "A card is turned over. While face down it has strength 2 and no ability.",
+        "Destroying": f"A destroyed card leaves the battle before it takes effect.{spared}",
+        **{f"{name.capitalize()} cards": _cards(at) for at, name in enumerate(THEATRES)},
+        **own,
+    }
+
+
+def _rotation(quirks: bool) -> str:
+    start, end = ("leftmost", "right") if quirks else ("rightmost", "left")
+    return f"{start} theatre goes to the far {end}"
+
+
+_RECKONING = (
+    "Escalation and Cover Fire raise nothing while they lie in the leftmost theatre. Strengths are "
+    "brought up to date before every choice, but not after the last one of a battle."
+)
+
+_DISRUPT = "The player whom Disrupt serves chooses both cards."
+
+
+def _table(points: tuple[int, ...]) -> str:
+    """From the points by cards in hand: "2 with 5 or 6 cards, 3 with 3 or 4, ..."."""
+    parts = []
+    for gained in sorted(set(points)):
+        cards = [str(count) for count, own in enumerate(points) if own == gained]
+        many = f"{cards[0]} to {cards[-1]}" if len(cards) > 2 else " or ".join(cards)
+        parts.append(f"{gained} with {many}")
+    return ", ".join(parts)
+
+
+def _cards(at: int) -> str:
+    """The cards of a theatre, by strength."""
+    own = [card for card in range(len(FACES)) if theatre(card) == at]
+    parts = (f"{strength(card)} {FACES[card].name}, {FACES[card].text or 'plain'}" for card in own)
+    return "; ".join(parts) + "."
 
 
 @dataclass(frozen=True)
@@ -69,7 +188,7 @@ class AirLandSea:
             game="Air, Land & Sea",
             seat=seat,
             rules=full_rules(self),
-            facts=telling.facts(state, seat, self.goal, self.quirks),
+            facts=facts(state, seat, self.goal, self.quirks),
             history=state.history,
             options=tuple(words.option(state, seat, move) for move in self.legal(state, seat)),
             view=seen_by(state, seat),
@@ -93,11 +212,11 @@ class AirLandSea:
 
     @property
     def rules_summary(self) -> str:
-        return telling.summary(self.goal)
+        return summary(self.goal)
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return telling.headings(self.quirks)
+        return headings(self.quirks)
 
     def show(self, state: State) -> str:
         return words.shown(state, self.quirks)

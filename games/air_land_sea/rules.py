@@ -1,4 +1,11 @@
-"""How a choice changes a state: cards played, abilities carried out in turn, battles scored."""
+"""How a choice changes a state: cards played, abilities carried out in turn, battles scored.
+
+With quirks, strengths are kept as the published code of GameBench keeps them
+(games/air_land_sea/game.py there). Every card has a strength of its own, set when it is played or
+flipped and brought up to date before each choice, but not when a battle is judged. Escalation and
+Cover Fire raise nothing while they lie in the leftmost theatre, and what they raised falls back
+only once they are gone.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +15,64 @@ from typing import TypeVar
 import numpy as np
 
 from games.air_land_sea import words
-from games.air_land_sea.actions import (
+from games.air_land_sea.state import (
+    AIR_DROP,
+    CARDS,
+    COVER_FIRE,
     DEPLOY,
+    DISRUPT,
+    DOWN,
+    ESCALATION,
     FLIP,
+    HAND,
     IMPROVISE,
+    INSTANT,
     LAY,
     MOVE,
     NOTHING,
+    RAISED,
+    REINFORCE,
     RETURN,
     WITHDRAW,
+    Column,
+    Lost,
+    Placed,
+    Side,
+    State,
+    Task,
+    destroyer,
+    face_up,
+    holders,
     options,
-)
-from games.air_land_sea.board import destroyer, holders, totals
-from games.air_land_sea.cards import (
-    AIR_DROP,
-    CARDS,
-    DISRUPT,
-    DOWN,
-    HAND,
-    INSTANT,
-    REINFORCE,
     strength,
+    totals,
 )
-from games.air_land_sea.quirks import reckoned
-from games.air_land_sea.state import Column, Lost, Placed, Side, State, Task
+
+
+def reckoned(state: State) -> State:
+    """The state with its strengths brought up to date."""
+    first, second = (tuple(_column(state, seat, at) for at in range(3)) for seat in range(2))
+    return replace(state, columns=(first, second))
+
+
+def _column(state: State, seat: int, at: int) -> Column:
+    column, leftmost = state.columns[seat][at], state.order[0]
+    own, other = (face_up(state, side, ESCALATION) for side in (seat, 1 - seat))
+    found = []
+    for placed in column:
+        worth = placed.worth
+        if not placed.up and own is None and other is None:
+            worth = DOWN
+        elif not placed.up and own is not None and own != leftmost:
+            worth = RAISED
+        found.append(placed._replace(worth=worth))
+    if all(face_up(state, side, COVER_FIRE) is None for side in range(2)):
+        return tuple(p._replace(worth=strength(p.card)) if p.up else p for p in found)
+    if face_up(state, seat, COVER_FIRE) == at != leftmost:
+        covers = next(n for n, p in enumerate(column) if p.up and p.card == COVER_FIRE)
+        found[:covers] = [p._replace(worth=RAISED) for p in found[:covers]]
+    return tuple(found)
+
 
 WON = 6
 """Points of a battle that is fought to its end."""

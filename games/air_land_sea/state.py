@@ -1,13 +1,82 @@
-"""A state of Air, Land & Sea, and what one seat sees of it."""
+"""A state of Air, Land & Sea: its cards, what one seat sees, who holds a theatre, what is legal.
+
+There are eighteen cards, six of each theatre, of strength 1 to 6. A card is a number: six times its
+theatre and its strength less one. Names, strengths and abilities are those of the revised edition,
+which GameBench plays (arXiv 2406.06613, appendix K).
+
+Actions are numbers. A flip names a place, not a card: who flips may not know what lies there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from games.air_land_sea.cards import CARDS
+THEATRES = ("air", "land", "sea")
+AIR, LAND, SEA = range(3)
+CARDS = range(18)
+HAND = 6
+"""Cards that each player is dealt for a battle."""
+DOWN = 2
+"""Strength of a card that lies face down."""
+RAISED = 4
+"""Strength that Escalation and Cover Fire give."""
+
+(SUPPORT, AIR_DROP, AIR_MANEUVER, AERODROME, CONTAINMENT, HEAVY_BOMBERS) = range(6)
+(REINFORCE, AMBUSH, LAND_MANEUVER, COVER_FIRE, DISRUPT, HEAVY_TANKS) = range(6, 12)
+(TRANSPORT, ESCALATION, SEA_MANEUVER, REDEPLOY, BLOCKADE, SUPER_BATTLESHIP) = range(12, 18)
+MANEUVERS = (AIR_MANEUVER, LAND_MANEUVER, SEA_MANEUVER)
+INSTANT = (*MANEUVERS, AIR_DROP, REINFORCE, AMBUSH, DISRUPT, TRANSPORT, REDEPLOY)
+"""Cards that do something once, as soon as they lie face up."""
+
+
+class Card(NamedTuple):
+    """What stands on a card; no text where it has no ability."""
+
+    name: str
+    text: str = ""
+
+
+_FLIP = "once: flip an uncovered card in an adjacent theatre"
+FACES = (
+    Card("Support", "lasting: you have 3 more strength in each adjacent theatre"),
+    Card("Air Drop", "once: you may deploy the next card you play to any theatre"),
+    Card("Air Maneuver", _FLIP),
+    Card("Aerodrome", "lasting: you may deploy cards of strength 3 or less to any theatre"),
+    Card("Containment", "lasting: destroys any card that is played face down, by anyone"),
+    Card("Heavy Bombers"),
+    Card("Reinforce", "once: draw a card and play it face down to an adjacent theatre"),
+    Card("Ambush", "once: flip any uncovered card"),
+    Card("Land Maneuver", _FLIP),
+    Card("Cover Fire", "lasting: the cards that it covers have strength 4"),
+    Card("Disrupt", "once: first you, then the opponent flips an uncovered card of its own"),
+    Card("Heavy Tanks"),
+    Card("Transport", "once: you may move one of your cards to another theatre"),
+    Card("Escalation", "lasting: your face-down cards have strength 4"),
+    Card("Sea Maneuver", _FLIP),
+    Card("Redeploy", "once: you may take back a face-down card of yours; if so, play a card"),
+    Card(
+        "Blockade",
+        "lasting: destroys any card that is played, by anyone, to an adjacent theatre with 3 or "
+        "more other cards",
+    ),
+    Card("Super Battleship"),
+)
+NAMES = tuple(face.name for face in FACES)
+
+
+def theatre(card: int) -> int:
+    """The theatre that the card matches."""
+    return card // 6
+
+
+def strength(card: int) -> int:
+    """What is printed on the card, 1 to 6."""
+    return card % 6 + 1
+
 
 HIDDEN = -1
 """A card that the seat does not see."""
@@ -127,3 +196,157 @@ def redealt(seen: State, seat: int, rng: np.random.Generator) -> State:
         deck=tuple(unseen[held:]),
         lost=lost,
     )
+
+
+Totals = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def adjacent(order: tuple[int, int, int], at: int) -> tuple[int, ...]:
+    """The theatres next to `at`, from left to right."""
+    return (order[1],) if at != order[1] else (order[0], order[2])
+
+
+def face_up(state: State, seat: int, card: int) -> int | None:
+    """The theatre in which the card lies face up on the seat's side."""
+    for at, column in enumerate(state.columns[seat]):
+        for placed in column:
+            if placed.up and placed.card == card:
+                return at
+    return None
+
+
+def strengths(state: State, seat: int, at: int) -> tuple[int, ...]:
+    """The strength of each card of a column, in their order, by the rules."""
+    down = RAISED if face_up(state, seat, ESCALATION) is not None else DOWN
+    found = [strength(p.card) if p.up else down for p in state.columns[seat][at]]
+    for place, placed in enumerate(state.columns[seat][at]):
+        if placed.up and placed.card == COVER_FIRE:
+            found[:place] = [RAISED] * place
+    return tuple(found)
+
+
+def totals(state: State, quirks: bool) -> Totals:
+    """The strength of each seat in each theatre."""
+    return _side(state, 0, quirks), _side(state, 1, quirks)
+
+
+def _side(state: State, seat: int, quirks: bool) -> tuple[int, ...]:
+    support = face_up(state, seat, SUPPORT)
+    helped = () if support is None else adjacent(state.order, support)
+    return tuple(
+        sum((p.worth for p in column) if quirks else strengths(state, seat, at))
+        + 3 * (at in helped)
+        for at, column in enumerate(state.columns[seat])
+    )
+
+
+def holders(state: State, quirks: bool) -> tuple[int, ...]:
+    """The seat that holds each theatre; the first player where it is a tie."""
+    own, other = totals(state, quirks)
+    return tuple(
+        state.first if mine == theirs else int(theirs > mine)
+        for mine, theirs in zip(own, other, strict=True)
+    )
+
+
+def deployable(state: State, seat: int, card: int) -> tuple[int, ...]:
+    """The theatres to which the seat may play the card face up."""
+    if state.drop[seat]:
+        return (0, 1, 2)
+    if strength(card) <= 3 and face_up(state, seat, AERODROME) is not None:
+        return (0, 1, 2)
+    return (theatre(card),)
+
+
+def destroyer(state: State, at: int, up: bool) -> int | None:
+    """The card that destroys one played to a theatre, face up or down; None where none does."""
+    if not up and any(face_up(state, seat, CONTAINMENT) is not None for seat in (0, 1)):
+        return CONTAINMENT
+    for seat in (0, 1):
+        blockade = face_up(state, seat, BLOCKADE)
+        if blockade is not None and at in adjacent(state.order, blockade):
+            full = sum(len(state.columns[side][at]) for side in (0, 1)) >= 3
+            return BLOCKADE if full else None
+    return None
+
+
+def uncovered(state: State, seat: int, at: int) -> Placed | None:
+    """The seat's card on top in a theatre."""
+    column = state.columns[seat][at]
+    return column[-1] if column else None
+
+
+DEPLOY = 0  # + 3 * card + theatre
+IMPROVISE = DEPLOY + 3 * len(CARDS)  # + 3 * card + theatre
+WITHDRAW = IMPROVISE + 3 * len(CARDS)
+FLIP = WITHDRAW + 1  # + 3 * seat + theatre
+MOVE = FLIP + 6  # + 3 * card + theatre
+RETURN = MOVE + 3 * len(CARDS)  # + card
+NOTHING = RETURN + len(CARDS)
+LAY = NOTHING + 1  # + theatre
+LAST = LAY + 2
+
+
+def decider(state: State, quirks: bool) -> int:
+    """The seat whose choice it is; in the published code its owner has both of Disrupt."""
+    if not state.tasks:
+        return state.turn
+    task = state.tasks[0]
+    return task.owner if quirks else flipper(task)
+
+
+def flipper(task: Task) -> int:
+    """The seat of whose cards Disrupt flips one; the owner of any other ability."""
+    return 1 - task.owner if task.card == DISRUPT and task.step == 1 else task.owner
+
+
+def options(state: State) -> tuple[int, ...]:
+    """What may be chosen; () where the ability in hand leaves nothing to choose."""
+    if not state.tasks:
+        return (*_plays(state, state.turn), WITHDRAW)
+    return tuple(_ability(state, state.tasks[0]))
+
+
+def _plays(state: State, seat: int) -> tuple[int, ...]:
+    hand = state.hands[seat]
+    up = [DEPLOY + 3 * card + at for card in hand for at in deployable(state, seat, card)]
+    return (*up, *(IMPROVISE + 3 * card + at for card in hand for at in range(3)))
+
+
+def _ability(state: State, task: Task) -> Iterator[int]:
+    if task.card in MANEUVERS:
+        yield from _flips(state, (0, 1), adjacent(state.order, task.theatre))
+    elif task.card == AMBUSH:
+        yield from _flips(state, (0, 1), state.order)
+    elif task.card == DISRUPT:
+        yield from _flips(state, (flipper(task),), state.order)
+    elif task.card == REINFORCE and task.drawn is not None:
+        yield from (LAY + at for at in adjacent(state.order, task.theatre))
+    elif task.card == TRANSPORT:
+        yield from _moves(state, task.owner)
+    elif task.card == REDEPLOY and task.step == 0:
+        yield from _returns(state, task.owner)
+    elif task.card == REDEPLOY:
+        yield from _plays(state, task.owner)
+
+
+def _flips(state: State, seats: tuple[int, ...], theatres: tuple[int, ...]) -> Iterator[int]:
+    for seat in seats:
+        for at in theatres:
+            if uncovered(state, seat, at):
+                yield FLIP + 3 * seat + at
+
+
+def _moves(state: State, seat: int) -> Iterator[int]:
+    for at in state.order:
+        for placed in state.columns[seat][at]:
+            yield from (MOVE + 3 * placed.card + to for to in state.order if to != at)
+    if any(state.columns[seat]):
+        yield NOTHING
+
+
+def _returns(state: State, seat: int) -> Iterator[int]:
+    down = [p.card for column in state.columns[seat] for p in column if not p.up]
+    yield from (RETURN + card for card in down)
+    if down:
+        yield NOTHING

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from games.air_land_sea import actions
-from games.air_land_sea.board import Totals, strengths, totals
-from games.air_land_sea.cards import (
+from games.air_land_sea.state import (
     AMBUSH,
     DISRUPT,
     FACES,
+    FLIP,
+    HIDDEN,
+    IMPROVISE,
+    LAY,
     MANEUVERS,
+    MOVE,
     NAMES,
+    NOTHING,
     REINFORCE,
+    RETURN,
     THEATRES,
     TRANSPORT,
+    WITHDRAW,
+    Placed,
+    State,
+    Task,
+    Totals,
+    flipper,
     strength,
+    strengths,
     theatre,
+    totals,
 )
-from games.air_land_sea.state import HIDDEN, Placed, State, Task
 
 
 def battle(number: int, first: int, order: Sequence[int]) -> str:
@@ -87,23 +99,23 @@ def _way(up: bool) -> str:
 
 def option(state: State, seat: int, move: int) -> str:
     """The name of an action, as the seat that may choose it reads it."""
-    if move < actions.WITHDRAW:
-        card, at = divmod(move % actions.IMPROVISE, 3)
-        verb = "deploy" if move < actions.IMPROVISE else "improvise"
+    if move < WITHDRAW:
+        card, at = divmod(move % IMPROVISE, 3)
+        verb = "deploy" if move < IMPROVISE else "improvise"
         return f"{verb} {NAMES[card]} to {THEATRES[at]}"
-    if move == actions.WITHDRAW:
+    if move == WITHDRAW:
         return "withdraw"
-    if move < actions.MOVE:
-        return _flip(state, seat, *divmod(move - actions.FLIP, 3))
-    if move < actions.RETURN:
-        card, to = divmod(move - actions.MOVE, 3)
+    if move < MOVE:
+        return _flip(state, seat, *divmod(move - FLIP, 3))
+    if move < RETURN:
+        card, to = divmod(move - MOVE, 3)
         return f"move {NAMES[card]} from {_where(state, seat, card)} to {THEATRES[to]}"
-    if move < actions.NOTHING:
-        card = move - actions.RETURN
+    if move < NOTHING:
+        card = move - RETURN
         return f"take back {NAMES[card]} from {_where(state, seat, card)}"
-    if move == actions.NOTHING:
+    if move == NOTHING:
         return "move nothing" if state.tasks[0].card == TRANSPORT else "take back nothing"
-    return f"lay the drawn card in {THEATRES[move - actions.LAY]}"
+    return f"lay the drawn card in {THEATRES[move - LAY]}"
 
 
 def _flip(state: State, seat: int, owner: int, at: int) -> str:
@@ -135,7 +147,7 @@ def decision(state: State, seat: int) -> str:
         return f"{name}: flip any uncovered card"
     if task.card == DISRUPT:
         whose = "your" if task.owner == seat else "the opponent's"
-        of = "your own" if actions.flipper(task) == seat else "the opponent's"
+        of = "your own" if flipper(task) == seat else "the opponent's"
         return f"{whose} {name}: flip an uncovered card of {of}"
     if task.card == REINFORCE:
         drawn = "" if task.drawn is None else f"you drew {_short(task.drawn)}; "

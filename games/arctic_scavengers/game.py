@@ -10,11 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction
-from games.arctic_scavengers import policies, rules, words
-from games.arctic_scavengers.cards import CONTESTED, named, people
-from games.arctic_scavengers.policies import TOLD
+from games.arctic_scavengers import players, rules, words
+from games.arctic_scavengers.players import TOLD, worth
 from games.arctic_scavengers.rules import Rules
 from games.arctic_scavengers.state import (
+    BLOCK,
+    CONTESTED,
     GATHER,
     LOOK,
     OVER,
@@ -23,10 +24,10 @@ from games.arctic_scavengers.state import (
     State,
     View,
     guessed,
+    named,
+    people,
     seen_by,
 )
-from games.arctic_scavengers.verbs import BLOCK
-from games.arctic_scavengers.worth import worth
 from games.base import Observation, move_fault
 from games.capabilities import full_rules
 
@@ -154,13 +155,13 @@ class ArcticScavengers:
         return guessed(observation.view, observation.seat, observation.history, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        policies.check(policy)
+        players.check(policy)
         if policy == "random":
             return (1 / len(observation.options),) * len(observation.options)
         view: View = observation.view
         state = guessed(view, observation.seat, (), np.random.default_rng(0))
         choices = list(self._choices(state).values())
-        best = policies.greedy(self.settings, view, choices)
+        best = players.greedy(self.settings, view, choices)
         return tuple(float(at == best) for at in range(len(choices)))
 
     @property

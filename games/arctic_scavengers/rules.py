@@ -8,42 +8,101 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from types import MappingProxyType
 
 import numpy as np
 
 from games.arctic_scavengers import words
-from games.arctic_scavengers.cards import (
+from games.arctic_scavengers.state import (
+    BLOCK,
     CARDS,
     CONTESTED,
+    DIG,
+    DRAW,
+    GATHER,
+    HIRE,
+    HUNT,
     JUNKYARD,
+    LOOK,
+    NOT,
+    OVER,
     PILES,
+    RESPOND,
     SABOTEUR,
+    SKIRMISH,
     SNIPER,
     START,
-    Hand,
-    people,
-    strength,
-    striker,
-    total,
-    without,
-)
-from games.arctic_scavengers.state import (
-    GATHER,
-    LOOK,
-    OVER,
-    RESPOND,
-    SKIRMISH,
+    STOP,
+    TRASH,
     Action,
+    Hand,
     State,
     Tribe,
     exchanged,
+    medicine,
+    people,
     show,
     shuffled,
+    strength,
+    striker,
+    total,
     with_tribe,
+    without,
 )
-from games.arctic_scavengers.uses import payment, uses
-from games.arctic_scavengers.verbs import BLOCK, DIG, DRAW, HIRE, HUNT, STOP, TRASH
+
+Use = tuple[int, ...]
+"""The cards that are used, sorted."""
+
+
+@lru_cache(maxsize=1 << 15)
+def uses(hand: Hand, action: int, loose: bool) -> tuple[Use, ...]:
+    """All sets of cards with which a hand can dig, draw or hunt, the fewest cards first.
+
+    At least one card acts itself. A card that acts may use one tool, and one pair of group leaders;
+    where `loose`, any number. A card that adds nothing is left out: one of value 0 acts only where
+    it is needed to use a tool.
+    """
+    fit = sorted({kind for kind in hand if CARDS[kind].values[action] != NOT})
+    counts = (range(hand.count(kind) + 1) for kind in fit)
+    found = [
+        tuple(kind for kind, count in zip(fit, chosen, strict=True) for _ in range(count))
+        for chosen in product(*counts)
+    ]
+    return tuple(
+        sorted(
+            (use for use in found if _allowed(use, action, loose)), key=lambda use: (len(use), use)
+        )
+    )
+
+
+def _allowed(use: Use, action: int, loose: bool) -> bool:
+    acting = [kind for kind in use if not CARDS[kind].adds]
+    if not acting or total(use, action) == 0:
+        return False
+    tools = sum(CARDS[kind].is_tool for kind in use)
+    leaders = len(use) - len(acting) - tools
+    idle = sum(CARDS[kind].values[action] == 0 for kind in acting)
+    needed = min(1, tools + leaders) if loose else max(tools, leaders)
+    fits = loose or max(tools, leaders) <= len(acting)
+    return fits and idle <= max(0, needed - (len(acting) - idle))
+
+
+@lru_cache(maxsize=1 << 12)
+def payment(hand: Hand, cure: int) -> Use | None:
+    """The medicine of a hand that pays a cost: as little too much as can be, then the fewest cards;
+    None where there is not enough."""
+    cards = tuple(kind for kind in hand if CARDS[kind].medicine)
+    if medicine(cards) < cure:
+        return None
+    kinds = sorted(set(cards))
+    choices = [
+        tuple(kind for kind, count in zip(kinds, chosen, strict=True) for _ in range(count))
+        for chosen in product(*(range(cards.count(kind) + 1) for kind in kinds))
+    ]
+    enough = (use for use in choices if medicine(use) >= cure)
+    return min(enough, key=lambda use: (medicine(use), len(use)))
+
 
 ROUND, JUNK, TIE = range(3)
 """What chance settles."""

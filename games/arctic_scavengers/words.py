@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from games.arctic_scavengers.cards import (
+from games.arctic_scavengers.state import (
     ACTIONS,
     CARDS,
     CONTESTED,
+    DIG,
+    DRAW,
+    GATHER,
+    HIRE,
+    HUNT,
     JUNK,
     JUNKYARD,
+    LOOK,
     NOT,
     PILES,
+    RESPOND,
+    SKIRMISH,
     START,
+    STOP,
+    TRASH,
+    Action,
     Hand,
+    View,
     medicine,
     named,
     people,
@@ -21,8 +33,6 @@ from games.arctic_scavengers.cards import (
     striker,
     total,
 )
-from games.arctic_scavengers.state import GATHER, LOOK, RESPOND, SKIRMISH, Action, View
-from games.arctic_scavengers.verbs import DIG, DRAW, HIRE, HUNT, STOP, TRASH
 from games.base import Fact
 
 TITLE = "Arctic Scavengers"

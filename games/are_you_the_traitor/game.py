@@ -9,16 +9,17 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction
-from games.are_you_the_traitor import policies, treasure, words
-from games.are_you_the_traitor.belief import believed, suspects
-from games.are_you_the_traitor.policies import TOLD
+from games.are_you_the_traitor import players, words
+from games.are_you_the_traitor.players import TOLD, answer_spec, believed, question_spec, suspects
 from games.are_you_the_traitor.state import (
     ACCUSE,
     ANSWER,
     ASK,
+    DECK,
     EVIL,
     EVIL_WIZARD,
     GOOD,
+    MOST_POINTS,
     NAMES,
     ROLES,
     STOP,
@@ -26,13 +27,15 @@ from games.are_you_the_traitor.state import (
     TEAMS,
     TRAITOR,
     Exchange,
+    Piles,
     State,
     View,
     World,
     knowledge,
+    richest,
+    use_rings,
     wizards,
 )
-from games.are_you_the_traitor.talk import answer_spec, question_spec
 from games.base import Action, Observation, Open, Said, move_fault
 from games.capabilities import full_rules
 
@@ -51,7 +54,7 @@ class AreYouTheTraitor:
     key holder, guard).
 
     num_seats: 2, a team each, or 5, a role each. points: of one role, to win; from 1 to
-    `treasure.MOST_POINTS`. exchanges: of a round at most, from 1 to 50. quirks: as the published
+    `MOST_POINTS`. exchanges: of a round at most, from 1 to 50. quirks: as the published
     code has it, every role has the same name all game, the traitor is not told who holds the key,
     and evil wins where both teams have the points.
 
@@ -68,8 +71,8 @@ class AreYouTheTraitor:
 
     def __post_init__(self) -> None:
         ROLES.check(words.TITLE, self.num_seats)
-        if not 1 <= self.points <= treasure.MOST_POINTS:
-            raise ValueError(f"points is {self.points}; a game is to 1 to {treasure.MOST_POINTS}")
+        if not 1 <= self.points <= MOST_POINTS:
+            raise ValueError(f"points is {self.points}; a game is to 1 to {MOST_POINTS}")
         if not 1 <= self.exchanges <= 50:
             raise ValueError(f"exchanges is {self.exchanges}; a round has 1 to 50")
 
@@ -86,7 +89,7 @@ class AreYouTheTraitor:
         return words.headings(self.points, self.exchanges, self.quirks)
 
     def deal(self, rng: np.random.Generator) -> State:
-        deck = tuple(rng.permutation(treasure.DECK).tolist())
+        deck = tuple(rng.permutation(DECK).tolist())
         blank = State(int(rng.integers(2**63)), 0, 0, (), ASK, 0, (), (), ((),) * 5, deck)
         return self._round(blank)
 
@@ -149,7 +152,7 @@ class AreYouTheTraitor:
         piles = tuple(
             (*pile, cards[role]) if role in cards else pile for role, pile in enumerate(state.piles)
         )
-        piles, told = treasure.use_rings(piles, _chance(state, RINGS))
+        piles, told = use_rings(piles, _chance(state, RINGS))
         history = (
             *state.history,
             words.accuses(self._revealed(state, accuser), self._revealed(state, accused), right),
@@ -167,9 +170,9 @@ class AreYouTheTraitor:
         name = NAMES[state.names[role]]
         return name if self.quirks else f"{name} ({ROLES.names[role]})"
 
-    def _winner(self, piles: treasure.Piles, team: int) -> int:
+    def _winner(self, piles: Piles, team: int) -> int:
         """The team that has won the game, -1 for none; `team` won the round."""
-        evil, good = (treasure.richest(piles, side) for side in (EVIL, GOOD))
+        evil, good = (richest(piles, side) for side in (EVIL, GOOD))
         if max(evil, good) < self.points:
             return -1
         if self.quirks:
@@ -234,17 +237,17 @@ class AreYouTheTraitor:
         return tuple(others[: int(rng.integers(least, len(others) + 1))])
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        policies.check(policy)
+        players.check(policy)
         view: View = observation.view
         if policy == "random":
             return (1 / len(observation.options),) * len(observation.options)
-        return policies.greedy(view, _others(view.known[view.role]))
+        return players.greedy(view, _others(view.known[view.role]))
 
     def words(
         self, policy: str, observation: Observation, option: int, rng: np.random.Generator
     ) -> str:
-        policies.check(policy)
-        return policies.say(observation.view, rng)
+        players.check(policy)
+        return players.say(observation.view, rng)
 
     def returns(self, state: State) -> tuple[float, ...]:
         evil = 1.0 if state.winner == EVIL else -1.0
@@ -258,7 +261,7 @@ class AreYouTheTraitor:
     def _worth_to_evil(self, state: State) -> float:
         if state.winner >= 0:
             return float(state.winner == EVIL)
-        evil, good = (treasure.richest(state.piles, side) for side in (EVIL, GOOD))
+        evil, good = (richest(state.piles, side) for side in (EVIL, GOOD))
         return (
             0.5 + 0.35 * (evil - good) / self.points + 0.15 * (2 * self._round_to_evil(state) - 1)
         )

@@ -13,6 +13,7 @@ from games.are_you_the_traitor.state import (
     GOOD_WIZARD,
     GUARD,
     KEY_HOLDER,
+    KINDS,
     NAMES,
     ROLES,
     STOP,
@@ -20,9 +21,10 @@ from games.are_you_the_traitor.state import (
     TEAMS,
     TRAITOR,
     Exchange,
+    Piles,
     View,
+    points,
 )
-from games.are_you_the_traitor.treasure import KINDS, Piles, points
 from games.base import Fact
 
 TITLE = "Are You the Traitor?"

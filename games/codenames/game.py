@@ -12,10 +12,8 @@ from common.errors import IllegalAction
 from games.base import Action, Observation, Open, Said, move_fault
 from games.capabilities import MATCH_SCORE, Measure, full_rules
 from games.codenames import players, rules, words
-from games.codenames.belief import sampled_key
-from games.codenames.clues import wanted
-from games.codenames.hope import worth
-from games.codenames.nouns import NOUNS
+from games.codenames.clues import NOUNS, wanted
+from games.codenames.players import sampled_key, worth
 from games.codenames.rules import CARDS, COUNTS, STOP, State, Turn
 from games.codenames.words import ROLES, SPYMASTERS, to_act
 

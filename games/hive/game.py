@@ -12,11 +12,9 @@ import numpy as np
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
 from games.capabilities import full_rules
-from games.hive import playouts as engine
-from games.hive import rules, words
-from games.hive.policies import CODES, GREEDY, WON, leads
-from games.hive.state import State
-from games.hive.worth import can_win_next, worth
+from games.hive import players, rules, words
+from games.hive.hexes import State
+from games.hive.players import CODES, GREEDY, WON, can_win_next, leads, worth
 from games.playouts import check_known
 
 AT_ONCE = 500
@@ -156,7 +154,7 @@ class Hive:
         table, room, codes = rules.make_table(), self.start.copy(), codes_of(policies)
         for first in range(0, games, AT_ONCE):
             last = min(first + AT_ONCE, games)
-            engine.simulate(table, room, self.start, codes, seed, first, last, counts)
+            players.simulate(table, room, self.start, codes, seed, first, last, counts)
         return counts
 
     def winners(
@@ -166,7 +164,7 @@ class Hive:
         found = np.zeros((len(options), playouts), np.uint16)
         table, room = rules.make_table(), state.array.copy()
         for option, move in enumerate(options.tolist()):
-            engine.play_out(table, room, state.array, move, codes, seed, found[option])
+            players.play_out(table, room, state.array, move, codes, seed, found[option])
         return found
 
     def values(

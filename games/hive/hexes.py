@@ -1,4 +1,4 @@
-"""Cells of an endless honeycomb, as numbers from 0 to 1023.
+"""A state of Hive, and the cells of its endless honeycomb, as numbers from 0 to 1023.
 
 A cell has six neighbours, in directions 0 to 5: E, NE, NW, W, SW, SE. A step adds a number to the
 cell's, modulo 1024; so the plane is rolled up, and no way round is shorter than 32 steps. A hive of
@@ -8,8 +8,33 @@ cell's, modulo 1024; so the plane is rolled up, and no way round is shorter than
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+
+from games.compiling import Compiler
+
+_compiler = Compiler(Path(__file__).parent)
+compiled = _compiler.compiled
+inlined = _compiler.inlined
+allocating = _compiler.allocating
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A state: the array of `games.hive.rules`, and the moves so far in words, oldest first."""
+
+    array: np.ndarray
+    history: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self.history == other.history and bool(np.array_equal(self.array, other.array))
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 CELLS = 1024
 LAST = CELLS - 1

@@ -11,8 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.hive.compiled import allocating, compiled, inlined
-from games.hive.hexes import CELLS, CENTRE, COUNT, GROUPS, LAST, SLIDES, STEPS, TOUCHES
+from games.hive.hexes import (
+    CELLS,
+    CENTRE,
+    COUNT,
+    GROUPS,
+    LAST,
+    SLIDES,
+    STEPS,
+    TOUCHES,
+    allocating,
+    compiled,
+    inlined,
+)
 
 QUEEN, SPIDER, GRASSHOPPER, ANT = range(4)
 KIND = np.array((0, 1, 1, 2, 2, 2, 3, 3, 3) * 2)

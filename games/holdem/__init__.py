@@ -1,6 +1,6 @@
 """Heads-up no-limit Texas hold'em with TALAGA's eight actions, compiled, with scripted players."""
 
 from games.holdem.game import Holdem
-from games.holdem.state import State, View
+from games.holdem.rules import State, View
 
 __all__ = ["Holdem", "State", "View"]

@@ -14,10 +14,9 @@ from games.base import Action, Fact, Observation
 from games.capabilities import WIN, Measure
 from games.holdem import luck, policies, rules, words
 from games.holdem import playouts as engine
-from games.holdem.belief import make_belief
-from games.holdem.habits import habits, learn
-from games.holdem.policies import CODES, make_room
-from games.holdem.state import State, View, seen_by
+from games.holdem.playouts import make_belief
+from games.holdem.policies import CODES, habits, learn, make_room
+from games.holdem.rules import State, View, seen_by
 from games.playouts import check_known
 
 AT_ONCE = 20_000

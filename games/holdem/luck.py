@@ -14,11 +14,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.holdem.belief import Belief, forget, make_belief, measure_strengths, reweigh, sum_up
-from games.holdem.compiled import allocating, compiled, inlined
-from games.holdem.habits import FACTS, Habits, notice, weigh_habits
-from games.holdem.playouts import BIG_BLINDS, DEAL, HIDDEN, MOVES, figure, redeal
-from games.holdem.policies import RANDOM, Room, choose, looks, make_room, strength, weigh
+from games.compiling import below, derive, word
+from games.holdem.playouts import (
+    BIG_BLINDS,
+    DEAL,
+    HIDDEN,
+    MOVES,
+    Belief,
+    figure,
+    forget,
+    make_belief,
+    measure_strengths,
+    redeal,
+    reweigh,
+    sum_up,
+)
+from games.holdem.policies import (
+    FACTS,
+    RANDOM,
+    Habits,
+    Room,
+    choose,
+    looks,
+    make_room,
+    notice,
+    strength,
+    weigh,
+    weigh_habits,
+)
+from games.holdem.ranks import allocating, compiled, inlined
 from games.holdem.rules import (
     ACTIONS,
     BIG,
@@ -35,7 +59,6 @@ from games.holdem.rules import (
     over,
     step,
 )
-from games.uno.chance import below, derive, word
 
 EXACT, UNIFORM = range(2)
 """What the other seat may hold: by its moves, or any two cards, as if it had made none. The latter

@@ -10,9 +10,16 @@ worths tie.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from games.holdem.compiled import allocating, inlined
+from games.compiling import Compiler
+
+_compiler = Compiler(Path(__file__).parent)
+compiled = _compiler.compiled
+inlined = _compiler.inlined
+allocating = _compiler.allocating
 
 HIGH_CARD, PAIR, TWO_PAIR, THREE, STRAIGHT, FLUSH, FULL_HOUSE, FOUR, STRAIGHT_FLUSH = range(9)
 CATEGORY, FIRST = 26, 13

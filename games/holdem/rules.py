@@ -11,11 +11,14 @@ PAPER, and neuron_poker, which it names, for NEURON.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 
-from games.holdem.compiled import compiled, inlined
-from games.holdem.ranks import bit, worth
-from games.uno.chance import below, derive
+from games.base import Action
+from games.compiling import below, derive
+from games.holdem.ranks import bit, compiled, inlined, worth
 
 FOLD, CHECK, CALL, RAISE_3BB, RAISE_HALF_POT, RAISE_POT, RAISE_2POT, ALL_IN = range(8)
 ACTIONS = 8
@@ -289,3 +292,44 @@ def finish(state: np.ndarray, winner: int) -> None:
         state[STACKS + seat] += state[BACK + seat] + state[AWARD + seat]
     state[WON] += state[AWARD] + state[BACK] - state[PAID]
     state[TO_MOVE] = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A state: the array of `games.holdem.rules`, and what was public so far, oldest first.
+
+    start: how many clauses of the history are of hands before this one.
+    """
+
+    array: np.ndarray
+    history: tuple[str, ...] = ()
+    start: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self.history == other.history and bool(np.array_equal(self.array, other.array))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class View(NamedTuple):
+    """What a seat sees, in numbers.
+
+    cells: the state's array, with -1 for every card that it does not see and 0 for the seed.
+    start: as in `State`. options: the legal actions, in the game's order.
+    """
+
+    seat: int
+    cells: tuple[int, ...]
+    start: int
+    options: tuple[Action, ...]
+
+
+def seen_by(array: np.ndarray, seat: int) -> np.ndarray:
+    """The array with all hidden from `seat` that it does not see."""
+    seen = array.copy()
+    seen[SEED] = 0
+    seen[own(1 - seat)] = -1
+    seen[BOARD + faceup(array.item(STREET)) : LOG] = -1
+    return seen

@@ -27,8 +27,7 @@ from games.capabilities import (
     nothing_hidden,
     seatings_of,
 )
-from games.obfuscated.renaming import Renaming, renaming
-from games.obfuscated.vocabulary import Group, Vocabulary, vocabulary_of
+from games.obfuscated.vocabulary import Group, Renaming, Vocabulary, renaming, vocabulary_of
 from games.playouts import policies_of, probabilities, sample, simulate
 
 NAMES = "Names"

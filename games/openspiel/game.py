@@ -1,4 +1,7 @@
-"""Any game of OpenSpiel that can be told in text, as a game of this project."""
+"""Any game of OpenSpiel that can be told in text, as a game of this project.
+
+`catalogue` goes through all that OpenSpiel registers.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,8 @@ from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
 from games.capabilities import WIN, Measure
 from games.openspiel import engine, telling
-from games.openspiel.choice import Choice
-from games.openspiel.engine import State
-from games.openspiel.known import Known, known
+from games.openspiel.engine import Known, State, known
+from games.openspiel.telling import Choice
 
 RANDOM = "random"
 
@@ -266,3 +268,23 @@ class OpenSpiel:
             wins = [worth > 0 for worth in telling.returns(self.engine, utilities)]
             counts += np.array([*wins, not any(wins)], np.int64)
         return counts
+
+
+def catalogue() -> dict[str, OpenSpiel | str]:
+    """By name, in alphabetical order: the game with its usual number of seats, or the reason why it
+    cannot be played here without parameters, or at all."""
+    return {name: _game(name) for name in sorted(engine.kinds())}
+
+
+def _game(name: str) -> OpenSpiel | str:
+    try:
+        return OpenSpiel(num_seats=usual_seats(name), name=name)
+    except ValueError as error:
+        return str(error)
+
+
+def usual_seats(name: str) -> int:
+    """How many seats a game has unless somebody says otherwise."""
+    kind = engine.kinds()[name]
+    told = [kind.parameter_specification.get(one, 0) for one in engine.SEATS]
+    return int(max(kind.min_num_players, *(one for one in told if isinstance(one, int))))

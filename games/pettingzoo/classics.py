@@ -1,4 +1,8 @@
-"""The classic games in words: PettingZoo gives planes of numbers, and numbers for moves."""
+"""The classic games in words: PettingZoo gives planes of numbers, and numbers for moves.
+
+The poker games are told from what RLCard tells a seat, chess by the board and the moves of
+python-chess, which PettingZoo plays with.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,85 @@ from typing import Any
 
 import numpy as np
 
+from common.errors import extra
 from games.base import Fact
-from games.pettingzoo import cards, chessboard
+
+RANKS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"}
+SUITS = {"S": "spades", "H": "hearts", "D": "diamonds", "C": "clubs"}
+LIMIT = ("call", "raise", "fold", "check")
+NO_LIMIT = ("fold", "check or call", "raise half the pot", "raise the pot", "go all in")
+
+
+def card(code: str) -> str:
+    """RLCard writes the suit first: HK is the king of hearts."""
+    return f"{RANKS.get(code[1], code[1])} of {SUITS[code[0]]}"
+
+
+def limit_option(env: Any, action: int) -> str:
+    return LIMIT[action]
+
+
+def no_limit_option(env: Any, action: int) -> str:
+    return NO_LIMIT[action]
+
+
+def told(env: Any, seat: int) -> Mapping[str, Any]:
+    """RLCard's own account of the hand for a seat."""
+    found: Mapping[str, Any] = env.env.get_state(seat)["raw_obs"]
+    return found
+
+
+def leduc_facts(env: Any, seat: int) -> tuple[Fact, ...]:
+    seen = told(env, seat)
+    opened = seen["public_card"]
+    return (
+        Fact("Open card", card(opened) if opened else "none yet"),
+        Fact("Chips in the pot", chips(seen["all_chips"], seat)),
+        Fact("Your card", card(seen["hand"]), own=True),
+    )
+
+
+def holdem_facts(env: Any, seat: int) -> tuple[Fact, ...]:
+    seen = told(env, seat)
+    return (
+        Fact("Open cards", ", ".join(map(card, seen["public_cards"])) or "none yet"),
+        Fact("Chips in the pot", chips(put_in(env, seen), seat)),
+        Fact("Your cards", ", ".join(map(card, seen["hand"])), own=True),
+    )
+
+
+def put_in(env: Any, seen: Mapping[str, Any]) -> list[int]:
+    """What each seat has put into the pot, which limit hold'em does not tell a seat."""
+    every = seen.get("all_chips")
+    return list(every) if every is not None else [one.in_chips for one in env.env.game.players]
+
+
+def chips(put: list[int], seat: int) -> str:
+    return ", ".join(
+        f"player {player}{' (you)' * (player == seat)}: {float(many):g}"
+        for player, many in enumerate(put)
+    )
+
+
+UTILS = "pettingzoo.classic.chess.chess_utils"
+
+
+def facts(env: Any, seat: int) -> tuple[Fact, ...]:
+    board = env.board
+    ranks = [f"{8 - at} {row}" for at, row in enumerate(str(board).split("\n"))]
+    return (
+        Fact("Your colour", ("White", "Black")[seat]),
+        Fact("Board (White's pieces in capitals)", "\n".join([*ranks, "  a b c d e f g h"])),
+        Fact("Position (FEN)", board.fen()),
+    )
+
+
+def option(env: Any, action: int) -> str:
+    """The move in algebraic notation, as e4 or Nxf3+."""
+    seat = env.possible_agents.index(env.agent_selection)
+    move = extra(UTILS, "pettingzoo").action_to_move(env.board, action, seat)
+    return str(env.board.san(move))
+
 
 LINES = 9
 """Lines of the board of go_v5. The library keeps the size of its boards once for all."""
@@ -116,8 +197,8 @@ CLASSICS: Mapping[str, Classic] = {
         "algebraic notation. The game is drawn by stalemate, by too few pieces, and as soon as a "
         "draw could be claimed: a position for the third time, or fifty moves of both players "
         "without a capture or a pawn's move.",
-        chessboard.facts,
-        chessboard.option,
+        facts,
+        option,
         draws=True,
     ),
     "go_v5": Classic(
@@ -141,8 +222,8 @@ CLASSICS: Mapping[str, Classic] = {
         "follows. A raise is 2 chips in the first round and 4 in the second, and each round has "
         "two raises at most. A pair with the open card beats any other hand, else the higher card "
         "wins the pot. Who folds loses what it has put in.",
-        cards.leduc_facts,
-        cards.limit_option,
+        leduc_facts,
+        limit_option,
         "chose to",
         hidden=True,
     ),
@@ -153,8 +234,8 @@ CLASSICS: Mapping[str, Classic] = {
         "cards, with a round of bets before and after each. The best five of seven cards win the "
         "pot, by the usual ranks. Blinds are 1 and 2 chips; a raise is 2 chips in the first two "
         "rounds and 4 in the last two, four a round at most. Who folds loses what it has put in.",
-        cards.holdem_facts,
-        cards.limit_option,
+        holdem_facts,
+        limit_option,
         "chose to",
         seats=tuple(range(2, 11)),
         arguments=lambda seats: {"num_players": seats},
@@ -167,8 +248,8 @@ CLASSICS: Mapping[str, Classic] = {
         "round of bets before and after each. The best five of seven cards win the pot, by the "
         "usual ranks. Blinds are 1 and 2 chips, stacks 100. A raise is half the pot, the pot, or "
         "all chips. Who folds loses what it has put in.",
-        cards.holdem_facts,
-        cards.no_limit_option,
+        holdem_facts,
+        no_limit_option,
         "chose to",
         seats=tuple(range(2, 11)),
         arguments=lambda seats: {"num_players": seats},

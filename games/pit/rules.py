@@ -1,29 +1,217 @@
-"""How a turn of Pit goes: wait, offer a lot, or take an offer of as many cards."""
+"""Pit's cards and states, and how a turn goes: wait, offer a lot, or take one of as many cards.
+
+A hand is six counts: of the four commodities, of the bull and of the bear. A lot is what goes from
+hand to hand in a trade: one to four cards of one commodity, among which the bull or the bear may be
+hidden, or one of these two alone. It is told by its index in `LOTS`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import comb, prod
+from typing import NamedTuple
 
 import numpy as np
 
-from games.pit.cards import (
-    BEAR,
-    BULL,
-    COMMODITIES,
-    DECK,
-    LOTS,
-    PENALTY,
-    SIZES,
-    VALUES,
-    Hand,
-    cornered,
-    hand_of,
-    lots_of,
-    minus,
-    plus,
-)
-from games.pit.state import NAMES, TEAMS, TRADERS, State, Trade
+COMMODITIES = ("barley", "corn", "soybeans", "wheat")
+VALUES = (85, 75, 55, 100)
+"""Points for a corner of each."""
+EACH = 9
+"""Cards of each commodity."""
+BULL, BEAR = 4, 5
+PENALTY = 20
+"""Points that a bear costs, and a bull that did not help."""
+LARGEST = 4
+"""Cards in a lot, at most."""
+
+Hand = tuple[int, ...]
+
+DECK = (*(kind for kind in range(4) for _ in range(EACH)), BULL, BEAR)
+
+
+def _lots() -> tuple[Hand, ...]:
+    lots = []
+    for beside in (None, BULL, BEAR):
+        for kind in range(4):
+            for cards in range(1, LARGEST + 1 - (beside is not None)):
+                lot = [0] * 6
+                lot[kind] = cards
+                if beside is not None:
+                    lot[beside] = 1
+                lots.append(tuple(lot))
+    return (*lots, (0, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 1))
+
+
+LOTS = _lots()
+SIZES = tuple(map(sum, LOTS))
+
+
+@cache
+def lots_of(hand: Hand) -> tuple[int, ...]:
+    """The lots that can be taken from a hand."""
+    return tuple(
+        index
+        for index, lot in enumerate(LOTS)
+        if all(wanted <= held for wanted, held in zip(lot, hand, strict=True))
+    )
+
+
+def plus(hand: Hand, lot: int) -> Hand:
+    return tuple(held + cards for held, cards in zip(hand, LOTS[lot], strict=True))
+
+
+def minus(hand: Hand, lot: int) -> Hand:
+    return tuple(held - cards for held, cards in zip(hand, LOTS[lot], strict=True))
+
+
+def hand_of(cards: Sequence[int]) -> Hand:
+    """The counts of these cards."""
+    counts = [0] * 6
+    for card in cards:
+        counts[card] += 1
+    return tuple(counts)
+
+
+@cache
+def cornered(hand: Hand, corner: int) -> int | None:
+    """The commodity of which the hand is a corner, the dearest of several: so many cards of it, the
+    bull counting as one. None without, and with the bear in the hand."""
+    if hand[BEAR]:
+        return None
+    full = [kind for kind in range(4) if hand[kind] + hand[BULL] >= corner]
+    return max(full, key=VALUES.__getitem__, default=None)
+
+
+def told(hand: Hand) -> str:
+    """A hand or a lot in words: "3 wheat, 1 corn and the bear"."""
+    parts = [f"{count} {COMMODITIES[kind]}" for kind, count in _sorted(hand)]
+    parts += ["the bull"] * hand[BULL] + ["the bear"] * hand[BEAR]
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _sorted(hand: Hand) -> list[tuple[int, int]]:
+    """The commodities that the hand has, the most first, and how many."""
+    held = [(kind, hand[kind]) for kind in range(4) if hand[kind]]
+    return sorted(held, key=lambda one: -one[1])
+
+
+TRADERS = range(4)
+NAMES = ("trader A", "trader B", "trader C", "trader D")
+TEAMS = (0, 1, 0, 1)
+
+
+class Trade(NamedTuple):
+    """What two traders gave each other. A lot is an index of `LOTS`, or `-cards` where unseen."""
+
+    one: int
+    other: int
+    given: int
+    taken: int
+
+
+class State(NamedTuple):
+    """A state between two turns.
+
+    seed: settles the deals to come. first: who begins the first deal. deal: its number, from 1.
+    turns, turn: turns taken in the match, and in this deal. mover: the trader whose turn it is.
+    hands: of each trader. offers: the lot that each offers, None without. points: of the two teams.
+    trades: of this deal, in their order.
+    """
+
+    seed: int
+    first: int
+    deal: int
+    turns: int
+    turn: int
+    mover: int
+    hands: tuple[Hand, ...]
+    offers: tuple[int | None, ...]
+    points: tuple[int, int] = (0, 0)
+    trades: tuple[Trade, ...] = ()
+    history: tuple[str, ...] = ()
+
+
+class View(NamedTuple):
+    """What a trader sees: a state with no seed, () for the hands of others, and for lots that it
+    does not know less than 0."""
+
+    trader: int
+    sizes: tuple[int, ...]
+    state: State
+
+
+def seen_by(state: State, trader: int) -> View:
+    """What the trader sees. Numbers of cards are public."""
+    masked = state._replace(
+        seed=0,
+        hands=tuple(hand if who == trader else () for who, hand in enumerate(state.hands)),
+        offers=tuple(
+            lot if lot is None or who == trader else -SIZES[lot]
+            for who, lot in enumerate(state.offers)
+        ),
+        trades=tuple(
+            t if trader in (t.one, t.other) else Trade(*t[:2], -SIZES[t.given], -SIZES[t.taken])
+            for t in state.trades
+        ),
+    )
+    return View(trader, tuple(map(sum, state.hands)), masked)
+
+
+def redealt(view: View, corner: int, rng: np.random.Generator) -> State:
+    """A state that looks like this to the trader. An offer of so many cards is drawn as likely as
+    such lots are among the cards unseen, the rest is dealt alike; nobody holds a corner."""
+    seen = view.state
+    while True:
+        hands, offers = _dealt(view, rng)
+        if all(cornered(hand, corner) is None for hand in hands):
+            break
+    trades = tuple(
+        Trade(*t[:2], _any(t.given, rng), _any(t.taken, rng)) if t.given < 0 else t
+        for t in seen.trades
+    )
+    seed = int(rng.integers(2**63))
+    return seen._replace(seed=seed, hands=hands, offers=offers, trades=trades)
+
+
+def _dealt(view: View, rng: np.random.Generator) -> tuple[tuple[Hand, ...], tuple[int | None, ...]]:
+    """Hands and offers that fit: the offered lots first, then the rest of the cards."""
+    own, offers = view.state.hands[view.trader], list(view.state.offers)
+    pool = [have - held for have, held in zip(_ALL, own, strict=True)]
+    for who, lot in enumerate(offers):
+        if lot is not None and lot < 0:
+            offers[who] = found = _drawn(-lot, tuple(pool), rng)
+            pool = [left - cards for left, cards in zip(pool, LOTS[found], strict=True)]
+    rest = rng.permutation([kind for kind, left in enumerate(pool) for _ in range(left)]).tolist()
+    hands = []
+    for who in TRADERS:
+        lot = offers[who]
+        laid = LOTS[lot] if lot is not None else (0,) * 6
+        if who == view.trader:
+            hands.append(own)
+            continue
+        count = view.sizes[who] - sum(laid)
+        dealt, rest = hand_of(rest[:count]), rest[count:]
+        hands.append(tuple(one + two for one, two in zip(laid, dealt, strict=True)))
+    return tuple(hands), tuple(offers)
+
+
+_ALL = hand_of(DECK)
+
+
+def _drawn(size: int, pool: Hand, rng: np.random.Generator) -> int:
+    """A lot of this size, as likely as it is among the cards of the pool."""
+    lots = [lot for lot in lots_of(tuple(pool)) if SIZES[lot] == size]
+    ways = [prod(map(comb, pool, LOTS[lot])) for lot in lots]
+    return int(lots[int(rng.choice(len(lots), p=np.array(ways) / sum(ways)))])
+
+
+def _any(lot: int, rng: np.random.Generator) -> int:
+    """A lot of as many cards as this unseen one."""
+    return _drawn(-lot, _ALL, rng)
+
 
 WAIT = 0
 OFFER = 1  # + lot
@@ -43,10 +231,10 @@ class Terms:
 
 
 def begun(seed: int, first: int, terms: Terms) -> State:
-    return _dealt(seed, first, 1, terms)
+    return _new_deal(seed, first, 1, terms)
 
 
-def _dealt(seed: int, first: int, deal: int, terms: Terms) -> State:
+def _new_deal(seed: int, first: int, deal: int, terms: Terms) -> State:
     """A deal in which nobody holds a corner from the start; two traders get a card more."""
     rng = np.random.default_rng((seed, deal))
     opener = (first + deal - 1) % 4
@@ -159,7 +347,7 @@ def _next(state: State, clause: str, terms: Terms) -> State:
     state = _told(state, clause)
     if over(state, terms):
         return state
-    fresh = _dealt(state.seed, state.first, state.deal + 1, terms)
+    fresh = _new_deal(state.seed, state.first, state.deal + 1, terms)
     return fresh._replace(turns=state.turns, points=state.points, history=state.history)
 
 

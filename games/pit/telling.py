@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from games.base import Fact
-from games.pit.cards import (
+from games.pit.players import wanted
+from games.pit.rules import (
     BEAR,
     BULL,
     COMMODITIES,
     LOTS,
+    NAMES,
+    OFFER,
     PENALTY,
+    TEAMS,
+    TRADE,
+    TRADERS,
     VALUES,
+    WAIT,
     Hand,
+    State,
+    Terms,
+    Trade,
+    cards,
+    size,
     told,
 )
-from games.pit.policies import wanted
-from games.pit.rules import OFFER, TRADE, WAIT, Terms, cards, size
-from games.pit.state import NAMES, TEAMS, TRADERS, State, Trade
 
 
 def option(move: int) -> str:

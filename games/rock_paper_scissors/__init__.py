@@ -12,7 +12,7 @@ import numpy as np
 
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
-from games.rock_paper_scissors import spectator, steady, strategies
+from games.rock_paper_scissors import spectator, strategies
 
 HANDS = ("rock", "paper", "scissors")
 """Each beats the one before it, the first beats the last."""
@@ -109,7 +109,7 @@ class RockPaperScissors:
         if self.react == "lag1":
             return tuple(policies)
         one, other = policies
-        found = steady.steady([(one, other)], self.legacy_D).mixes[0]
+        found = strategies.steady([(one, other)], self.legacy_D).mixes[0]
         return tuple(
             strategies.settled(name, mix) if name in strategies.ANSWERS else name
             for name, mix in zip(policies, found, strict=True)
@@ -121,8 +121,9 @@ class RockPaperScissors:
         one, other = policies
         if {one, other} <= set(self.policies):
             at = self.policies.index(one), self.policies.index(other)
-            return tuple(steady.grid(self.legacy_D)[at].tolist())
-        return tuple(steady.outcomes(steady.exact([(one, other)], self.legacy_D))[0].tolist())
+            return tuple(strategies.grid(self.legacy_D)[at].tolist())
+        joint = strategies.exact([(one, other)], self.legacy_D)
+        return tuple(strategies.outcomes(joint)[0].tolist())
 
     @property
     def mixes(self) -> Mapping[str, tuple[float, ...]]:

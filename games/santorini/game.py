@@ -13,8 +13,7 @@ from games.base import Action, Observation
 from games.capabilities import full_rules
 from games.playouts import check_known
 from games.santorini import players, rules, words
-from games.santorini import playouts as engine
-from games.santorini.state import State
+from games.santorini.rules import State
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class Santorini:
         return float(players.worth(state.array, seat, players.room()))
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        return engine.simulate(rules.blank(), self._codes(policies), self.quirks, games, seed)
+        return players.simulate(rules.blank(), self._codes(policies), self.quirks, games, seed)
 
     def winners(
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
@@ -121,7 +120,7 @@ class Santorini:
         """As `games.capabilities.PlayedOut.winners`; nothing is `hidden`."""
         actions = np.array(self.legal(state, state.cells[rules.TURN] % 2))
         codes = self._codes(policies)
-        return engine.winners(state.array, actions, codes, self.quirks, playouts, seed)
+        return players.winners(state.array, actions, codes, self.quirks, playouts, seed)
 
     def values(
         self,

@@ -1,4 +1,4 @@
-"""Santorini's scripted players, and what a position is worth; compiled."""
+"""Santorini's scripted players, its playouts, and what a position is worth; compiled."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from games.santorini.compiled import compiled, inlined
+from games.compiling import below, derive
 from games.santorini.rules import (
     MOVE,
     PAWNS,
@@ -18,7 +18,11 @@ from games.santorini.rules import (
     TOP,
     TURN,
     WINNER,
+    act,
+    allocating,
+    compiled,
     copy,
+    inlined,
     legal,
     nth,
     number_of,
@@ -27,7 +31,6 @@ from games.santorini.rules import (
     sites,
     step,
 )
-from games.uno.chance import below
 
 RANDOM, GREEDY = range(2)
 
@@ -158,3 +161,53 @@ def standing(state: np.ndarray, pawn: int) -> float:
 def room() -> np.ndarray:
     """Room for a state."""
     return np.zeros(SIZE, np.int64)
+
+
+MOVES = 0
+"""What a random stream is for."""
+
+
+@compiled
+def playout(state: np.ndarray, policies: np.ndarray, both: bool, key: np.uint64) -> int:
+    """Plays `state` to its end, in place, one policy a seat; the winner.
+
+    both: whether a move and a build are one choice, which a random player makes otherwise.
+    """
+    count = 0
+    while not over(state):
+        policy = policies[state[TURN] % 2]
+        if both and policy == RANDOM and state[STAGE] == MOVE:
+            step(state, choose_both(state, key, count))
+        else:
+            step(state, choose(state, policy, key, count))
+        count += 1
+    return int(state[WINNER])
+
+
+@allocating
+def simulate(
+    start: np.ndarray, policies: np.ndarray, both: bool, games: int, seed: int
+) -> np.ndarray:
+    """Wins by seat, then games without a winner, of which there are none: int64 of shape (3,)."""
+    counts = np.zeros(3, np.int64)
+    state = start.copy()
+    for game in range(games):
+        state[:] = start
+        counts[playout(state, policies, both, derive(seed, MOVES, game))] += 1
+    return counts
+
+
+@allocating
+def winners(
+    start: np.ndarray, actions: np.ndarray, policies: np.ndarray, both: bool, n: int, seed: int
+) -> np.ndarray:
+    """Who wins after each action, playout by playout: as `games.capabilities.PlayedOut.winners`."""
+    found = np.zeros((len(actions), n), np.uint16)
+    state = start.copy()
+    for playing in range(n):
+        key = derive(seed, MOVES, playing)
+        for option in range(len(actions)):
+            state[:] = start
+            act(state, actions[option])
+            found[option, playing] = 1 << playout(state, policies, both, key)
+    return found

@@ -7,9 +7,34 @@ in the order in which they act, again and again; pawn p is of seat p % 2.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 
-from games.santorini.compiled import compiled, inlined
+from games.compiling import Compiler
+
+_compiler = Compiler(Path(__file__).parent)
+compiled = _compiler.compiled
+inlined = _compiler.inlined
+allocating = _compiler.allocating
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A position, and how it came about.
+
+    cells: the array of `games.santorini.rules`. history: a clause for each stage of each turn.
+    """
+
+    cells: tuple[int, ...]
+    history: tuple[str, ...] = ()
+
+    @property
+    def array(self) -> np.ndarray:
+        """The cells as the compiled rules take them; a new array each time."""
+        return np.array(self.cells)
+
 
 SIDE = 5
 SQUARES = SIDE * SIDE

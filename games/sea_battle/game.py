@@ -13,8 +13,8 @@ from common.errors import IllegalAction
 from games.base import Action, Observation
 from games.capabilities import full_rules
 from games.playouts import check_known
-from games.sea_battle import players, playouts, rules, words
-from games.sea_battle.state import State, View, seen_by, undecided
+from games.sea_battle import players, rules, words
+from games.sea_battle.rules import State, View, seen_by, undecided
 from games.teams import Roles
 
 ROLES = Roles(tuple(f"ship {name}" for name in words.NAMES), (0, 0, 0, 1, 1, 1))
@@ -144,7 +144,7 @@ class SeaBattle:
             raise ValueError(f"{self.num_seats} seats need as many policies, got {len(policies)}")
         seats = [ROLES.seat(self.num_seats, ship) for ship in range(rules.SHIPS)]
         codes = np.array([self._code(policies[seat]) for seat in seats])
-        first, second, drawn = playouts.simulate(self.settings, codes, games, seed).tolist()
+        first, second, drawn = players.simulate(self.settings, codes, games, seed).tolist()
         return np.array([*ROLES.each_seat(self.num_seats, (first, second)), drawn], np.int64)
 
     def advice(self, observation: Observation) -> tuple[str, ...]:

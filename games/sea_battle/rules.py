@@ -7,10 +7,20 @@ to 2 are of team 0, 3 to 5 of team 1. An action is 2 * manoeuvre + side of the s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
 import numpy as np
 
-from games.sea_battle.compiled import compiled, inlined
-from games.uno.chance import below
+from games.compiling import Compiler, below
+
+_compiler = Compiler(Path(__file__).parent)
+compiled = _compiler.compiled
+inlined = _compiler.inlined
+allocating = _compiler.allocating
+
 
 SIDE, SHIPS, LOOSE_ROCKS = 24, 6, 14
 REACH, SUNK = 3, 10
@@ -268,3 +278,41 @@ def lies_there(state: np.ndarray, ship: int, square: int) -> int:
 def lead(state: np.ndarray) -> int:
     """By how many ships team 0 is ahead: who is ahead when the game is over has won."""
     return ships_of(state, 0) - ships_of(state, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The sea, and what was done on it.
+
+    cells: the array of `games.sea_battle.rules`. history: a clause for each turn.
+    """
+
+    cells: tuple[int, ...]
+    history: tuple[str, ...] = ()
+
+    @property
+    def array(self) -> np.ndarray:
+        """The cells as the compiled rules take them; a new array each time."""
+        return np.array(self.cells)
+
+
+class View(NamedTuple):
+    """What a ship sees: which one it is, and the cells, in which plans for this turn are SECRET."""
+
+    ship: int
+    cells: tuple[int, ...]
+
+
+def seen_by(cells: Sequence[int], ship: int) -> View:
+    """What a ship sees of a state: all but what others have chosen for this turn."""
+    plans = [UNDECIDED if plan == UNDECIDED else SECRET for plan in cells[PLAN : PLAN + SHIPS]]
+    return View(ship, (*cells[:PLAN], *plans, *cells[PLAN + SHIPS :]))
+
+
+def undecided(cells: Sequence[int]) -> list[int]:
+    """The ships afloat that have still to choose for this turn."""
+    return [
+        ship
+        for ship in range(SHIPS)
+        if cells[DAMAGE + ship] < SUNK and cells[PLAN + ship] == UNDECIDED
+    ]

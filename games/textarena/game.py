@@ -18,7 +18,7 @@ import numpy as np
 from common.errors import IllegalAction, UserError, extra, nearest
 from games.base import Action, Observation, Open, Said, TextSpec, move_fault
 from games.capabilities import WIN, Measure
-from games.textarena import moves, telling
+from games.textarena import telling
 from games.textarena.live import KEPT_HERE, Live, started
 
 LONGEST = 400
@@ -159,7 +159,7 @@ class TextArena:
         if "examples" not in live.kept:
             rng = np.random.default_rng([state.seed, len(state.said)])
             seen, kind = telling.seen_by(live, seat), self.name.partition("-v0")[0]
-            live.kept["examples"] = moves.found(live, seen, kind, rng)
+            live.kept["examples"] = telling.found(live, seen, kind, rng)
         found: list[str] = live.kept["examples"]
         if not found:
             raise RuntimeError(f"no text is known that {self.name} takes in\n{self.show(state)}")
@@ -177,7 +177,7 @@ def names() -> tuple[str, ...]:
 @cache
 def refused(name: str, seats: int) -> None:
     """Raises as `TextArena` does where a game cannot be played with so many seats."""
-    if why := moves.why_not(name.partition("-v0")[0]):
+    if why := telling.why_not(name.partition("-v0")[0]):
         raise ValueError(f"{name} is not supported: {why}")
     if not 1 <= seats <= MOST_SEATS:
         raise ValueError(f"{name} seats 1 to {MOST_SEATS} players, got {seats}")

@@ -1,13 +1,20 @@
-"""What TextArena tells a seat, as rules, facts and a public history.
+"""What TextArena tells a seat, as rules, facts and a public history; and texts that it would take.
 
 The words are the library's own. What it tells every seat alike at the start, sentence by sentence,
 is the rules; what it then tells the seat are facts, the latest board by itself.
+
+The library lists no legal moves: it reads a text and says whether it will do. So, for players that
+have no words of their own, texts are proposed, those first that the game itself told in brackets,
+and tried on copies of the environment.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, permutations, product
+
+import numpy as np
 
 from games.base import Fact
 from games.textarena.live import EVERYBODY, Live, Message
@@ -81,3 +88,171 @@ def fact(name: str, text: str, own: bool = False) -> Fact:
 
 def one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+ENOUGH = 24
+"""How many texts that do are looked for."""
+LATEST = 4
+"""How many of the latest messages of a seat are read for texts in brackets."""
+
+TALK = ("I have nothing to add.", "Let us go on.", "I agree.")
+CARDS = ("A", *map(str, range(2, 11)), "J", "Q", "K")
+SQUARES = [f"{file}{rank}" for rank in range(1, 9) for file in "abcdefgh"]
+
+
+def found(live: Live, seen: Sequence[Message], name: str, rng: np.random.Generator) -> list[str]:
+    """Texts that the seat to move may say, up to ENOUGH, in a random order; [] where none is found.
+
+    seen: what that seat was told. name: the game's, without its version.
+    """
+    taken: list[str] = []
+    for text in dict.fromkeys(proposed(seen, name, rng)):
+        if not live.after(text).fault:
+            taken.append(text)
+        if len(taken) == ENOUGH:
+            break
+    return taken
+
+
+def proposed(seen: Sequence[Message], name: str, rng: np.random.Generator) -> Iterator[str]:
+    """Texts to be tried: what the game told, then its way of writing, each in a random order."""
+    for texts in (told(seen), list(WRITTEN[name]())):
+        yield from (texts[at] for at in rng.permutation(len(texts)))
+
+
+def told(seen: Sequence[Message]) -> list[str]:
+    """What the first messages and the latest ones say in brackets."""
+    some = [*seen[:2], *seen[2:][-LATEST:]]
+    return list(dict.fromkeys(one for m in some for one in re.findall(r"\[[^\[\]\n]+\]", m.text)))
+
+
+def each(*words: object) -> Callable[[], Iterable[str]]:
+    return lambda: [f"[{word}]" for word in words]
+
+
+def form(pattern: str, *ranges: Iterable[object]) -> Callable[[], Iterable[str]]:
+    """The pattern with every combination of what the ranges hold."""
+    return lambda: [pattern.format(*values) for values in product(*map(list, ranges))]
+
+
+def several(*kinds: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
+    return lambda: [text for kind in kinds for text in kind()]
+
+
+def talk() -> Iterable[str]:
+    return TALK
+
+
+def nothing() -> Iterable[str]:
+    """For games that tell every move in brackets themselves."""
+    return ()
+
+
+def steps(pattern: str, side: int, far: int) -> Callable[[], Iterable[str]]:
+    """From a square to one at most `far` files and ranks away."""
+
+    def near(one: str, other: str) -> bool:
+        return 0 < max(abs(ord(a) - ord(b)) for a, b in zip(one, other, strict=True)) <= far
+
+    def texts() -> Iterable[str]:
+        own = [square for square in SQUARES if max(ord(square[0]) - 96, int(square[1])) <= side]
+        return [pattern.format(*pair) for pair in permutations(own, 2) if near(*pair)]
+
+    return texts
+
+
+def split_up() -> Iterable[str]:
+    """Twenty units on three fields."""
+    return [f"[A{a} B{b} C{20 - a - b}]" for a in range(21) for b in range(21 - a)]
+
+
+WAYS = each("up", "down", "left", "right")
+BETS = several(
+    each("check", "call", "fold"), form("[{} {}]", ("bet", "raise"), (1, 2, 5, 20, 40, 80))
+)
+
+WRITTEN: dict[str, Callable[[], Iterable[str]]] = {
+    "2048": WAYS,
+    "Alquerque": steps("[{} {}]", 5, 2),
+    "Bandit": each("red", "blue", "green", "yellow", "purple"),
+    "Battleship": form("[{}{}]", "ABCDEFGHIJ", range(10)),
+    "Blackjack": each("Hit", "Stand"),
+    "Breakthrough": steps("[{}{}]", 8, 1),
+    "Briscola": form("[play {}]", range(1, 4)),
+    "Chopsticks": form("[{} {} {}]", ("attack", "split"), range(5), range(5)),
+    "ColonelBlotto": split_up,
+    "ConnectFour": form("[col {}]", range(12)),
+    "Crusade": nothing,
+    "FifteenPuzzle": WAYS,
+    "FrozenLake": WAYS,
+    "GameOfPureStrategy": each(*CARDS),
+    "GermanWhist": form("[play {}]", range(1, 14)),
+    "Golf": several(
+        each("draw", "take", "discard", "knock"), form("[swap {} {}]", (1, 2), range(1, 4))
+    ),
+    "GuessTheNumber": each(*range(1, 51)),
+    "HighSociety": each(*range(1, 12)),
+    "IndianPoker": BETS,
+    "IteratedMatchingPennies": each("heads", "tails"),
+    "IteratedPrisonersDilemma": several(each("cooperate", "defect"), talk),
+    "IteratedRockPaperScissors": each("rock", "paper", "scissors"),
+    "IteratedTwoThirdsAverage": each(*range(101)),
+    "IteratedUltimatumGame": several(each("Accept", "Reject"), form("[Offer: ${}]", range(11))),
+    "KuhnPoker": each("check", "bet", "call", "fold"),
+    "LiarsDice": several(each("Call"), form("[Bid: {}, {}]", range(1, 11), range(1, 7))),
+    "LightsOut": form("[{} {}]", range(5), range(5)),
+    "MarketEntryGame": several(each("E", "S"), talk),
+    "Mastermind": lambda: ["[" + " ".join(p) + "]" for p in permutations("123456", 4)],
+    "MemoryGame": form("[{} {} {} {}]", *[range(4)] * 4),
+    "Minesweeper": form("[{} {}]", range(8), range(8)),
+    "Nim": form("[{} {}]", range(5), range(1, 10)),
+    "Othello": form("[{}, {}]", range(8), range(8)),
+    "PegJump": form("[{} {}]", range(1, 16), range(1, 16)),
+    "PigDice": each("roll", "hold"),
+    "Poker": BETS,
+    "PublicGoodsGame": several(each(*range(21)), talk),
+    "QuantumTicTacToe": lambda: [f"[{a},{b}]" for a, b in combinations(range(9), 2)],
+    "RushHour": form("[{}{}]", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "+-"),
+    "SecretMafia": several(each(*range(15)), talk),
+    "Secretary": each("accept", "continue"),
+    "SimpleBlindAuction": several(form("[Bid on Item {}: {}]", range(5), (50, 100, 200)), talk),
+    "SimpleNegotiation": several(
+        each("Accept", "Deny", "Offer: 2 Wheat -> 1 Wood", "Offer: 1 Ore -> 2 Sheep"), talk
+    ),
+    "SimpleTak": each(*range(16)),
+    "Snake": WAYS,
+    "Sokoban": WAYS,
+    "Surround": WAYS,
+    "Taboo": talk,
+    "ThreeCardMonte": each(*range(3)),
+    "ThreePlayerGOPS": each(*CARDS),
+    "ThreePlayerIPD": several(form("[{} {}]", range(3), ("cooperate", "defect")), talk),
+    "ThreePlayerTicTacToe": each(*range(25)),
+    "TicTacToe": each(*range(9)),
+    "TowerOfHanoi": lambda: [f"[{a} {b}]" for a, b in permutations("ABC", 2)],
+    "TruthAndDeception": several(each("Fact 1", "Fact 2"), talk),
+    "UltimateTicTacToe": form("[{} {}]", range(9), range(9)),
+    "WildTicTacToe": form("[{} {}]", "XO", range(9)),
+}
+"""How moves are written in each game that is supported, by its name without the version: texts that
+stand a chance; the library says which of them will do."""
+
+_LISTS = "it needs NLTK's word lists, which the library loads over the network"
+_JURY = "it asks models over the network"
+_UNTOLD = "how its moves are written is not told here yet"
+
+REFUSED: dict[str, str] = {
+    **dict.fromkeys(
+        ("Codenames", "DontSayIt", "Hangman", "LetterAuction", "SpellingBee", "WordChains"), _LISTS
+    ),
+    **dict.fromkeys(("WordLadder", "WordSearch", "Wordle"), _LISTS),
+    **dict.fromkeys(("Debate", "GuessWho", "ScenarioPlanning", "TwentyQuestions"), _JURY),
+    **dict.fromkeys(("ScorableGames", "UsedCar", "UsedCarNegotiation"), "its files are not packed"),
+    "CharacterConclave": "the library fails on its first move",
+}
+"""Games that are not supported, and why; `why_not` knows the others."""
+
+
+def why_not(name: str) -> str:
+    """Why a game is not supported; "" where it is. name: without the version."""
+    return "" if name in WRITTEN else REFUSED.get(name, _UNTOLD)

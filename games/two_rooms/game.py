@@ -12,9 +12,8 @@ from common.errors import IllegalAction
 from games.base import Action, Observation, Open, Said, move_fault
 from games.capabilities import full_rules
 from games.two_rooms import players, rules, words
-from games.two_rooms.belief import View, known_kin, sampled
-from games.two_rooms.claims import ANSWER, QUESTION
-from games.two_rooms.rules import BLUE, MIXING, PEOPLE, RED, State
+from games.two_rooms.players import View, known_kin, sampled
+from games.two_rooms.rules import ANSWER, BLUE, MIXING, PEOPLE, QUESTION, RED, State
 from games.two_rooms.words import ROLES
 
 

@@ -1,13 +1,16 @@
 """Who is in which room, who talks to whom, who hears it, and who wins.
 
 Six people are known by number, 0 to 5. A round is a question of each, room 0 first, and then one
-hostage of each room.
+hostage of each room. Claims are what may be asked and answered, as scripted players understand it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+
+from games.base import TextSpec
 
 BLUE, RED = 0, 1
 PEOPLE = 6
@@ -134,3 +137,39 @@ def swapped(state: State) -> Iterator[tuple[int, ...]]:
     """The people who changed rooms after each round."""
     for before, after in zip(state.rooms, state.rooms[1:], strict=False):
         yield tuple(person for person in range(PEOPLE) if before[person] != after[person])
+
+
+LINE = r"(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]+"
+"""One line that is not blank."""
+LONGEST = 120
+
+QUESTION = TextSpec(
+    "one line, a short question",
+    (
+        "Who are you?",
+        "Which team are you on?",
+        "Are you the president?",
+        "Are you the bomber?",
+    ),
+    LINE,
+    LONGEST,
+)
+
+KINDS = ("blue", "red", "president", "bomber")
+"""What a person may be, or claim to be: the first two are neither president nor bomber."""
+ADMIT = ("I am blue.", "I am red.", "I am the president.", "I am the bomber.")
+"""How scripted players say each."""
+
+ANSWER = TextSpec("one line, a short answer", (*ADMIT, "I will not tell."), LINE, LONGEST)
+
+_CLAIM = re.compile(
+    r"\bI(?:['\N{RIGHT SINGLE QUOTATION MARK}]m| am)(?: on| of| in| a| the| team)* "
+    r"(blue|red|president|bomber)\b",
+    re.IGNORECASE,
+)
+
+
+def claimed(answer: str) -> int | None:
+    """The index in KINDS of what somebody says to be; the last one of several, None of none."""
+    found = _CLAIM.findall(answer)
+    return KINDS.index(found[-1].lower()) if found else None

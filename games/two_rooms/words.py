@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from games.base import Fact
 from games.teams import Roles
-from games.two_rooms import claims
+from games.two_rooms import rules
 from games.two_rooms.rules import (
     BLUE,
     PEOPLE,
@@ -102,12 +102,12 @@ def facts(state: State, rounds: int, quirks: bool) -> Iterator[Fact]:
     yield Fact("To do", _to_do(state, person), own=True)
     known = list(heard(state, person, quirks))
     said = [
-        (one.target, claims.claimed(one.answer))
+        (one.target, rules.claimed(one.answer))
         for _, one in known
         if one.answer and one.target != person
     ]
     last = {who: kind for who, kind in said if kind is not None}
-    told = "; ".join(f"{NAMES[who]}: {claims.KINDS[last[who]]}" for who in sorted(last))
+    told = "; ".join(f"{NAMES[who]}: {rules.KINDS[last[who]]}" for who in sorted(last))
     yield Fact("They said to be", told or "nothing so far", own=True)
     lines = [f"round {at // PEOPLE + 1}: {_spoken(one)}" for at, one in known if one.answer]
     yield Fact("Heard so far", "\n".join(lines) or "nothing", own=True)

@@ -14,11 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from games.uno.bits import nth_of, number_of
-from games.uno.chance import below, derive
-from games.uno.compiled import compiled
-from games.uno.playouts import DEAL, MOVES
-from games.uno.policies import KINDS, count_cards
+from games.compiling import below, derive, nth_of, number_of
+from games.uno.policies import DEAL, KINDS, MOVES, count_cards
 from games.uno.rules import (
     ACTIONS,
     CARDS,
@@ -31,6 +28,7 @@ from games.uno.rules import (
     WILD,
     WINNER,
     blank,
+    compiled,
     deal,
     hand_of,
     legal,

@@ -11,12 +11,20 @@ import numpy as np
 from common.errors import IllegalAction
 from games.base import Action, Fact, Observation
 from games.capabilities import WIN
-from games.uno import encode, luck, policies, review, rules, told, words
-from games.uno import playouts as engine
+from games.uno import encode, luck, policies, rules, words
 from games.uno.encode import Practice
-from games.uno.guess import known
-from games.uno.reading import card_order, count, distinct, hand, listed, played_itself
-from games.uno.state import State, View
+from games.uno.policies import simulate, values, winners
+from games.uno.state import (
+    State,
+    View,
+    card_order,
+    count,
+    distinct,
+    hand,
+    known,
+    listed,
+    played_itself,
+)
 
 CODES = {
     "rule": policies.RULE,
@@ -25,6 +33,19 @@ CODES = {
     "first": policies.FIRST,
 }
 """Scripted players by name; "random" depends on how options are listed."""
+TOLD = {
+    "random": "takes any option alike",
+    "rule": "plays a wild draw four whenever that is allowed, naming the colour it holds most of; "
+    "else any fitting card of a colour alike, and a wild, in any colour, only when nothing else "
+    "fits",
+    "helper": "takes what serves the player before it best: cards that others must draw, and an "
+    "early next turn for that player",
+    "saboteur": "takes what hurts the player before it most: cards that it must draw, and a late "
+    "next turn for it",
+    "first": "takes the first option in the order of red, green, blue, yellow, and within a colour "
+    "of 0 to 9, skip, reverse, draw two, wild, wild draw four",
+}
+"""What each does, for whoever watches."""
 
 AIMED = {
     f"{name} {back}": CODES[name] + policies.FURTHER * (back - 1)
@@ -51,7 +72,7 @@ class Uno:
     quirks: bool = False
 
     policies: ClassVar[tuple[str, ...]] = ("random", *CODES)
-    told_policies: ClassVar[Mapping[str, str]] = told.UNO
+    told_policies: ClassVar[Mapping[str, str]] = TOLD
     num_codes: ClassVar[int] = rules.ACTIONS
     references: ClassVar[tuple[str, ...]] = ("rule",)
 
@@ -153,7 +174,7 @@ class Uno:
         return policy if back == 1 else f"{policy} {back}"
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        return engine.simulate(self.codes(policies), games, seed)
+        return simulate(self.codes(policies), games, seed)
 
     def unadjustable(self, measure: str) -> str:
         if measure == WIN.name:
@@ -190,13 +211,13 @@ class Uno:
         view: View = observation.view
         actions = sorted(set(view.options))
         array = known(view)
-        found = engine.values(array, measured, self.codes(policies), playouts, seed)
+        found = values(array, measured, self.codes(policies), playouts, seed)
         return np.array([found[actions.index(action)] for action in view.options])
 
     def winners(
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
     ) -> np.ndarray:
-        found = engine.winners(state.array, self.codes(policies), playouts, seed, hidden)
+        found = winners(state.array, self.codes(policies), playouts, seed, hidden)
         actions = distinct(rules.legal(state.array))
         listed = self.legal(state, state.array.item(rules.TO_MOVE))
         return found if listed == actions else found[[actions.index(action) for action in listed]]
@@ -216,10 +237,10 @@ class Uno:
 
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
         played = observation.view.played
-        return review.review(observation.history, moves, observation.seat, self.num_seats, played)
+        return words.review(observation.history, moves, observation.seat, self.num_seats, played)
 
     def advice(self, observation: Observation) -> tuple[str, ...]:
-        return (*review.CARD_ADVICE, *review.COLOUR_ADVICE)
+        return (*words.CARD_ADVICE, *words.COLOUR_ADVICE)
 
     def codes(self, policies: Sequence[str]) -> np.ndarray:
         """Policies as the compiled functions take them. Raises ValueError unless one a seat."""

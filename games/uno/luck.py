@@ -22,11 +22,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.uno.chance import below, derive
-from games.uno.compiled import allocating, compiled, inlined
+from games.compiling import below, derive
 from games.uno.memory import Memory, begin, follow, make_memory
-from games.uno.playouts import DEAL, HIDDEN, MOVES, playout, redeal_lazily
-from games.uno.policies import Room, choose, count_cards, make_room, weigh
+from games.uno.policies import (
+    DEAL,
+    HIDDEN,
+    MOVES,
+    Room,
+    choose,
+    count_cards,
+    make_room,
+    playout,
+    redeal_lazily,
+    weigh,
+)
 from games.uno.posterior import World, make_world, true_world, walk
 from games.uno.rules import (
     ACTIONS,
@@ -36,10 +45,13 @@ from games.uno.rules import (
     SEED,
     TO_MOVE,
     WINNER,
+    allocating,
     blank,
+    compiled,
     copy,
     deal,
     hand_of,
+    inlined,
     legal,
     loosen,
     over,

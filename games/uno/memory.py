@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.uno.bits import number_of
-from games.uno.compiled import allocating, compiled, inlined
+from games.compiling import number_of
 from games.uno.policies import LISTED, RANDOM, RULE, weigh_aimed
 from games.uno.rules import (
     COLOUR,
@@ -28,8 +27,11 @@ from games.uno.rules import (
     WILD_DRAW_FOUR,
     WILD_DRAW_FOURS,
     WILDS,
+    allocating,
     allowed,
+    compiled,
     hand_of,
+    inlined,
     kind_of,
     plays,
     push,

@@ -23,8 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.uno.chance import below, word
-from games.uno.compiled import allocating, compiled, inlined
+from games.compiling import below, word
 from games.uno.memory import (
     ACTION,
     BARRED,
@@ -50,8 +49,11 @@ from games.uno.rules import (
     STACK,
     WILD,
     WILD_DRAW_FOUR,
+    allocating,
+    compiled,
     copy,
     hand_of,
+    inlined,
     kind_of,
     plays,
     trait_of,

@@ -10,11 +10,17 @@ colour only tells the four wild cards apart.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from games.uno.bits import lowest
-from games.uno.chance import below, derive, shuffle
-from games.uno.compiled import allocating, compiled, inlined
+from games.compiling import Compiler, below, derive, lowest, shuffle
+
+_compiler = Compiler(Path(__file__).parent)
+compiled = _compiler.compiled
+inlined = _compiler.inlined
+cached = _compiler.cached
+allocating = _compiler.allocating
 
 SKIP, REVERSE, DRAW_TWO, WILD, WILD_DRAW_FOUR = range(10, 15)
 DRAW = 60

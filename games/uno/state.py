@@ -1,13 +1,20 @@
-"""A state of UNO, and what a seat sees of one."""
+"""A state of UNO, and what a seat sees of one.
+
+A state's array is read out as plain numbers: hands, counts, legal actions. From what a seat sees
+there is a way back to a state: one of those that it could be in.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from games.base import Action
+from games.uno import policies, rules
+from games.uno.rules import DRAW, WILD
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,3 +48,84 @@ class View(NamedTuple):
     hand: tuple[int, ...]
     played: tuple[int, ...]
     options: tuple[Action, ...]
+
+
+def known(view: View) -> np.ndarray:
+    """A state that `view` could be of; what its seat cannot see lies in order of the deck."""
+    array = rules.blank(len(view.sizes))
+    array[rules.SEATS], array[rules.TO_MOVE] = len(view.sizes), view.seat
+    array[rules.DIRECTION], array[rules.COLOUR] = view.direction, view.colour
+    array[rules.TOP] = view.trait if view.trait >= WILD else 15 * view.colour + view.trait
+    array[rules.TRAIT] = view.trait
+    array[rules.WINNER] = array[rules.TOP_BY] = -1
+    left = rules.DECK.tolist()
+    fill(array, rules.PLAYED, took(left, view.played))
+    fill(array, rules.hand_of(view.seat), took(left, view.hand))
+    for seat, size in enumerate(view.sizes):
+        if seat != view.seat:
+            fill(array, rules.hand_of(seat), [left.pop() for _ in range(size)])
+    fill(array, rules.PILE, left)
+    return array
+
+
+def took(left: list[int], counts: tuple[int, ...]) -> list[int]:
+    """Takes cards from `left`: as many of each kind as `counts` says, wilds of any colour."""
+    taken = []
+    wanted = list(counts)
+    for card in tuple(left):
+        kind = card & 63
+        kind = kind % 15 if kind % 15 >= WILD else kind
+        if wanted[kind]:
+            wanted[kind] -= 1
+            left.remove(card)
+            taken.append(card)
+    return taken
+
+
+def fill(array: np.ndarray, stack: int, cards: list[int]) -> None:
+    array[stack] = len(cards)
+    array[stack + 1 : stack + 1 + len(cards)] = cards
+
+
+def hand(array: np.ndarray, seat: int) -> list[int]:
+    """The kinds of the cards that `seat` holds, in the order of the hand."""
+    start = rules.hand_of(seat)
+    return [card & 63 for card in array[start + 1 : start + 1 + array.item(start)].tolist()]
+
+
+def count(array: np.ndarray, stack: int) -> tuple[int, ...]:
+    counts = np.empty(policies.KINDS, np.int64)
+    policies.count_cards(array, stack, counts)
+    return tuple(counts.tolist())
+
+
+def card_order(kind: int) -> int:
+    """By colour, then trait; wilds behind the colours, whatever colour they were printed with."""
+    return 60 + kind % 15 if kind % 15 >= WILD else kind
+
+
+def played_itself(array: np.ndarray) -> int | None:
+    """The action as which a card played itself when it was drawn in the last move."""
+    if not array.item(rules.AUTO):
+        return None
+    colour, top = array.item(rules.COLOUR), array.item(rules.TOP)
+    return int(15 * colour + (top & 63) % 15)
+
+
+@lru_cache(maxsize=65536)
+def distinct(mask: int) -> tuple[Action, ...]:
+    """The actions of a mask, in order of number."""
+    return tuple(action for action in range(rules.ACTIONS) if mask >> action & 1)
+
+
+def listed(mask: int, kinds: list[int]) -> tuple[Action, ...]:
+    """The actions of a mask as RLCard lists them: in the order of the hand, a card held twice
+    listed twice, but the four actions of a wild once."""
+    actions: list[Action] = []
+    for kind in kinds:
+        trait = kind % 15
+        if trait < WILD and mask >> kind & 1:
+            actions.append(kind)
+        elif trait >= WILD and mask >> trait & 1 and trait not in actions:
+            actions += range(trait, DRAW, 15)
+    return tuple(actions) or (DRAW,)

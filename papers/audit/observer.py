@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from games.rock_paper_scissors import steady
+from games.rock_paper_scissors import strategies
 from games.rock_paper_scissors.strategies import ANSWERS, CODES
 from papers.audit.findings import Finding, Open
 from papers.observer.ideal import RUNS, sir
@@ -27,7 +27,7 @@ def printed(part: str) -> Any:
 
 def outcomes() -> np.ndarray:
     """Of all pairs, D as the prototype rounds it: float64 (361, 3)."""
-    return steady.grid(legacy_d=True).reshape(-1, 3)
+    return strategies.grid(legacy_d=True).reshape(-1, 3)
 
 
 def truth(pair: str) -> np.ndarray:
@@ -105,9 +105,9 @@ def ob_09() -> Finding:
 
 def ob_10() -> Finding:
     pairs = [(one, other) for one in ANSWERS for other in ANSWERS]
-    uniform = steady.steady(pairs)
+    uniform = strategies.steady(pairs)
     starts = np.random.default_rng(SEED).dirichlet(np.ones(3), size=(STARTS, 2))
-    ends = np.array([steady.steady(pairs, init=start).mixes[:, 0] for start in starts])
+    ends = np.array([strategies.steady(pairs, init=start).mixes[:, 0] for start in starts])
     spread = np.ptp(ends, axis=0).max(axis=1)
     loose = [pair for pair, one in zip(pairs, spread, strict=True) if one > 0.01]
     return (

@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from games.rock_paper_scissors.steady import grid
-from games.rock_paper_scissors.strategies import CODES
+from games.rock_paper_scissors.strategies import CODES, grid
 from papers.observer.runs import Watched, implied, same
 from pipeline.tables import heat, ink
 from pipeline.tables.ink import ACCENT, COLOURS, CONTRAST, DASHES, MUTED

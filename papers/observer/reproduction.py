@@ -17,7 +17,7 @@ from rich.console import RenderableType
 
 from agents.prompting.observe import REASON, Observe
 from common.disk import write_atomically
-from games.rock_paper_scissors import steady
+from games.rock_paper_scissors import strategies
 from games.rock_paper_scissors.strategies import UNIFORM
 from papers.observer import figures, rows, views
 from papers.observer.runs import Watched, watched
@@ -143,14 +143,14 @@ def played_settings(base: Sequence[Watched], models: Sequence[str]) -> dict[str,
     did."""
     game, deals = base[0].game, len({one.deal for one in base})
     span = max(observation.WORTH) - min(observation.WORTH)
-    every = steady.grid().reshape(-1, 3)
+    every = strategies.grid().reshape(-1, 3)
     own = {
         "rounds": len(base[0].guesses),
         "warmup_rounds": game.warmup,
         "history_limit": game.window or LAST,
-        "convergence_l1": steady.TOLERANCE,
+        "convergence_l1": strategies.TOLERANCE,
         "initial_mix": UNIFORM[0],
-        "damping_alpha": steady.DAMPING,
+        "damping_alpha": strategies.DAMPING,
         "epsilon": observation.EPS,
         "ev_norm_divisor": span**2,
         "brier_range_claimed": float(observation.brier(every[:, None], every).max()),

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.rock_paper_scissors import RockPaperScissors
-from games.rock_paper_scissors.steady import grid
-from games.rock_paper_scissors.strategies import CODES, Floats
+from games.rock_paper_scissors.strategies import CODES, Floats, grid
 from games.watch import Watch
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import recorded_game

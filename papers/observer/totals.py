@@ -9,7 +9,7 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from games.rock_paper_scissors.steady import grid
+from games.rock_paper_scissors.strategies import grid
 from papers.observer.runs import Watched, implied, same
 from stats import observation
 from stats.means import limits

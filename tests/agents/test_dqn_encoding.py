@@ -14,7 +14,7 @@ from agents.dqn.player import Encoded
 from games.uno import State, Uno, rules
 from games.uno.arena import UnoArena
 from games.uno.arena.rules import COLOUR, PHASE
-from games.uno.playouts import redeal
+from games.uno.policies import redeal
 from tests.games.test_uno_rules import position
 from training.dqn.practice import ByTheRules
 

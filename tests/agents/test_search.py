@@ -14,8 +14,8 @@ from agents.search import Search
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import State, Uno
-from games.uno.guess import known
 from games.uno.rules import PILE
+from games.uno.state import known
 from tests.agents.play import drive, turn_at, unasked
 from tests.games.bare import Bare, Clear, SumGuess
 from tests.games.test_uno_rules import position

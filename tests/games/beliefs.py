@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from games.uno import State, Uno, rules
-from games.uno.reading import hand
+from games.uno.state import hand
 
 KNOWER = 1
 HAND, PILE = 3, 5

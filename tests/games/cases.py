@@ -15,7 +15,7 @@ from games.playouts import policies_of
 from games.rock_paper_scissors import RockPaperScissors
 from games.uno import State as UnoState
 from games.uno import Uno
-from games.uno.playouts import redeal
+from games.uno.policies import redeal
 from games.uno.rules import SEED
 from games.watch import Watch
 from tests.nodes import Node, build, nodes

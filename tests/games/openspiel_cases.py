@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from games.openspiel import OpenSpiel, engine
-from games.openspiel.catalogue import usual_seats
+from games.openspiel.game import usual_seats
 
 FEW: dict[str, dict[str, Any]] = {
     "kuhn_poker": {"num_seats": 3},

@@ -23,10 +23,9 @@ from common.errors import IllegalAction, UserError
 from games.base import Fact, Open, Said, spoken
 from games.capabilities import WIN, measured, measures_of, nothing_hidden
 from games.openspiel import OpenSpiel, engine
-from games.openspiel.catalogue import catalogue, usual_seats
-from games.openspiel.choice import apart, meant, wanted
-from games.openspiel.known import Known, entries, known
-from games.openspiel.telling import returns
+from games.openspiel.engine import Known, entries, known
+from games.openspiel.game import catalogue, usual_seats
+from games.openspiel.telling import apart, meant, returns, wanted
 from games.playouts import lack, sample
 from pipeline.config.nodes import build as build_node
 from pipeline.config.nodes import describe, node_of

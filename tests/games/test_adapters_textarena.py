@@ -13,9 +13,8 @@ import pytest
 from common.errors import IllegalAction, UserError
 from games.base import Said, spoken
 from games.textarena import State, TextArena
-from games.textarena.live import Live, started
-from games.textarena.luck import Luck
-from games.textarena.moves import WRITTEN
+from games.textarena.live import Live, Luck, started
+from games.textarena.telling import WRITTEN
 from pipeline.config.nodes import describe, node_of
 from tests.games.adapters import keeps_the_contract
 

@@ -14,7 +14,7 @@ from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno.arena import UnoArena
 from games.uno.arena.rules import CARD, CHALLENGE, COLOUR
-from games.uno.review import review, tally
+from games.uno.words import review, tally
 from tests.games.cases import CASES, seeds, walk
 
 HISTORY = (

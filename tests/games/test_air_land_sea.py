@@ -11,10 +11,8 @@ from hypothesis import given, settings
 
 from common.errors import IllegalAction
 from games.air_land_sea import AirLandSea
-from games.air_land_sea.board import holders, totals
-from games.air_land_sea.cards import CARDS, NAMES, THEATRES
 from games.air_land_sea.rules import BARE
-from games.air_land_sea.state import Placed, State
+from games.air_land_sea.state import CARDS, NAMES, THEATRES, Placed, State, holders, totals
 from games.capabilities import measured
 from tests.games.cases import final, looked_at, seeds
 from tests.games.duels import scores

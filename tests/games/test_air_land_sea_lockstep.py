@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from games.air_land_sea import AirLandSea
-from games.air_land_sea.cards import NAMES, THEATRES
+from games.air_land_sea.state import NAMES, THEATRES
 from tests.games.air_land_sea_referee import Battle
 from tests.games.package_slips import slipped_package
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.arctic_scavengers import ArcticScavengers, State, cards, rules, uses
-from games.arctic_scavengers.cards import CARDS, FIGHT, KIND, Card, total
-from games.arctic_scavengers.state import OVER
+from games.arctic_scavengers import ArcticScavengers, State, rules, state
+from games.arctic_scavengers.state import CARDS, FIGHT, KIND, OVER, Card, strength, total
 from tests.games.arctic_referee import FIRST, Referee, fight, people
 
 GAMES = 60
@@ -105,13 +104,13 @@ def changed(name: str, **values: Any) -> tuple[Card, ...]:
 
 
 SLIPS = {
-    "a spear fights with 3": (cards, "CARDS", changed("Spear", values=(-1, -1, 1, 3))),
+    "a spear fights with 3": (state, "CARDS", changed("Spear", values=(-1, -1, 1, 3))),
     "a brawler costs 1 food": (rules, "CARDS", changed("Brawler", food=1)),
-    "sled teams are one": (cards, "CARDS", changed("Sled Team", people=1)),
+    "sled teams are one": (state, "CARDS", changed("Sled Team", people=1)),
     "all tools count in a fight": (rules, "strength", lambda hand, loose: total(hand, FIGHT)),
     "four cards are drawn": (rules, "HAND", 4),
-    "pills are worth 2": (uses, "medicine", lambda cards: 2 * len(tuple(cards))),
-    "any number of tools": (uses, "_allowed", lambda use, action, loose: total(use, action) > 0),
+    "pills are worth 2": (rules, "medicine", lambda cards: 2 * len(tuple(cards))),
+    "any number of tools": (rules, "_allowed", lambda use, action, loose: total(use, action) > 0),
     "a striker never tires": (
         rules,
         "targets",
@@ -133,5 +132,5 @@ def test_a_planted_slip_is_caught(slip: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def forget() -> None:
     """What was worked out under other rules."""
-    for cached in (cards.strength, uses.uses, uses.payment, rules._actions, rules._hires):
+    for cached in (strength, rules.uses, rules.payment, rules._actions, rules._hires):
         cached.cache_clear()

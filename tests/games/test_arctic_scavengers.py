@@ -12,20 +12,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from games.arctic_scavengers import ArcticScavengers, State
-from games.arctic_scavengers.cards import CONTESTED, JUNKYARD, KIND, PILES, START, strength
+from games.arctic_scavengers.rules import payment, uses
 from games.arctic_scavengers.state import (
+    CONTESTED,
+    DIG,
     GATHER,
+    HIRE,
+    HUNT,
+    JUNKYARD,
+    KIND,
     LOOK,
     OVER,
+    PILES,
     RESPOND,
     SKIRMISH,
+    START,
     Action,
     Tribe,
     known,
     show,
+    strength,
 )
-from games.arctic_scavengers.uses import payment, uses
-from games.arctic_scavengers.verbs import DIG, HIRE, HUNT
 from tests.games.cases import walk
 from tests.games.duels import scores
 

@@ -11,25 +11,40 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import IllegalAction
-from games.are_you_the_traitor import AreYouTheTraitor, State, treasure
-from games.are_you_the_traitor.belief import believed, suspects, worlds
+from games.are_you_the_traitor import AreYouTheTraitor, State
 from games.are_you_the_traitor.game import PASSES, STOPS
+from games.are_you_the_traitor.players import (
+    KEY,
+    TREASON,
+    answer_spec,
+    believed,
+    claimed,
+    sentence,
+    suspects,
+    topic,
+    worlds,
+)
 from games.are_you_the_traitor.state import (
     ACCUSE,
     ANSWER,
     ASK,
+    DECK,
     EVIL_WIZARD,
     GOOD_WIZARD,
     GUARD,
     KEY_HOLDER,
+    KINDS,
+    MOST_POINTS,
+    RING,
     ROLES,
+    STATUE,
     STOP,
     TRAITOR,
     Exchange,
     knowledge,
+    points,
+    use_rings,
 )
-from games.are_you_the_traitor.talk import KEY, TREASON, answer_spec, claimed, sentence, topic
-from games.are_you_the_traitor.treasure import DECK, KINDS, RING, STATUE, points, use_rings
 from games.base import Said
 from tests.games.cases import walk
 from tests.games.duels import scores
@@ -167,12 +182,12 @@ def test_a_ring_with_nobody_to_rob_is_kept_and_a_stolen_one_is_not_used_at_once(
 
 
 def test_the_deck_lasts_for_the_highest_goal() -> None:
-    game = AreYouTheTraitor(points=treasure.MOST_POINTS)
-    most = 5 * (treasure.MOST_POINTS - 1)
+    game = AreYouTheTraitor(points=MOST_POINTS)
+    most = 5 * (MOST_POINTS - 1)
     assert sum(worth * cards for _, cards, worth in KINDS) - 5 - 2 * 5 > most
     for seed in range(10):
         state = [state for state, _, _ in walk(game, seed)][-1]
-        assert max(map(points, state.piles)) >= treasure.MOST_POINTS
+        assert max(map(points, state.piles)) >= MOST_POINTS
 
 
 def test_what_each_role_knows() -> None:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 
 from common.errors import IllegalAction
 from games.base import Action, Said
-from games.codenames import Codenames, belief, rules
-from games.codenames.clues import PARTS, wanted
-from games.codenames.nouns import ASSOCIATIONS, BY_NOUN, NOUNS
+from games.codenames import Codenames, rules
+from games.codenames.clues import ASSOCIATIONS, BY_NOUN, NOUNS, PARTS, wanted
+from games.codenames.players import sampled_key
 from games.codenames.rules import ASSASSIN, BLUE, COUNTS, NEUTRAL, RED, STOP, State
 from games.playouts import played, simulate
 from tests.games.cases import seeds, walk
@@ -235,7 +235,7 @@ def test_a_key_leans_to_what_the_clues_say() -> None:
     state = State(words, KEY)
     state = after(FOUR, (len(safari), "safari"), start=state)
     rng, seen = np.random.default_rng(0), [-1] * 21
-    keys = [belief.sampled_key(words, seen, state.turns, rng) for _ in range(200)]
+    keys = [sampled_key(words, seen, state.turns, rng) for _ in range(200)]
     share = np.mean([[key[place] == RED for place in safari] for key in keys])
     assert share > 0.85
     assert all(sorted(key) == sorted(KEY) for key in keys)

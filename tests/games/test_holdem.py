@@ -11,13 +11,12 @@ import pytest
 from agents.search import Search
 from games.base import parse_move
 from games.capabilities import WIN, measured, measures_of
+from games.compiling import derive
 from games.holdem import Holdem, State, game, rules
-from games.holdem.belief import believe, make_belief
-from games.holdem.playouts import DEAL
+from games.holdem.playouts import DEAL, believe, make_belief
 from games.holdem.policies import PAIRS, make_room, preflop
 from games.holdem.words import NAMES, cards, parse
 from games.playouts import play_on, probabilities, results, simulate
-from games.uno.chance import derive
 from tests.agents.play import drive, turn_at, unasked
 from tests.games import holdem_amounts
 from tests.games.bare import Guessed, Judged

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from pokerkit import Automation, ChipsPushing, NoLimitTexasHoldem
 
+from games import compiling
 from games.holdem import rules
 from games.holdem.words import NAMES, cards
-from games.uno import chance
 from tests.games.slips import slipped
 
 AUTOMATIC = (
@@ -254,7 +254,7 @@ SLIPS = {
 def planted(old: str, new: str) -> ModuleType:
     """The slipped rules, whose random numbers are made in plain Python too."""
     module = slipped(rules, old, new)
-    vars(module).update(derive=lambda *event: np.uint64(chance.derive(*event)))
+    vars(module).update(derive=lambda *event: np.uint64(compiling.derive(*event)))
     return module
 
 

@@ -7,9 +7,17 @@ import pytest
 
 from benchmarks.luck_holdem import PLAYERS, Table, compare
 from games.holdem import Holdem, State, luck, rules
-from games.holdem.belief import believe, make_belief, sum_up
-from games.holdem.habits import FACTS, NONE, PRICE, STRENGTH, habits, learn, weigh_habits
-from games.holdem.policies import make_room
+from games.holdem.playouts import believe, make_belief, sum_up
+from games.holdem.policies import (
+    FACTS,
+    NONE,
+    PRICE,
+    STRENGTH,
+    habits,
+    learn,
+    make_room,
+    weigh_habits,
+)
 from games.holdem.words import NAMES, RANKS, SUITS
 
 GAME = Holdem(mode="hands", hands=1)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from agents.minimax import Minimax
 from games.base import Game, Observation, Open, Said, spoken
 from games.obfuscated import Obfuscated
-from games.obfuscated.renaming import renaming
-from games.obfuscated.vocabulary import vocabulary_of
+from games.obfuscated.vocabulary import renaming, vocabulary_of
 from games.pit import Pit
 from games.playouts import policies_of, probabilities
 from games.rock_paper_scissors import RockPaperScissors

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from games.rock_paper_scissors import RockPaperScissors
-from games.rock_paper_scissors import steady as solver
+from games.rock_paper_scissors import RockPaperScissors, strategies
 from games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES, first, responses
 from pipeline.config.nodes import describe
 
-PAIRS = solver.all_pairs()
+PAIRS = strategies.all_pairs()
 codes = st.sampled_from(CODES)
 GAME = RockPaperScissors(rounds=210)
 
@@ -50,14 +49,14 @@ def test_the_published_match_ups() -> None:
 @pytest.mark.parametrize(("pair", "alike"), [("HC", 15), ("NG", 6), ("DY", 46)])
 @pytest.mark.parametrize("legacy", [False, True])
 def test_so_many_pairs_have_one_outcome(pair: str, alike: int, legacy: bool) -> None:
-    outcomes = solver.grid(legacy)
+    outcomes = strategies.grid(legacy)
     off = np.abs(outcomes - outcomes[CODES.index(pair[0]), CODES.index(pair[1])])
     assert (off.max(axis=2) < 0.002).sum() == alike
 
 
 def test_the_exact_chain_is_the_mean_of_a_long_run() -> None:
     """Period 6 divides the rounds that are averaged, so periodic pairs come out too."""
-    joint = solver.exact(PAIRS)
+    joint = strategies.exact(PAIRS)
     opening = np.array([[first(name) for name in pair] for pair in PAIRS])
     now = opening[:, 0, :, None] * opening[:, 1, None, :]
     answer = np.array([responses(pair) for pair in PAIRS])
@@ -79,15 +78,15 @@ def test_two_who_answer_each_other_go_round_for_ever(
 ) -> None:
     """The lead is followed by hand: the mean over its period, whatever the chain's is."""
     start = np.eye(3)[["RPS".index(hand) for hand in hands]]
-    found = solver.outcomes(solver.exact([(pair[0], pair[1])], init=start))[0]
+    found = strategies.outcomes(strategies.exact([(pair[0], pair[1])], init=start))[0]
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
 def test_all_pairs_settle_in_well_under_a_second() -> None:
-    solver.grid.cache_clear()
+    strategies.grid.cache_clear()
     began = time.process_time()
-    found = solver.steady(PAIRS)
-    exact = solver.grid().reshape(-1, 3)
+    found = strategies.steady(PAIRS)
+    exact = strategies.grid().reshape(-1, 3)
     assert time.process_time() - began < 0.5
     assert found.converged.all()
     assert found.iterations.max() < 20
@@ -103,7 +102,7 @@ def test_what_has_settled_is_a_fixed_point(
 ) -> None:
     """From every start, and with every damping; a fixed player stays what it is."""
     init = np.random.default_rng(seed).dirichlet(np.ones(3), size=2)
-    found = solver.steady([pair], init=init, damping=damping, tolerance=1e-9)
+    found = strategies.steady([pair], init=init, damping=damping, tolerance=1e-9)
     assert found.converged.all()
     mixes, answer = found.mixes[0], responses(pair)
     for seat, code in enumerate(pair):
@@ -116,13 +115,13 @@ def test_what_has_settled_is_a_fixed_point(
 def test_some_reactive_pairs_end_where_they_began(pair: str) -> None:
     """A continuum of fixed points: other starts end elsewhere (audit OB-10)."""
     ends = [
-        solver.steady([(pair[0], pair[1])], init=init).mixes[0, 0]
+        strategies.steady([(pair[0], pair[1])], init=init).mixes[0, 0]
         for init in ([0.8, 0.1, 0.1], [0.1, 0.8, 0.1])
     ]
     assert np.abs(ends[0] - ends[1]).max() > 0.1
     for other in ("XX", "YY", "XZ", "ZY"):
         start = [[0.8, 0.1, 0.1], [0.1, 0.2, 0.7]]
-        end = solver.steady([(other[0], other[1])], init=start, tolerance=1e-8)
+        end = strategies.steady([(other[0], other[1])], init=start, tolerance=1e-8)
         assert end.mixes == pytest.approx(1 / 3, abs=1e-4)
         assert not end.degenerate.any()
 
@@ -130,7 +129,7 @@ def test_some_reactive_pairs_end_where_they_began(pair: str) -> None:
 def test_a_pair_that_does_not_converge_is_flagged_and_averaged() -> None:
     """Almost without damping X and Y exchange their starts for ever; the mean lies between."""
     start = [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
-    found = solver.steady([("X", "Y"), ("H", "C")], init=start, damping=1 - 1e-9, cap=500)
+    found = strategies.steady([("X", "Y"), ("H", "C")], init=start, damping=1 - 1e-9, cap=500)
     assert found.converged.tolist() == [False, True]
     assert found.iterations.tolist() == [500, 1]
     assert found.mixes[0] == pytest.approx(np.array([[0.5, 0.5, 0], [0.5, 0, 0.5]]), abs=1e-6)
@@ -147,7 +146,7 @@ def test_a_pair_that_does_not_converge_is_flagged_and_averaged() -> None:
 )
 def test_a_start_that_cannot_be_is_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        solver.steady([("X", "Y")], **wrong)
+        strategies.steady([("X", "Y")], **wrong)
 
 
 def test_the_catalogue_is_the_published_one() -> None:

@@ -12,8 +12,7 @@ from common.errors import IllegalAction
 from games.base import Game
 from games.capabilities import measured
 from games.pit import Pit, published
-from games.pit.cards import BEAR, BULL, DECK, LOTS, SIZES, cornered, hand_of
-from games.pit.state import State
+from games.pit.rules import BEAR, BULL, DECK, LOTS, SIZES, State, cornered, hand_of
 from tests.games.cases import final, looked_at, seeds
 from tests.games.duels import scores
 

@@ -15,9 +15,8 @@ from common.errors import IllegalAction
 from games.base import Action, Said
 from games.playouts import played
 from games.two_rooms import TwoRooms, players, rules
-from games.two_rooms.belief import deals, known_kin
-from games.two_rooms.claims import ADMIT, KINDS, claimed
-from games.two_rooms.rules import BLUE, RED, Exchange, State
+from games.two_rooms.players import deals, known_kin
+from games.two_rooms.rules import ADMIT, BLUE, KINDS, RED, Exchange, State, claimed
 from games.two_rooms.words import NAMES
 from tests.games.cases import seeds, walk
 from tests.games.slips import slipped

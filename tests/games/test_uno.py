@@ -17,7 +17,7 @@ from rlcard.models.uno_rule_models import UNORuleAgentV1
 
 from games.base import Observation
 from games.uno import State, Uno, rules
-from games.uno.reading import hand
+from games.uno.state import hand
 from games.uno.words import CARD_NAMES, RULES
 from tests.games.test_uno_lockstep import Chance
 from tests.games.test_uno_rules import play, position

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from games.uno import State, Uno, rules
-from games.uno import playouts as engine
+from games.uno import policies as engine
 from games.uno.policies import RANDOM
 from games.uno.words import MOVE_NAMES
 from tests.games.test_uno_rules import position

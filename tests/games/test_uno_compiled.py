@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from games.uno import compiled
+RULES = """
+from pathlib import Path
+from games.compiling import Compiler
 
-RULES = "from engine.compiled import inlined\n\n@inlined\ndef cards():\n    return 7\n"
+compiler = Compiler(Path(__file__).parent)
+
+@compiler.inlined
+def cards():
+    return 7
+"""
 PLAY = """
-from engine.compiled import compiled
-from engine.rules import cards
+from engine.rules import cards, compiler
 
-@compiled
+@compiler.compiled
 def dealt(seats):
     return seats * cards()
 """
@@ -31,7 +36,6 @@ def dealt(folder: Path) -> str:
 def test_a_change_in_one_file_renews_what_calls_it_from_another(tmp_path: Path) -> None:
     package = tmp_path / "engine"
     package.mkdir()
-    shutil.copy(str(compiled.__file__), package / "compiled.py")
     (package / "rules.py").write_text(RULES)
     (package / "play.py").write_text(PLAY)
     first, again = dealt(tmp_path), dealt(tmp_path)

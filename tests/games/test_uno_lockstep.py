@@ -19,8 +19,9 @@ import pytest
 from rlcard.games.uno.game import UnoGame
 from rlcard.games.uno.utils import ACTION_LIST, ACTION_SPACE
 
-from games.uno import chance, rules
-from games.uno.reading import hand, listed
+from games import compiling
+from games.uno import rules
+from games.uno.state import hand, listed
 from tests.games.slips import slipped
 
 
@@ -176,7 +177,7 @@ SLIPS = {
 def planted(old: str, new: str) -> ModuleType:
     """The slipped rules, whose random numbers are made in plain Python too."""
     module = slipped(rules, old, new)
-    vars(module).update(derive=lambda *event: np.uint64(chance.derive(*event)))
+    vars(module).update(derive=lambda *event: np.uint64(compiling.derive(*event)))
     return module
 
 

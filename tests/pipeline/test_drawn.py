@@ -26,7 +26,7 @@ from games.sea_battle import rules as sea
 from games.tic_tac_toe import TicTacToe
 from games.uno.arena.game import UnoArena
 from games.uno.game import Uno
-from games.uno.reading import hand
+from games.uno.state import hand
 from games.uno.words import CARD_NAMES
 from pipeline.pages import drawn
 from pipeline.pages.drawn import holdem, plain

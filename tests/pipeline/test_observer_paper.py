@@ -16,6 +16,7 @@ from rich.console import Console
 from games.rock_paper_scissors import RockPaperScissors
 from games.rock_paper_scissors.strategies import CODES, likelihoods
 from games.watch import Watch
+from games.watch.guesses import measured, outlook
 from papers import reproduce, reproductions
 from papers.observer import figures, ideal, rows, totals, views
 from papers.observer import reproduction as observer
@@ -41,8 +42,8 @@ def match(pair: str, guesses: Sequence[str], who: str = "planted", deal: int = 0
     notes = [{}] * (len(guesses) - 1) + [{"reasoning": "all paper; no rock"}]
     decisions = tuple(decision(one, note) for one, note in zip(guesses, notes, strict=True))
     right, *said = [tuple(map(CODES.index, one)) if one else () for one in (pair, *made)]
-    known = guesses.outlook(GAME.of, GAME.policies)
-    measures = guesses.measured(GAME.watched, GAME.policies, right, said, known)
+    known = outlook(GAME.of, GAME.policies)
+    measures = measured(GAME.watched, GAME.policies, right, said, known)
     return Watched(GAME, (pair[0], pair[1]), who, deal, made, decisions, measures)
 
 

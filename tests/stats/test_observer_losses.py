@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from games.rock_paper_scissors.steady import grid
-from games.rock_paper_scissors.strategies import CODES
+from games.rock_paper_scissors.strategies import CODES, grid
 from stats import observation
 from stats.observation import EPS, Grid, Mode
 

@@ -18,11 +18,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from games.uno import playouts as engine
-from games.uno import rules
-from games.uno.bits import nth_of, number_of
-from games.uno.chance import below, derive
-from games.uno.compiled import allocating, cached
+from games.compiling import below, derive, nth_of, number_of
+from games.uno import policies, rules
+from games.uno.rules import allocating, cached
 
 SIZES = (6, 11, 7, 7, 7, 7, 4, 3, 12, 12, 12, 4, 4, 4, 4, 4, 5, 6)
 """How many values each count of `describe` can take; a larger one counts as the largest."""
@@ -195,7 +193,7 @@ def sample(network: Network, follow: bool, seats: int, decisions: int, n: int, s
             start[:] = state
             for playing in range(n):
                 trick = derive(int(key), 4 + ply % 50, playing)
-                engine.redeal(start, start[rules.TO_MOVE], trick)
+                policies.redeal(start, start[rules.TO_MOVE], trick)
                 start[rules.SEED] = np.int64(trick)
                 for option in range(count):
                     trial[:] = start

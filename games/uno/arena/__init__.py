@@ -2,6 +2,6 @@
 winners who may share a game."""
 
 from games.uno.arena.game import UnoArena
-from games.uno.arena.state import View
+from games.uno.arena.rules import View
 
 __all__ = ["UnoArena", "View"]

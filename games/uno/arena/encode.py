@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from games.compiling import below, derive, nth_of, number_of
 from games.uno import encode
 from games.uno import state as uno
 from games.uno.arena.rules import (
@@ -18,16 +19,13 @@ from games.uno.arena.rules import (
     COLOUR,
     PHASE,
     WINNERS,
+    View,
     deal,
     legal,
     over,
     step,
 )
-from games.uno.arena.state import View
-from games.uno.bits import nth_of, number_of
-from games.uno.chance import below, derive
-from games.uno.compiled import compiled, inlined
-from games.uno.playouts import DEAL, MOVES
+from games.uno.policies import DEAL, MOVES
 from games.uno.rules import (
     ACTIONS,
     DRAW,
@@ -38,6 +36,8 @@ from games.uno.rules import (
     WILD_DRAW_FOUR,
     WILD_DRAW_FOURS,
     WILDS,
+    compiled,
+    inlined,
 )
 
 NUM_CODES = ACTIONS + 2

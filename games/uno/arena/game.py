@@ -12,14 +12,11 @@ from common.errors import IllegalAction
 from games import uno
 from games.base import Action, Fact, Observation
 from games.playouts import check_known
-from games.uno import guess, review, told
 from games.uno.arena import encode, rules, words
 from games.uno.arena import playouts as engine
 from games.uno.arena.encode import Practice
-from games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS
-from games.uno.arena.state import View
-from games.uno.playouts import redeal
-from games.uno.reading import card_order, count, distinct, hand
+from games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS, View
+from games.uno.policies import redeal
 from games.uno.rules import (
     DIRECTION,
     PILE,
@@ -33,12 +30,27 @@ from games.uno.rules import (
     blank,
     hand_of,
 )
-from games.uno.state import State
+from games.uno.state import State, card_order, count, distinct, hand
+from games.uno.state import known as known_table
+from games.uno.words import (
+    CARD_ADVICE,
+    CHALLENGE_ADVICE,
+    COLOUR_ADVICE,
+    holdings,
+    order_of_play,
+)
 from games.uno.words import hand as hand_words
-from games.uno.words import holdings, order_of_play
+from games.uno.words import review as reviewed
 
 CODES = {"random": engine.RANDOM, "rule": engine.RULE}
 """Scripted players by name."""
+TOLD = {
+    "random": "takes any option alike",
+    "rule": "takes a card of the top card's number or function, else one of its colour, else a "
+    "wild, else a wild draw four; names a colour that it holds most of; challenges every second "
+    "time",
+}
+"""What each does, for whoever watches."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +64,7 @@ class UnoArena:
     num_seats: int = 2
 
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
-    told_policies: ClassVar[Mapping[str, str]] = told.ARENA
+    told_policies: ClassVar[Mapping[str, str]] = TOLD
     num_codes: ClassVar[int] = encode.NUM_CODES
 
     def __post_init__(self) -> None:
@@ -186,11 +198,11 @@ class UnoArena:
 
     def review(self, observation: Observation, moves: int) -> tuple[Fact, ...]:
         played = observation.view.table.played
-        return review.review(observation.history, moves, observation.seat, self.num_seats, played)
+        return reviewed(observation.history, moves, observation.seat, self.num_seats, played)
 
     def advice(self, observation: Observation) -> tuple[str, ...]:
         view: View = observation.view
-        return (review.CARD_ADVICE, review.COLOUR_ADVICE, review.CHALLENGE_ADVICE)[view.phase]
+        return (CARD_ADVICE, COLOUR_ADVICE, CHALLENGE_ADVICE)[view.phase]
 
     def codes(self, policies: Sequence[str]) -> np.ndarray:
         """Policies as the compiled functions take them. Raises ValueError unless one a seat."""
@@ -217,7 +229,7 @@ def plain(kind: int) -> int:
 
 def known(view: View) -> np.ndarray:
     """A state that `view` could be of; what its seat cannot see lies in order of the deck."""
-    array = guess.known(view.table)
+    array = known_table(view.table)
     array[PHASE], array[BEFORE], array[TOP_BY] = view.phase, view.before, view.by
     if view.under >= 0:
         played = array[PLAYED + 1 : PLAYED + 1 + array.item(PLAYED)]

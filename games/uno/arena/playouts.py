@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.compiling import below, derive, nth_of, number_of
 from games.uno.arena.rules import (
     CARD,
     CHALLENGE,
@@ -21,10 +22,7 @@ from games.uno.arena.rules import (
     over,
     step,
 )
-from games.uno.bits import nth_of, number_of
-from games.uno.chance import below, derive
-from games.uno.compiled import allocating, compiled, inlined
-from games.uno.playouts import DEAL, HIDDEN, MOVES, redeal_lazily
+from games.uno.policies import DEAL, HIDDEN, MOVES, redeal_lazily
 from games.uno.rules import (
     DRAW,
     EVERY_COLOUR,
@@ -33,9 +31,12 @@ from games.uno.rules import (
     TO_MOVE,
     TRAIT,
     WILD,
+    allocating,
     blank,
+    compiled,
     copy,
     hand_of,
+    inlined,
     kind_of,
     mover,
     trait_of,
@@ -113,7 +114,7 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
 
 @allocating
 def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: bool) -> np.ndarray:
-    """Who wins after each legal action of the seat to move: as `games.uno.playouts.winners`."""
+    """Who wins after each legal action of the seat to move: as `games.uno.policies.winners`."""
     actions = legal(state)
     found = np.empty((number_of(actions), n), np.uint16)
     start, trial = state.copy(), state.copy()

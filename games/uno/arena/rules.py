@@ -15,10 +15,12 @@ Nothing is random after the deal: what comes is the order of the pile.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from games.uno import rules
-from games.uno.compiled import compiled, inlined
+from games.uno import state as uno
 from games.uno.rules import (
     DIRECTION,
     DRAW,
@@ -41,8 +43,10 @@ from games.uno.rules import (
     WILD_DRAW_FOUR,
     WILD_DRAW_FOURS,
     WILDS,
+    compiled,
     hand_of,
     held_by,
+    inlined,
     kind_of,
     loose_pile,
     next_card,
@@ -52,6 +56,23 @@ from games.uno.rules import (
     take,
     trait_of,
 )
+
+
+class View(NamedTuple):
+    """What a seat sees, in numbers.
+
+    table: hand, sizes, played cards, top card and options, as in UNO. phase: what is to be
+    decided (`games.uno.arena.rules`). before: the colour in force before the top card. by: who
+    played the top card, -1 if it was turned up. under: the kind of the card under the top card, all
+    wilds counted as in `table`; -1 if there is none.
+    """
+
+    table: uno.View
+    phase: int
+    before: int
+    by: int
+    under: int
+
 
 IN_FORCE = rules.COLOUR
 WINNERS, PHASE, BEFORE = rules.WINNER, rules.AUTO, rules.COLOURS

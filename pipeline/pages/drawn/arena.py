@@ -7,7 +7,7 @@ from markupsafe import Markup
 from games.base import Observation
 from games.uno.arena import rules, words
 from games.uno.arena.game import UnoArena
-from games.uno.arena.state import View
+from games.uno.arena.rules import View
 from games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
 from games.uno.state import State
 from pipeline.pages.drawn import uno

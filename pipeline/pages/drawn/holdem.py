@@ -20,9 +20,10 @@ from games.holdem.rules import (
     STACKS,
     STREET,
     TO_MOVE,
+    State,
+    View,
     faceup,
 )
-from games.holdem.state import State, View
 from pipeline.pages.drawn.markup import entry, picture, seat, sign, tag
 
 SUITS = (("clubs", "\u2663"), ("diamonds", "\u2666"), ("hearts", "\u2665"), ("spades", "\u2660"))

@@ -11,9 +11,8 @@ from markupsafe import Markup
 from games.base import Observation
 from games.uno import rules
 from games.uno.game import Uno
-from games.uno.reading import card_order, hand
 from games.uno.rules import WILD
-from games.uno.state import State, View
+from games.uno.state import State, View, card_order, hand
 from games.uno.words import CARD_NAMES, COLOURS
 from pipeline.pages.drawn.markup import entry, picture, seat, sign, tag
 

@@ -1,0 +1,175 @@
+"""Air, Land & Sea's scripted players, and how well a seat stands.
+
+A seat stands by its chance to win the battle, and what that is worth in the match. The chance is
+reckoned theatre by theatre. A lead counts against how much may still come, told as the spread of a
+normal distribution; cards in hand count a part of their strength where they belong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from math import erf, sqrt
+
+from games.air_land_sea.rules import BARE, WON, act
+from games.air_land_sea.state import (
+    DOWN,
+    FLIP,
+    HIDDEN,
+    IMPROVISE,
+    LAY,
+    MOVE,
+    NOTHING,
+    REDEPLOY,
+    RETURN,
+    WITHDRAW,
+    Placed,
+    State,
+    decider,
+    destroyer,
+    holders,
+    options,
+    strength,
+    theatre,
+    totals,
+)
+from games.playouts import check_known
+
+TOLD = {
+    "random": "takes any option",
+    "greedy": "takes the option that leaves it most theatres, then the greatest lead in all "
+    "strengths, by the strengths on the board alone; it never withdraws",
+}
+"""What each does, by name."""
+
+
+def chances(policy: str, seen: State, seat: int, quirks: bool) -> tuple[float, ...]:
+    """The chance of each option, in their order. Raises ValueError for an unknown policy."""
+    check_known("air, land & sea", policy, TOLD)
+    legal = options(seen)
+    best = list(legal)
+    if policy == "greedy":
+        values = [_value(_after(seen, seat, move), seat, quirks) for move in legal]
+        best = [move for move, value in zip(legal, values, strict=True) if value == max(values)]
+    return tuple((move in best) / len(best) for move in legal)
+
+
+def _value(state: State | None, seat: int, quirks: bool) -> tuple[int, int]:
+    if state is None:
+        return -1, 0
+    sums = totals(state, quirks)
+    return holders(state, quirks).count(seat), sum(sums[seat]) - sum(sums[1 - seat])
+
+
+def _after(state: State, seat: int, move: int) -> State | None:
+    """The board after an option, without what it calls up; None for what is not to be done."""
+    if move == WITHDRAW:
+        return None
+    if move < WITHDRAW or move >= LAY:
+        return _laid(state, seat, move)
+    if FLIP <= move < MOVE:
+        owner, at = divmod(move - FLIP, 3)
+        top = state.columns[owner][at][-1]
+        if top.card == HIDDEN:
+            return None
+        worth = DOWN if top.up else strength(top.card)
+        flipped = Placed(top.card, not top.up, True, worth)
+        return _put(state, owner, at, (*state.columns[owner][at][:-1], flipped))
+    if MOVE <= move < RETURN:
+        card, to = divmod(move - MOVE, 3)
+        moved = [p for column in state.columns[seat] for p in column if p.card == card]
+        left = _without(state, seat, card)
+        return _put(left, seat, to, (*left.columns[seat][to], *moved))
+    if RETURN <= move < NOTHING:
+        return _without(state, seat, move - RETURN)
+    return state
+
+
+def _laid(state: State, seat: int, move: int) -> State:
+    up = move < IMPROVISE
+    if move >= LAY:
+        card, at = HIDDEN, move - LAY
+    else:
+        card, at = divmod(move % IMPROVISE, 3)
+    if destroyer(state, at, up) is not None:
+        return state
+    placed = Placed(card, up, up, strength(card) if up else DOWN)
+    return _put(state, seat, at, (*state.columns[seat][at], placed))
+
+
+def _without(state: State, seat: int, card: int) -> State:
+    for at, column in enumerate(state.columns[seat]):
+        state = _put(state, seat, at, tuple(p for p in column if p.card != card))
+    return state
+
+
+def _put(state: State, seat: int, at: int, column: tuple[Placed, ...]) -> State:
+    columns = [list(side) for side in state.columns]
+    columns[seat][at] = column
+    first, second = map(tuple, columns)
+    return replace(state, columns=(first, second))
+
+
+HELD = 0.3
+"""Part of its strength that a card in hand counts in its theatre."""
+TEMPO = 1.0
+"""Lead in every theatre for a card more in hand."""
+SPREAD, SETTLED = 1.6, 0.2
+"""Variance of a lead for every card in hand, and with none."""
+
+
+def share(state: State) -> tuple[float, float]:
+    """Each seat's share of the points; half while there are none."""
+    both = sum(state.points)
+    own = state.points[0] / both if both else 0.5
+    return own, 1 - own
+
+
+def worth(state: State, seat: int, goal: int, quirks: bool) -> float:
+    """What the seat may hope to have of all points at the end, 0 to 1."""
+    if max(state.points) >= goal:
+        return share(state)[seat]
+    if state.tasks and not (state.tasks[0].card == REDEPLOY and state.tasks[0].step):
+        after = [
+            worth(act(state, move, goal, quirks), seat, goal, quirks) for move in options(state)
+        ]
+        return max(after) if decider(state, quirks) == seat else min(after)
+    own, other = state.points[seat], state.points[1 - seat]
+    chance = won(state, seat, quirks)
+    return chance * hope(own + WON, other, goal) + (1 - chance) * hope(own, other + WON, goal)
+
+
+@cache
+def hope(own: int, other: int, goal: int) -> float:
+    """The share to expect with so many points if every battle to come is even and is fought out."""
+    if max(own, other) >= goal:
+        return own / (own + other)
+    return (hope(own + WON, other, goal) + hope(own, other + WON, goal)) / 2
+
+
+def won(state: State, seat: int, quirks: bool) -> float:
+    """The chance that the seat wins the battle; a battle that has just been dealt is even."""
+    if state.columns == BARE and not state.lost:
+        return 0.5
+    sums = totals(state, quirks)
+    spread = sqrt(SPREAD * sum(map(len, state.hands)) + SETTLED)
+    first, second, third = (
+        _normal(_lead(state, seat, sums[seat][at] - sums[1 - seat][at], at) / spread)
+        for at in range(3)
+    )
+    two = first * second + first * third + second * third
+    return two - 2 * first * second * third
+
+
+def _lead(state: State, seat: int, lead: int, at: int) -> float:
+    own, other = state.hands[seat], state.hands[1 - seat]
+    tie = 0.5 if state.first == seat else -0.5
+    return lead + tie + _held(own, at) - _held(other, at) + TEMPO * (len(own) - len(other))
+
+
+def _held(hand: tuple[int, ...], at: int) -> float:
+    return HELD * sum(strength(card) for card in hand if theatre(card) == at)
+
+
+def _normal(value: float) -> float:
+    return (1 + erf(value / sqrt(2))) / 2

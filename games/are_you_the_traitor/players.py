@@ -1,0 +1,311 @@
+"""The scripted players: whom they ask, what they say and understand, when they accuse whom.
+
+A role asks about some topics more than about others, and its answers hang on what it knows. The
+same habits say what greedy players say, and how likely a world makes what was said (Bayes).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from itertools import permutations
+
+import numpy as np
+
+from games.are_you_the_traitor.state import (
+    ACCUSE,
+    ASK,
+    EVIL_WIZARD,
+    GOOD_WIZARD,
+    GUARD,
+    KEY_HOLDER,
+    NAMES,
+    STOP,
+    TARGETS,
+    TRAITOR,
+    UNKNOWN,
+    Exchange,
+    View,
+    World,
+)
+from games.base import TextSpec
+from games.playouts import check_known
+
+Claim = tuple[int, int] | None
+"""Somebody's name and the role that he is said to have; None where no such thing is said."""
+
+SELF, KEY, TREASON, WIZARDS = range(4)
+"""What a question is about."""
+
+QUESTIONS = (
+    "Who are you?",
+    "Who holds the key?",
+    "Who is the traitor?",
+    "Which wizard is the good one?",
+)
+"""A question about each topic."""
+
+SILENCE = "I would rather not say."
+ROLE_WORDS = {
+    KEY_HOLDER: r"key",
+    TRAITOR: r"traitor",
+    GOOD_WIZARD: r"good (?:wizard|one)",
+    EVIL_WIZARD: r"evil (?:wizard|one)",
+    GUARD: r"guard",
+}
+SPEAKER = len(NAMES)
+LINE = (
+    r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*"
+)
+"""One line with something in it."""
+MOST = 200
+SUBJECT = "|".join(("I", *NAMES))
+CLAIM = re.compile(
+    rf"\b(?P<who>{SUBJECT})(?:'m|\s+(?:am|is|holds?|has|have|must be))\b(?P<what>[^.,;!?]*)"
+)
+NOT = re.compile(r"\b(?:not|never|no)\b|n't", re.IGNORECASE)
+
+
+@cache
+def question_spec() -> TextSpec:
+    """What a question may be."""
+    return TextSpec("a question that all will hear, in one line", QUESTIONS, LINE, MOST)
+
+
+@cache
+def answer_spec() -> TextSpec:
+    """What an answer may be. Its examples are all that scripted players say."""
+    own = [sentence((SPEAKER, role), SPEAKER) for role in (GUARD, KEY_HOLDER, GOOD_WIZARD)]
+    others = [
+        sentence((name, role), SPEAKER)
+        for role in (KEY_HOLDER, TRAITOR, GOOD_WIZARD)
+        for name in range(len(NAMES))
+    ]
+    return TextSpec(
+        "an answer that all will hear, true or not, in one line",
+        (SILENCE, *own, *others),
+        LINE,
+        MOST,
+    )
+
+
+def sentence(claim: Claim, speaker: int) -> str:
+    """A claim in words."""
+    if claim is None:
+        return SILENCE
+    name, role = claim
+    own = name == speaker
+    who = "I" if own else NAMES[name]
+    if role == KEY_HOLDER:
+        return f"{who} hold{'s' * (not own)} the key."
+    what = {GUARD: "guard", TRAITOR: "traitor", GOOD_WIZARD: "good wizard"}[role]
+    return f"{who} {'am' if own else 'is'} the {what}."
+
+
+@lru_cache(maxsize=4096)
+def topic(question: str) -> int:
+    """What a question is about, by the words in it."""
+    words = question.casefold()
+    for about, word in ((KEY, "key"), (TREASON, "traitor"), (WIZARDS, "wizard")):
+        if word in words:
+            return about
+    return SELF
+
+
+@lru_cache(maxsize=4096)
+def claimed(answer: str, speaker: int) -> Claim:
+    """The first plain statement in an answer that somebody has a role ("I am the guard", "Dee must
+    be the traitor"); one with a "not" is none."""
+    for found in CLAIM.finditer(answer):
+        if NOT.search(found["what"]):
+            continue
+        for role, word in ROLE_WORDS.items():
+            if re.search(rf"\b{word}", found["what"], re.IGNORECASE):
+                return (speaker if found["who"] == "I" else NAMES.index(found["who"])), role
+    return None
+
+
+ASKING = {
+    TRAITOR: (0.3, 0.1, 0.3, 0.3),
+    EVIL_WIZARD: (0.2, 0.55, 0.1, 0.15),
+    GOOD_WIZARD: (0.2, 0.05, 0.6, 0.15),
+    KEY_HOLDER: (0.2, 0.0, 0.2, 0.6),
+    GUARD: (0.2, 0.05, 0.55, 0.2),
+}
+"""How often each role asks about itself, the key, the traitor, the wizards."""
+
+SLIP = 0.1
+"""How often somebody says what no habit says: others than greedy players talk too."""
+
+
+def answers(role: int, about: int, known: World) -> dict[Claim, float]:
+    """What a role says when it is asked, and how often. known: the names that it knows.
+
+    Wizards both say that they are the good one. The guard draws suspicion of the key to itself, the
+    key holder passes for a guard, the traitor blames the guard and lets slip who holds the key.
+    """
+    own = known[role]
+    if role in (EVIL_WIZARD, GOOD_WIZARD):
+        return {(own, GOOD_WIZARD): 1.0} if about in (SELF, WIZARDS) else {None: 1.0}
+    if about == WIZARDS:
+        return {None: 1.0}
+    if role == KEY_HOLDER:
+        return {(own, GUARD): 1.0} if about == SELF else {None: 1.0}
+    if role == GUARD:
+        return {(own, KEY_HOLDER): 0.5, (own, GUARD): 0.5} if about != TREASON else {None: 1.0}
+    if known[KEY_HOLDER] == UNKNOWN or about == SELF:
+        return {(own, GUARD): 1.0}
+    if about == KEY:
+        return {(known[KEY_HOLDER], KEY_HOLDER): 0.5, (own, KEY_HOLDER): 0.5}
+    return {(known[GUARD], TRAITOR): 0.7, None: 0.3}
+
+
+@cache
+def worlds(wizards: tuple[int, int]) -> tuple[World, ...]:
+    """The twelve ways in which names and roles can go together where these two are the wizards."""
+    others = [name for name in range(len(NAMES)) if name not in wizards]
+    return tuple(
+        (traitor, evil, good, key, guard)
+        for evil, good in permutations(wizards)
+        for traitor, key, guard in permutations(others)
+    )
+
+
+@lru_cache(maxsize=4096)
+def likelihoods(
+    wizards: tuple[int, int], talk: tuple[Exchange, ...], told: bool
+) -> tuple[float, ...]:
+    """How likely each of the worlds makes the talk, up to a common factor."""
+    if not talk:
+        return (1.0,) * len(worlds(wizards))
+    before = likelihoods(wizards, talk[:-1], told)
+    return tuple(
+        chance * _chance(world, talk[-1], told)
+        for world, chance in zip(worlds(wizards), before, strict=True)
+    )
+
+
+def _chance(world: World, said: Exchange, told: bool) -> float:
+    asker, asked = world.index(said.asker), world.index(said.asked)
+    about = topic(said.question)
+    chance = SLIP / 4 + (1 - SLIP) * ASKING[asker][about]
+    if said.answer:
+        sees = world if asked != TRAITOR or told else _blind(world)
+        habit = answers(asked, about, sees).get(claimed(said.answer, said.asked), 0.0)
+        chance *= SLIP / 4 + (1 - SLIP) * habit
+    return chance
+
+
+def _blind(world: World) -> World:
+    return (world[TRAITOR], *(UNKNOWN,) * 4)
+
+
+def believed(
+    known: World, wizards: tuple[int, int], talk: tuple[Exchange, ...], told: bool
+) -> tuple[tuple[World, ...], tuple[float, ...]]:
+    """The worlds that fit what a role knows, and the chance of each by the talk."""
+    pairs = [
+        (world, weight)
+        for world, weight in zip(worlds(wizards), likelihoods(wizards, talk, told), strict=True)
+        if all(own in (UNKNOWN, name) for own, name in zip(known, world, strict=True))
+    ]
+    total = sum(weight for _, weight in pairs)
+    return tuple(world for world, _ in pairs), tuple(weight / total for _, weight in pairs)
+
+
+def suspects(
+    role: int,
+    known: World,
+    wizards: tuple[int, int],
+    talk: tuple[Exchange, ...],
+    told: bool,
+) -> tuple[float, ...]:
+    """The chance of each name to be whom `role` has to accuse."""
+    chances = [0.0] * len(NAMES)
+    for world, chance in zip(*believed(known, wizards, talk, told), strict=True):
+        chances[world[TARGETS[role]]] += chance
+    return tuple(chances)
+
+
+TOLD = {
+    "random": "asks, answers, stops and accuses at random",
+    "greedy": "asks about what its role wants to know, lies about what it hides, and says STOP as "
+    "soon as somebody's words give them away",
+}
+"""What each does, by name."""
+
+
+def check(policy: str) -> None:
+    """Raises ValueError for a policy that is not known."""
+    check_known("the traitor game", policy, TOLD)
+
+
+def greedy(view: View, names: Sequence[int]) -> tuple[float, ...]:
+    """The chance of each option. names: whom each option of ASK and ACCUSE is about; for STOP the
+    options are to pass, where that is allowed, and to stop."""
+    if view.phase == ASK:
+        return _even(_worth_asking(view, names))
+    if view.phase == STOP:
+        if view.forced:
+            return (1.0,)
+        return (0.0, 1.0) if given_away(view) else (1.0, 0.0)
+    if view.phase == ACCUSE:
+        found = given_away(view) or possible(view, names)
+        return _even([name in found for name in names])
+    return (1.0,)
+
+
+def say(view: View, rng: np.random.Generator) -> str:
+    """The words of a greedy player for its question or its answer."""
+    if view.phase == ASK:
+        return QUESTIONS[_drawn(ASKING[view.role], rng)]
+    habit = answers(view.role, topic(view.talk[-1].question), view.known)
+    claims = list(habit)
+    return sentence(claims[_drawn(list(habit.values()), rng)], view.known[view.role])
+
+
+def given_away(view: View) -> set[int]:
+    """Whom a plain sign shows to be the role's target.
+
+    Who names another as holder of the key knows it, so is the traitor, and the named one has it. A
+    wizard that asks about the key is the evil one, so the other is good.
+    """
+    if view.role == TRAITOR:
+        return set()
+    if view.role == KEY_HOLDER:
+        asked = {said.asker for said in view.talk if topic(said.question) == KEY}
+        evil = asked & set(view.wizards)
+        return set(view.wizards) - evil if len(evil) == 1 else set()
+    found = set()
+    for said in view.talk:
+        claim = claimed(said.answer, said.asked)
+        if claim and claim[1] == KEY_HOLDER and claim[0] != said.asked:
+            found.add(claim[0] if view.role == EVIL_WIZARD else said.asked)
+    return found & possible(view, found)
+
+
+def possible(view: View, names: Iterable[int]) -> set[int]:
+    """Those of the names that can be the role's target by what it knows for sure."""
+    known = {name for name in view.known if name != UNKNOWN}
+    wizards = set(view.wizards)
+    return {
+        name
+        for name in names
+        if name not in known and (name in wizards) == (view.role == KEY_HOLDER)
+    }
+
+
+def _worth_asking(view: View, names: Sequence[int]) -> list[bool]:
+    """Wizards and the guard ask those who are no wizards, the others the wizards."""
+    wanted = view.role in (TRAITOR, KEY_HOLDER)
+    return [(name in view.wizards) == wanted for name in names]
+
+
+def _even(chosen: Sequence[bool]) -> tuple[float, ...]:
+    return tuple(one / sum(chosen) for one in chosen)
+
+
+def _drawn(chances: Sequence[float], rng: np.random.Generator) -> int:
+    passed = np.cumsum(chances) <= rng.random() * sum(chances)
+    return min(int(passed.sum()), len(chances) - 1)
