@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from common.errors import UserError, nearest, raised, raised_at
-from pipeline.config.types import checked
+from pipeline.config.values import checked
 
 OWN_PACKAGES = ("games", "agents", "models")
 TARGET = "_target_"
@@ -184,7 +184,7 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
             "(packages=[...] allows more)"
         )
     if module.partition(".")[0] not in OWN_PACKAGES and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # not before: Hydra runs all hydra_plugins that it can see
+        sys.path.append(os.getcwd())
     try:
         cls = getattr(importlib.import_module(module), name)
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from pipeline.plan.syntax import Bindings, Name, Target, Unit
 
 PLAYERS = ("agents", "games", "models")
 HOUSE = (
-    *(*PLAYERS, "benchmarks", "common", "hydra_plugins"),
+    *(*PLAYERS, "benchmarks", "common"),
     *("papers", "pipeline", "stats", "training"),
 )
 PLAYING = (

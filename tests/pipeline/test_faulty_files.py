@@ -56,8 +56,20 @@ def test_a_faulty_file_is_named_with_its_line(
     assert line in said
 
 
+def chain(reference: str) -> bytes:
+    """Each value is the one before it, twice."""
+    twice = (f'a{n + 1}: "{reference % n}{reference % n}"' for n in range(40))
+    return "\n".join(["a0: x", *twice]).encode()
+
+
 COMPOSED = {
     "defaults of itself": (b"defaults:\n  - x\n", "includes or refers to itself"),
+    "a chain that doubles": (chain("${.a%d}"), "its interpolations make more than 200,000"),
+    "a chain of nodes": (chain("${game.a%d}"), "its interpolations make more than 200,000"),
+    "a chain of decoded texts": (chain("${oc.decode:'${game.a%d}'}"), "make more than 200,000"),
+    "a name made of others": (b"a: b\nc: ${game.${game.a}}\n", "the name of a key is written out"),
+    "another resolver": (b"a: ${oc.select:name}\n", "or begins with oc.env: or oc.decode:"),
+    "an interpolation of itself": (b"a: ${.b}\nb: ${.a}\n", "refers to itself"),
     "no class": (b"size: 3\n", "game._target_ must be given"),
     "a deep interpolation": (
         b"a: '" + b"${oc.decode:" * 800 + b"1" + b"}" * 800 + b"'\n",
