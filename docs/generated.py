@@ -109,7 +109,7 @@ def run_keys() -> Iterator[tuple[str, str, str]]:
     """Key, default and comment of each run-level key of conf/config.yaml."""
     text = (CONF / "config.yaml").read_text(encoding="utf-8")
     under = ""
-    for line in text.partition("  - experiment: quickstart\n")[2].splitlines():
+    for line in text.partition("  - override hydra/hydra_logging: null\n")[2].splitlines():
         found = KEY.match(line)
         if not found:
             continue

@@ -22,6 +22,8 @@ from pipeline.config.yaml_files import reading
 HELP = Path(__file__).parent / "help.txt"
 OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env")
 """What is typed that settles what an experiment is by itself."""
+LONGEST = 1500
+"""Characters of a refusal."""
 
 Act = Callable[[Sequence[CellConfig], SweepConfig], int]
 
@@ -33,11 +35,11 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     """
     packages: set[str] = set()
     try:
-        asked = command.read(sys.argv[1:] if arguments is None else arguments)
-        if asked.show:
-            print(_shown(asked))
+        given = sys.argv[1:] if arguments is None else arguments
+        if shown := _shown(command.read(given)):
+            print(shown)
             return 0
-        cells, sweep = _sweep(asked)
+        cells, sweep = composed(given)
         packages.update(name for cell in cells for name in cell.packages)
         return then(cells, sweep)
     except KeyboardInterrupt:
@@ -47,31 +49,14 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
         message = _refusal(error, packages)
         if not message:
             raise
-    print(f"gauntlet: {secrets.cut(' '.join(message.split()))}", file=sys.stderr)
+    line = secrets.cut(" ".join(message.split()))
+    print(f"gauntlet: {line if len(line) < LONGEST else line[:LONGEST] + ' ...'}", file=sys.stderr)
     return 2
 
 
 def composed(given: Sequence[str]) -> tuple[Sequence[CellConfig], SweepConfig]:
     """The sweep that these words ask for. Raises UserError."""
-    return _sweep(command.read(given))
-
-
-def _refusal(error: BaseException, packages: Collection[str]) -> str:
-    """One line for what a user can mend, also in a module of these packages; "" for a bug of
-    ours."""
-    if isinstance(error, UserError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return f"memory is used up: {error or 'an allocation failed'}"
-    if at := raised_at(error, packages):
-        return f"{at}: {raised(error)}"
-    if isinstance(error, OSError):
-        named = error.filename2 or error.filename or "the system"
-        return f"{named}: {error.strerror or error}; what was played is safe"
-    return ""
-
-
-def _sweep(asked: command.Asked) -> tuple[Sequence[CellConfig], SweepConfig]:
+    asked = command.read(given)
     interpolation.use()
     with reading(asked.folders) as loader:
         configs = Configs(loader)
@@ -102,6 +87,21 @@ def _sweep(asked: command.Asked) -> tuple[Sequence[CellConfig], SweepConfig]:
     return cells, replace(sweep, output_dir=folder, config=config)
 
 
+def _refusal(error: BaseException, packages: Collection[str]) -> str:
+    """One line for what a user can mend, also in a module of these packages; "" for a bug of
+    ours."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"memory is used up: {error or 'an allocation failed'}"
+    if at := raised_at(error, packages):
+        return f"{at}: {raised(error)}"
+    if isinstance(error, OSError):
+        named = error.filename2 or error.filename or "the system"
+        return f"{named}: {error.strerror or error}; what was played is safe"
+    return ""
+
+
 def _lists(own: Any) -> Mapping[str, Any]:
     lists = own.get(command.LISTS)
     if not isinstance(lists, Mapping):
@@ -111,7 +111,9 @@ def _lists(own: Any) -> Mapping[str, Any]:
 
 
 def _shown(asked: command.Asked) -> str:
-    """The help, or the config of what would be the only cell."""
+    """The help, or the config of what would be the only cell; "" where a run was asked for."""
+    if not asked.show:
+        return ""
     interpolation.use()
     with reading(asked.folders) as loader:
         if asked.show == "help":

@@ -16,6 +16,8 @@ from pipeline.config.secrets import LOOKS_SECRET
 RESOLVERS = ("oc.env", "oc.decode")
 MOST_CHARACTERS = 200_000
 """What all interpolations of a config may put in."""
+MOST_BITS = 4096
+"""Of a number; Python shows none that is much larger."""
 INTERPOLATION = re.compile(r"\$\{\s*([^${}:,\s]*)\s*([:$]?)")
 
 
@@ -39,8 +41,8 @@ def variable(name: str, *default: Any, _root_: DictConfig) -> Any:
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Raises UserError where the config, unresolved, uses a resolver that it may not, holds itself,
-    or would grow too large."""
+    """Raises UserError where the config, unresolved, uses a resolver that it may not, holds itself
+    or a number that cannot be shown, or would grow too large."""
     sizes: dict[tuple[str, ...], int | None] = {}
 
     def size(path: tuple[str, ...]) -> int:
@@ -58,6 +60,8 @@ def check(config: Mapping[str, Any]) -> None:
             return sum(added(value, (*path, str(key))) for key, value in node.items())
         if isinstance(node, list):
             return sum(added(value, (*path, str(key))) for key, value in enumerate(node))
+        if isinstance(node, int) and node.bit_length() > MOST_BITS:
+            raise UserError(f"{'.'.join(path)} is a number of more than {MOST_BITS} bits")
         if not isinstance(node, str):
             return 0
         return sum(size(target) for target in _targets(node, path))

@@ -150,7 +150,10 @@ def _made(
         if required and name not in arguments and name not in own:
             raise UserError(f"{where}.{name} must be given")
     try:
-        return cls(**arguments, **own)
+        made = cls(**arguments, **own)
+        if not isinstance(made, cls):
+            raise TypeError(f"{cls.__module__}.{cls.__qualname__}() gave a {type(made).__name__}")
+        return made
     except UserError:
         raise
     except (Exception, SystemExit) as error:
@@ -165,7 +168,10 @@ def _made(
 def _hints(cls: type[Any], where: str) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
-    except Exception as error:  # an annotation is code of the user's: it may raise anything
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # the annotation is a user's code
         named = f"{cls.__module__}.{cls.__qualname__}"
         raise UserError(f"{where}: an annotation of {named}: {raised(error)}") from error
 

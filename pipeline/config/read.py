@@ -134,6 +134,9 @@ def read_cells(
     """One job's config as plain data: one cell, or one a pair of players. Raises UserError for a
     value that cannot be meant."""
     values = keys.read(plain)
+    for group in GROUPS:
+        if not isinstance(choices.get(group), str):
+            raise UserError(f"{group} is {choices.get(group)!r}; a run needs one: {group}=NAME")
     labels = {group: _label(group, choices, overrides, plain) for group in GROUPS}
     if values["quirks"] == "paper":
         labels["game"] = f"{labels['game']}[quirks=paper]"

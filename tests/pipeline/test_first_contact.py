@@ -36,6 +36,7 @@ TOLD = {
     "sweep.prompt=cloze": "sweep is for experiments; here list values, as in seed=1,2",
     "game=glob(no*)": "a sweep has 1 to 10,000 jobs",
     "seed=interval(0,1)": "what is swept is listed, as in 1,2,3 or range(3)",
+    "game=[uno]": "game is None; a run needs one: game=NAME",
     "-sc query=bash": "-sc is not an option",
     "experiment=quickstart,robust": "experiment takes one value a run; run them one after",
     "baseline=random,rule": "baseline takes one value a run, got random and rule",
