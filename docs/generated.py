@@ -109,10 +109,8 @@ def run_keys() -> Iterator[tuple[str, str, str]]:
     """Key, default and comment of each run-level key of conf/config.yaml."""
     text = (CONF / "config.yaml").read_text(encoding="utf-8")
     under = ""
-    for line in text.partition("  - override hydra/hydra_logging: none\n")[2].splitlines():
+    for line in text.partition("  - override hydra/hydra_logging: null\n")[2].splitlines():
         found = KEY.match(line)
-        if line.startswith("hydra:"):
-            return
         if not found:
             continue
         if not found["indent"]:

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PARTS = (
-    *("agents", "common", "conf", "games", "hydra_plugins"),
+    *("agents", "common", "conf", "games"),
     *("models", "papers", "pipeline", "stats", "tests", "training"),
 )
 BLOCK = re.compile(

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
-    *("agents", "benchmarks", "common", "games", "gauntlet", "hydra_plugins"),
+    *("agents", "benchmarks", "common", "games", "gauntlet"),
     *("models", "papers", "pipeline", "stats", "training"),
 )
 
@@ -36,7 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("pipeline.sizing",),
     ("pipeline.launch", "pipeline.tracking"),
     ("pipeline.sweep",),
-    ("pipeline", "hydra_plugins"),
+    ("pipeline",),
     ("papers", "training", "pipeline.pages"),
     ("benchmarks", "gauntlet"),
 )
@@ -63,8 +63,8 @@ NARROW: dict[str, tuple[str, ...]] = {
 """Rooms that see less than all that lies below them."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "hydra": ("pipeline.config", "hydra_plugins"),
-    "omegaconf": ("pipeline.config", "hydra_plugins"),
+    "hydra": ("pipeline.config",),
+    "omegaconf": ("pipeline.config",),
     "ray": ("pipeline.launch",),
     "mlflow": ("pipeline.tracking", "training.dqn.curves"),
     "openai": ("models.api", "training.verifiers_env"),

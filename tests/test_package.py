@@ -96,10 +96,11 @@ def test_a_file_that_hides_a_package_is_named(tmp_path: Path, room: str) -> None
 
 
 @pytest.mark.parametrize("file", ["hydra_plugins/mine.py", "hydra_plugins.py"])
-def test_no_file_of_the_current_folder_is_run(tmp_path: Path, file: str) -> None:
+@pytest.mark.parametrize("command", ["-P -m gauntlet run --help", "-m pipeline.run --help"])
+def test_no_file_of_the_current_folder_is_run(tmp_path: Path, file: str, command: str) -> None:
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_text("open('it ran', 'w')")
-    go(sys.executable, "-P", "-m", "gauntlet", "run", "--help", cwd=tmp_path)
+    go(sys.executable, *command.split(), cwd=tmp_path)
     assert not (tmp_path / "it ran").exists()
 
 

@@ -1,41 +1,31 @@
-"""From a command line to the sweep that Hydra composes of it.
-
-Hydra calls the project's launcher with all jobs of the sweep (`hydra_plugins/`), and the launcher
-calls `take` here: whoever asked for the composition said what is to be done with it.
-"""
+"""From a command line to the sweep that it asks for, composed through Hydra's compose API."""
 
 from __future__ import annotations
 
-import os
-import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
-from common.errors import UserError, raised, raised_at
-from pipeline.config import secrets, yaml_files
-from pipeline.config.command import INSTEAD, explain, words
-from pipeline.config.keys import GROUPS
-from pipeline.config.read import CellConfig, SweepConfig
+from omegaconf import OmegaConf
 
-CONF = Path(__file__).parent.parent.parent / "conf"
-OF_A_CHOICE = re.compile(rf"[+~]*({'|'.join(GROUPS)})\.")
-"""How a word begins that sets a key of a choice, as in prompt.moves=3."""
-OWN_PLUGINS = "hydra_plugins.gauntlet_launcher.Gauntlet"
-PLUGIN_SETTINGS: Mapping[str, tuple[str, ...]] = {"sweeper": ("params",), "launcher": ()}
-PLUGINS = (OWN_PLUGINS, "hydra._internal.core_plugins.")
+from common.errors import UserError, raised, raised_at
+from pipeline.config import command, interpolation, read, resolved, secrets
+from pipeline.config.jobs import Configs, plain
+from pipeline.config.own_folder import own_folder
+from pipeline.config.read import CellConfig, Node, SweepConfig
+from pipeline.config.yaml_files import CONF as CONF
+from pipeline.config.yaml_files import reading
+
+HELP = Path(__file__).parent / "help.txt"
+OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env")
+"""What is typed that settles what an experiment is by itself."""
+LONGEST = 1500
+"""Characters of a refusal."""
 
 Act = Callable[[Sequence[CellConfig], SweepConfig], int]
-Composed = tuple[Sequence[CellConfig], SweepConfig]
-_composed: list[Composed] = []
-
-
-def take(cells: Sequence[CellConfig], sweep: SweepConfig) -> None:
-    """What the launcher does with the sweep that Hydra composed: `compose` acts on it."""
-    _composed.append((cells, sweep))
 
 
 def compose(arguments: Sequence[str] | None, then: Act) -> int:
@@ -45,9 +35,13 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     """
     packages: set[str] = set()
     try:
-        sweeps = composed(words(sys.argv[1:] if arguments is None else arguments))
-        packages.update(name for cells, _ in sweeps for cell in cells for name in cell.packages)
-        return max([then(cells, sweep) for cells, sweep in sweeps], default=0)
+        given = sys.argv[1:] if arguments is None else arguments
+        if shown := _shown(command.read(given)):
+            print(shown)
+            return 0
+        cells, sweep = composed(given)
+        packages.update(name for cell in cells for name in cell.packages)
+        return then(cells, sweep)
     except KeyboardInterrupt:
         print("\ninterrupted; the same command again goes on", file=sys.stderr)
         return 130
@@ -55,8 +49,42 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
         message = _refusal(error, packages)
         if not message:
             raise
-    print(f"gauntlet: {secrets.cut(' '.join(message.split()))}", file=sys.stderr)
+    line = secrets.cut(" ".join(message.split()))
+    print(f"gauntlet: {line if len(line) < LONGEST else line[:LONGEST] + ' ...'}", file=sys.stderr)
     return 2
+
+
+def composed(given: Sequence[str]) -> tuple[Sequence[CellConfig], SweepConfig]:
+    """The sweep that these words ask for. Raises UserError."""
+    asked = command.read(given)
+    interpolation.use()
+    with reading(asked.folders) as loader:
+        configs = Configs(loader)
+        typed = configs.parsed(asked.words)
+        own_words = [
+            one
+            for one in typed
+            if one.key_or_group in OF_AN_EXPERIMENT and not one.is_sweep_override()
+        ]
+        own, choices = configs.compose(tuple(str(one.input_line) for one in own_words))
+        lists = _lists(OmegaConf.to_container(own, resolve=False))
+        jobs = configs.jobs(asked.words, lists)
+        allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
+
+        @cache
+        def find(group: str, choice: str) -> Node:
+            return configs.node(group, choice, allowed)
+
+        cells = [
+            cell
+            for job in jobs
+            for cell in read.read_cells(job.config, job.choices, job.overrides, find)
+        ]
+        sweep = read.read_sweep([job.config for job in jobs])
+        swept = {key: configs.parsed([f"{key}={value}"]) for key, value in lists.items()}
+        folder = own_folder(sweep.output_dir, typed, own, choices, swept)
+    config = {**resolved.document(jobs), "output_dir": str(folder)}
+    return cells, replace(sweep, output_dir=folder, config=config)
 
 
 def _refusal(error: BaseException, packages: Collection[str]) -> str:
@@ -74,110 +102,28 @@ def _refusal(error: BaseException, packages: Collection[str]) -> str:
     return ""
 
 
-def composed(given: Sequence[str]) -> list[Composed]:
-    """What Hydra makes of the words: one sweep, or none where it was asked to show something.
-    Raises UserError."""
-    import hydra
-    from hydra.errors import HydraException
-    from omegaconf import DictConfig
-    from omegaconf.errors import OmegaConfBaseException
-
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra prints and exits before we can explain
-    yaml_files.use()
-    secrets.use()
-
-    @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
-    def composing(config: DictConfig) -> None:
-        raise AssertionError("the launcher takes the jobs")
-
-    before, sys.argv = sys.argv, [sys.argv[0], *given]
-    _composed.clear()
-    try:
-        with only_plugins():
-            composing()
-        return list(_composed)
-    except (HydraException, OmegaConfBaseException, ValueError) as error:
-        raise UserError(explain(error)) from error
-    finally:
-        sys.argv = before
+def _lists(own: Any) -> Mapping[str, Any]:
+    lists = own.get(command.LISTS)
+    if not isinstance(lists, Mapping):
+        raise UserError(f"{command.LISTS} is {lists!r}; it must be a mapping, KEY: VALUES")
+    secrets.refuse({command.LISTS: lists})
+    return lists
 
 
-@contextmanager
-def only_plugins() -> Iterator[None]:
-    """Hydra composes nothing meanwhile that would make it call anything but its own plugins.
-
-    Hydra builds whatever `hydra.callbacks` and its logging configs name, before any launcher is
-    asked, so an experiment file could run any function. It has no setting against that. Nor does it
-    compose everything once more to learn that this is to be a sweep, as all are; nor set a choice's
-    keys in the config of the whole sweep, where the choice is still the default.
-    """
-    from hydra._internal.config_loader_impl import ConfigLoaderImpl
-    from hydra._internal.hydra import Hydra
-    from hydra.errors import HydraException
-    from hydra.types import RunMode
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-
-    load, mode = ConfigLoaderImpl.load_configuration, Hydra.get_mode
-
-    def checked(self: Any, *arguments: Any, **more: Any) -> Any:
-        given = more.get("overrides", ())
-        if more.get("run_mode") is RunMode.MULTIRUN:
-            more["overrides"] = [word for word in given if not OF_A_CHOICE.match(word)]
-        try:
-            config = load(self, *arguments, **more)
-        except (HydraException, OmegaConfBaseException, OSError, MemoryError):
-            raise
-        except Exception as error:  # whatever a file or a word made Hydra trip over
-            raise UserError(explain(error)) from error
-        if more.get("config_name") is not None:  # --hydra-help composes Hydra's own files alone
-            whole: Any = OmegaConf.to_container(config, resolve=False)
-            typed = (word.partition("=") for word in given)
-            secrets.refuse({**{key: value for key, _, value in typed}, **whole})
-            refuse_calls(whole["hydra"], "hydra")
-            refuse_others(whole["hydra"])
-        if more.get("run_mode") is RunMode.MULTIRUN:
-            config.hydra.overrides.task = [
-                word for word in given if word not in config.hydra.overrides.hydra
-            ]
-        return config
-
-    setattr(ConfigLoaderImpl, "load_configuration", checked)  # noqa: B010
-    setattr(Hydra, "get_mode", lambda *_, **__: RunMode.MULTIRUN)  # noqa: B010
-    try:
-        yield
-    finally:
-        setattr(ConfigLoaderImpl, "load_configuration", load)  # noqa: B010
-        setattr(Hydra, "get_mode", mode)  # noqa: B010
-
-
-def refuse_others(hydra: Mapping[str, Any]) -> None:
-    """Raises UserError where Hydra's sweeper or launcher is not ours, and where its job copies
-    variables of the environment into the config."""
-    for kind, settings in PLUGIN_SETTINGS.items():
-        node = hydra[kind]
-        known = isinstance(node, Mapping) and node.keys() <= {"_target_", *settings}
-        if not known or node.get("_target_") != f"{OWN_PLUGINS}{kind.title()}":
-            raise UserError(f"hydra.{kind} is {node!r}; {INSTEAD[f'hydra/{kind}']}")
-    params = hydra["sweeper"].get("params")
-    if not isinstance(params, (Mapping, NoneType)):
-        raise UserError(f"hydra.sweeper.params is {params!r}; it must be a mapping, KEY: VALUES")
-    for key in ("env_copy", "env_set"):
-        if hydra["job"][key]:
-            raise UserError(f"hydra.job.{key} is not for a run; {INSTEAD[f'hydra.job.{key}']}")
-
-
-def refuse_calls(node: Any, where: str) -> None:
-    """Raises UserError where the node names something to call that is no plugin."""
-    if isinstance(node, list):
-        node = dict(enumerate(node))
-    if not isinstance(node, Mapping):
-        return
-    for key, value in node.items():
-        plugin = key == "_target_" and str(value).startswith(PLUGINS)
-        if key in ("_target_", "()", "class") and not plugin:
-            raise UserError(
-                f"{where}.{key} is {value!r}; a config names classes of games, agents and models "
-                "only, and nothing else that is to be called"
-            )
-        refuse_calls(value, f"{where}.{key}")
+def _shown(asked: command.Asked) -> str:
+    """The help, or the config of what would be the only cell; "" where a run was asked for."""
+    if not asked.show:
+        return ""
+    interpolation.use()
+    with reading(asked.folders) as loader:
+        if asked.show == "help":
+            groups = (name for name in loader.list_groups("") if name != "hydra")
+            lines = (f"{name}: {', '.join(loader.get_group_options(name))}" for name in groups)
+            return HELP.read_text(encoding="utf-8").replace("$GROUPS", "\n".join(lines))
+        configs = Configs(loader)
+        for one in configs.parsed(asked.words):
+            if one.is_sweep_override():
+                raise UserError(f"{one.input_line}: only one cell can be shown; give one value")
+        config, _ = configs.compose(asked.words)
+        secrets.refuse(OmegaConf.to_container(config, resolve=False))
+        return OmegaConf.to_yaml(plain(config) if asked.resolve else config)

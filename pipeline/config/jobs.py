@@ -1,30 +1,34 @@
-"""The jobs of a sweep composed as Hydra would, in a hundredth of the time.
+"""The jobs of a sweep: every combination of the values that were listed, each composed by Hydra.
 
-Hydra composes every job from the files. Jobs that choose the same of every group differ in values
-alone; so one of them is composed, and the values of each are set in it by Hydra's own function,
-read, and taken back.
+Jobs that choose the same of every group differ in values alone. So one of them is composed, and the
+values of each are set in a copy.
 """
 
 from __future__ import annotations
 
 import copy
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
+import hydra
+from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
-from hydra.errors import ConfigCompositionException
-from omegaconf import DictConfig, OmegaConf
+from hydra.core.override_parser.types import Override, OverrideType, RangeSweep
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from common.errors import UserError
-from pipeline.config.command import NOT_A_KEY
+from pipeline.config import interpolation, secrets
+from pipeline.config.command import LISTS, explained
 from pipeline.config.players import Node
-from pipeline.config.read import plain
+
+ONE_A_RUN = ("experiment", "name", "deals")
+"""What is no part of a grid: an experiment brings one of its own, and all cells share deals."""
+MOST_JOBS = 10_000
 
 
 @dataclass(frozen=True)
@@ -36,71 +40,109 @@ class Composed:
     overrides: tuple[str, ...]
 
 
-class Jobs:
-    """Composes jobs of one sweep; `master` is the config that Hydra composed for the whole."""
+class Configs:
+    """What Hydra composes of its loader's folders. Raises UserError for what cannot be composed."""
 
-    def __init__(self, loader: ConfigLoaderImpl, master: DictConfig) -> None:
-        self._loader, self._master = loader, master
-        self._override = cache(OverridesParser.create().parse_override)
-        self._is_group = cache(loader.repository.group_exists)
-        self._base = cache(self.compose)
+    def __init__(self, loader: ConfigLoader) -> None:
+        self._parser = OverridesParser.create(config_loader=loader)
+        self._is_group = cache(lambda key: bool(loader.get_group_options(key)))
+        self.compose = cache(self._compose)
 
-    def compose(self, overrides: tuple[str, ...]) -> DictConfig:
-        """The job's whole config, by Hydra alone."""
-        config: DictConfig = self._loader.load_sweep_config(self._master, list(overrides))
-        return config
+    def parsed(self, words: Sequence[str]) -> list[Override]:
+        """Hydra's view of the words."""
+        with explained():
+            return self._parser.parse_overrides(list(words))
 
-    def job(self, overrides: Sequence[str]) -> Composed:
-        """The job as it is read. Raises what Hydra raises."""
-        values = [one for one in map(self._override, overrides) if not self._chooses(one)]
-        chosen = [line for line in overrides if self._chooses(self._override(line))]
-        if any(isinstance(self._override(line).value(), dict) for line in chosen):
-            values, chosen = [], list(overrides)  # sets values of a group: the order matters
-        base = self._base(tuple(chosen))
-        with _changed(base, values):
-            return Composed(plain(base), dict(base.hydra.runtime.choices), tuple(overrides))
+    def _compose(self, words: tuple[str, ...]) -> tuple[DictConfig, Mapping[str, str]]:
+        """The config of these words, and what it chose of every group."""
+        with explained():
+            config = hydra.compose("config", list(words), return_hydra_config=True)
+            choices = dict(config.hydra.runtime.choices)
+        with open_dict(config):
+            del config["hydra"]
+        return config, choices
 
-    def all(self, sweep: Sequence[Sequence[str]]) -> list[Composed]:
-        """Every job. Raises what Hydra raises, and UserError for a key that only some of the
-        swept choices have."""
-        try:
-            return [self.job(overrides) for overrides in sweep]
-        except ConfigCompositionException as error:
-            if unknown := NOT_A_KEY.match(str(error)):
-                self._refuse_some(unknown.group(1), sweep)
-            raise
+    def node(self, group: str, choice: str, allowed: Sequence[str]) -> Node:
+        """The node of one choice of a group. allowed: what was typed of `allow_env`."""
+        new = "+" if group == "player" else ""  # no player is chosen for the whole sweep
+        config, _ = self.compose((f"{new}{group}={choice}", *allowed))
+        node: Node = plain(config, [group])[group]
+        return node
 
-    def _refuse_some(self, key: str, sweep: Sequence[Sequence[str]]) -> None:
-        """Raises UserError where some of the choices swept have the key."""
-        group, _, _ = key.partition(".")
-        has: dict[str, bool] = {}
-        for overrides in sweep:
-            base = self._base(tuple(o for o in overrides if self._chooses(self._override(o))))
-            choice = str(base.hydra.runtime.choices.get(group))
-            has[choice] = OmegaConf.select(base, key, default=has) is not has
-        if len(set(has.values())) == 2:
-            lack, have = (", ".join(c for c in has if has[c] is own) for own in (False, True))
+    def jobs(self, words: Sequence[str], lists: Mapping[str, Any]) -> list[Composed]:
+        """Every job of what was typed, and of an experiment's lists for keys that were not."""
+        listed = [f"{key}={value}" for key, value in lists.items()]
+        with explained():
+            return [self._job(job) for job in _product(self.parsed([*listed, *words]))]
+
+    def _job(self, words: tuple[str, ...]) -> Composed:
+        parsed = self.parsed(words)
+        ordered = any(one.is_delete() or isinstance(one.value(), dict) for one in parsed)
+        late = [] if ordered else [one for one in parsed if self._sets(one)]
+        lines = {one.input_line for one in late}
+        base, choices = self.compose(tuple(word for word in words if word not in lines))
+        config = copy.deepcopy(base)
+        for one in late:
+            add = one.is_force_add()
+            with explained(choices):
+                OmegaConf.update(config, one.key_or_group, one.value(), force_add=add)
+        return Composed(plain(config), choices, words)
+
+    def _sets(self, one: Override) -> bool:
+        """Whether it gives a value to a key, and so settles nothing about which files are read."""
+        changes = one.type in (OverrideType.CHANGE, OverrideType.FORCE_ADD)
+        return changes and one.package is None and not self._is_group(one.key_or_group)
+
+
+def plain(config: DictConfig, names: Sequence[Any] = ()) -> dict[str, Any]:
+    """These keys of a composed config, or all, as plain data. Raises UserError for what cannot be
+    resolved, and for a secret."""
+    raw: Any = OmegaConf.to_container(config, resolve=False)
+    interpolation.check(raw)
+    with explained():
+        every: Any = {str(key): _resolved(config, key) for key in names or config}
+    secrets.refuse(every)
+    return {key: value for key, value in every.items() if key != LISTS}
+
+
+def _resolved(config: DictConfig, key: Any) -> Any:
+    if OmegaConf.is_missing(config, key):
+        return "???"
+    value = config[key]
+    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+
+
+def _product(overrides: Sequence[Override]) -> Iterator[tuple[str, ...]]:
+    """The words of every job. Raises UserError for more than a sweep may have."""
+    words: dict[str, list[str]] = {}
+    for one in overrides:
+        key = one.get_key_element()
+        words[key] = [f"{key}={value}" for value in _values(one)]
+        if not 0 < math.prod(map(len, words.values())) <= MOST_JOBS:
             raise UserError(
-                f"{key} is not a key of {group}={lack}, only of {group}={have}; "
-                "run these by themselves"
+                f"{one.input_line}: a sweep has 1 to {MOST_JOBS:,} jobs, the values of all its "
+                "keys multiplied"
             )
-
-    def _chooses(self, override: Override) -> bool:
-        """Whether it is about a group, and so about which files are composed."""
-        return override.package is not None or self._is_group(override.key_or_group)
+    return itertools.product(*words.values())
 
 
-@contextmanager
-def _changed(config: DictConfig, values: list[Override]) -> Iterator[None]:
-    """The config with these values meanwhile."""
-    content: dict[str, Any] = config.__dict__["_content"]
-    tops = {re.split(r"[.\[]", one.key_or_group)[0] for one in values}
-    kept = {top: content[top] for top in tops if top in content}
-    content.update({top: copy.deepcopy(node) for top, node in kept.items()})
-    try:
-        ConfigLoaderImpl._apply_overrides_to_config(values, config)
-        yield
-    finally:
-        content.update(kept)
-        for top in tops - kept.keys():
-            content.pop(top, None)
+def _values(override: Override) -> list[str]:
+    """The values of one key as they are typed, no more than MOST_JOBS + 1."""
+    if not override.is_sweep_override():
+        return [override.get_value_element_as_str()]
+    if override.key_or_group in ONE_A_RUN:
+        raise UserError(
+            f"{override.input_line}: {override.key_or_group} takes one value a run; run them one "
+            "after the other"
+        )
+    if not override.is_discrete_sweep():
+        raise UserError(f"{override.input_line}: what is swept is listed, as in 1,2,3 or range(3)")
+    value = override.value()
+    if isinstance(value, RangeSweep) and value.shuffle:  # Hydra would make them all
+        value = dataclasses.replace(value, shuffle=len(list(_few(value.range()))) <= MOST_JOBS)
+        override = dataclasses.replace(override, _value=value)
+    return list(_few(override.sweep_string_iterator()))
+
+
+def _few(values: Iterable[Any]) -> Iterator[Any]:
+    return itertools.islice(iter(values), MOST_JOBS + 1)

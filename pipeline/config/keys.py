@@ -1,99 +1,112 @@
-"""Which keys a run's config has. Hydra takes `+key=value`, `~key` and whatever stands in a file
-without a word; a run does not."""
+"""The keys of a run's config and what each may be. Hydra takes `+key=value`, `~key` and whatever
+stands in a file without a word; a run does not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
-from common.errors import UserError, nearest
+from msgspec import Meta
+
+from common.errors import UserError
 from pipeline.config.players import Node
-from pipeline.config.values import one_of, shown, text, texts, whole
+from pipeline.config.values import checked, settings, shown
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
 """The choices that make a cell."""
+MOST = 1_000_000_000
+"""The most deals of a seed."""
+MOST_SEED = 2**63 - 1
 
-KEYS = (
-    *(*GROUPS, "launch", "tracking", "name", "deals", "simulate", "seed", "samples", "output_dir"),
-    *("width", "rotate", "quirks", "baseline", "stop", "expect", "pairing", "players", "controls"),
-    *("test", "margin", "measure", "packages", "allow_env", "pairs", "accept_code", "noise_floor"),
-    "max_failures",
-)
-
-LAUNCH = {
-    "inline": {"workers"},
-    "ray": {"workers", "patience", "address", "nodes", "auth", "token_file"},
-    "slurm": {
-        *("workers", "patience", "nodes", "partition", "account", "time", "gpus_per_node"),
-        *("cpus_per_task", "extra", "signal", "requeues", "dry_run"),
-    },
-}
-"""The settings of each kind of launch."""
-
-TRACKING = {"none": {"store"}, "mlflow": {"store", "traces"}}
+Text = Annotated[str, Meta(pattern=r"\S")]
+Share = Annotated[float, Meta(gt=0, lt=1)]
+Count = Annotated[int, Meta(ge=1)]
+Texts = tuple[str, ...]
+TestName = Literal["two_sided", "above", "non_inferior"]
+Stop = Literal["fixed", "sprt", "precision"]
+Traces = Literal["sample", "all", "none"]
 TRACES = ("sample", "all", "none")
 """Of which matches the model calls go to MLflow; a config of an older version says nothing."""
 
 
-def check(plain: Node) -> None:
-    """Raises UserError for a key that no run has, for one that is missing, and for a group without
-    a choice."""
-    _only("", plain, KEYS)
+class Keys(TypedDict):
+    """All keys of a run; conf/config.yaml says what each is for."""
+
+    game: Any
+    agent: Any
+    model: Any
+    prompt: Any
+    seats: Any
+    launch: Any
+    tracking: Any
+    name: Text
+    deals: Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
+    simulate: bool
+    seed: Annotated[int, Meta(ge=0, le=MOST_SEED)]
+    samples: Annotated[int, Meta(ge=1, le=10_000)]
+    output_dir: Text
+    width: Annotated[int, Meta(ge=1, le=100_000)]
+    rotate: bool
+    quirks: Literal["none", "paper"]
+    baseline: Text | None
+    stop: Stop
+    expect: Any
+    pairing: Literal["seats", "round_robin"]
+    players: Any
+    controls: Any
+    test: TestName
+    margin: Share
+    measure: Text | None
+    packages: Texts
+    allow_env: Texts
+    pairs: Any
+    accept_code: bool
+    noise_floor: bool
+    max_failures: Count | None
+
+
+HINTS = get_type_hints(Keys, include_extras=True)
+KEYS = tuple(HINTS)
+
+_PLACED = {"workers": Count | None, "patience": Any}
+_MANY = {**_PLACED, "nodes": Count | None}
+LAUNCH: Mapping[str, Mapping[str, Any]] = {
+    "inline": {"workers": Count | None},
+    "ray": {**_MANY, **dict.fromkeys(("address", "auth", "token_file"), Any)},
+    "slurm": {
+        **_MANY,
+        **dict.fromkeys(("partition", "account", "time", "gpus_per_node", "cpus_per_task"), Any),
+        **dict.fromkeys(("extra", "signal", "requeues", "dry_run"), Any),
+    },
+}
+"""The settings of each kind of launch."""
+TRACKING: Mapping[str, Mapping[str, Any]] = {
+    "none": {"store": Any, "traces": Any},
+    "mlflow": {"store": Text, "traces": Traces},
+}
+
+
+def read(plain: Node) -> dict[str, Any]:
+    """The value of every key, checked; what is within groups only as far as any run needs it.
+    Raises UserError."""
     for group in (*GROUPS, "launch"):
         if not isinstance(plain.get(group), Mapping):
             raise UserError(
                 f"{group} is {shown(plain.get(group))}; a run needs one: {group}=NAME "
                 "(python -m pipeline.run --help lists them)"
             )
-    for key in KEYS:
-        if key not in plain and key != "tracking":
-            raise UserError(f"{key} is missing; a run needs it: {key}=VALUE")
-    texts("allow_env", plain["allow_env"])
+    tracking = plain.get("tracking", {"kind": "none"})
+    if isinstance(tracking, Mapping):
+        tracking = {"store": None, "traces": TRACES[0], **tracking}
+    values = settings({**plain, "tracking": tracking}, HINTS)
+    values["launch"] = _kind("launch", values["launch"], LAUNCH)
+    values["tracking"] = _kind("tracking", values["tracking"], TRACKING)
+    return values
 
 
-def launch(plain: Node) -> Node:
-    """The launch node, its keys known and its workers a number. Raises UserError."""
-    node: Node = plain["launch"]
-    _settings("launch", node, LAUNCH)
-    for key in {"workers", "nodes"} & node.keys():
-        if node[key] is not None:
-            whole(f"launch.{key}", node[key], 1, further="or null" if key == "workers" else "")
-    return node
-
-
-def tracking(plain: Node) -> Node:
-    """The tracking node; none where the group was taken out. Raises UserError."""
-    node: Any = plain.get("tracking")
-    if node is None:
-        return {"kind": "none", "store": None}
-    _settings("tracking", node, TRACKING)
-    if node["kind"] != "none":
-        text("tracking.store", node.get("store"))
-        one_of("tracking.traces", node.get("traces", TRACES[0]), TRACES)
-    return {"traces": TRACES[0], **node}
-
-
-def expect(node: Any, known: Iterable[str]) -> Mapping[str, Any]:
-    """The node of `expect`, with exactly the known keys. Raises UserError."""
-    names = tuple(known)
-    if not isinstance(node, Mapping):
-        raise UserError(f"expect is {shown(node)}; it must have the keys {', '.join(names)}")
-    _only("expect.", node, names)
-    for key in names:
-        if key not in node:
-            raise UserError(f"expect.{key} is missing; a run needs it: expect.{key}=VALUE")
-    return node
-
-
-def _settings(group: str, node: Any, kinds: Mapping[str, Iterable[str]]) -> None:
+def _kind(group: str, node: Any, kinds: Mapping[str, Mapping[str, Any]]) -> Node:
+    """The node of a group whose `kind` says which settings it may have."""
     if not isinstance(node, Mapping):
         raise UserError(f"{group} is {shown(node)}; choose one by {group}=NAME")
-    kind = one_of(f"{group}.kind", node.get("kind"), tuple(kinds))
-    _only(f"{group}.", node, ("kind", *kinds[kind]))
-
-
-def _only(where: str, node: Mapping[str, Any], known: Iterable[str]) -> None:
-    names = tuple(known)
-    for key in node:
-        if key not in names:
-            raise UserError(f"{where}{key} is not a key of the config{nearest(str(key), names)}")
+    kind = checked(node.get("kind"), Literal[tuple(kinds)], f"{group}.kind")
+    return settings(node, {"kind": str, **kinds[kind]}, f"{group}.", optional=True)

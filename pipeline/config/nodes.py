@@ -18,7 +18,7 @@ from typing import Any
 
 from common.errors import UserError, nearest, raised, raised_at
 from common.ids import class_id, dotted_name
-from pipeline.config.types import checked
+from pipeline.config.values import checked
 
 OWN_PACKAGES = ("games", "agents", "models")
 TARGET = "_target_"
@@ -151,7 +151,10 @@ def _made(
         if required and name not in arguments and name not in own:
             raise UserError(f"{where}.{name} must be given")
     try:
-        return cls(**arguments, **own)
+        made = cls(**arguments, **own)
+        if not isinstance(made, cls):
+            raise TypeError(f"{cls.__module__}.{cls.__qualname__}() gave a {type(made).__name__}")
+        return made
     except UserError:
         raise
     except (Exception, SystemExit) as error:
@@ -166,7 +169,10 @@ def _made(
 def _hints(cls: type[Any], where: str) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
-    except Exception as error:  # an annotation is code of the user's: it may raise anything
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # the annotation is a user's code
         named = f"{cls.__module__}.{cls.__qualname__}"
         raise UserError(f"{where}: an annotation of {named}: {raised(error)}") from error
 
@@ -185,7 +191,7 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
             "(packages=[...] allows more)"
         )
     if module.partition(".")[0] not in OWN_PACKAGES and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # not before: Hydra runs all hydra_plugins that it can see
+        sys.path.append(os.getcwd())
     try:
         cls = getattr(importlib.import_module(module), name)
     except KeyboardInterrupt:

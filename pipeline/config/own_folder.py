@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
@@ -19,26 +18,28 @@ APART = ("game", "seats", "quirks", "pairing", "players")
 LONGEST = 60
 """Characters that a folder's name may have beyond the experiment's."""
 
-Compose = Callable[[Sequence[str]], DictConfig]
 
-
-def own_folder(folder: Path, master: DictConfig, compose: Compose) -> Path:
+def own_folder(
+    folder: Path,
+    typed: Sequence[Override],
+    own: DictConfig,
+    choices: Mapping[str, str],
+    lists: Mapping[str, Sequence[Override]],
+) -> Path:
     """The folder, or one beside it where a key of APART was typed and differs from what the
     experiment has. A typed output_dir is what it is.
 
-    master: the config of the whole sweep, which knows what was typed. compose: gives the config of
-    some overrides.
+    own: the experiment's own config, with what it chose of every group. lists: what it sweeps.
     """
-    typed = OverridesParser.create().parse_overrides(list(master.hydra.overrides.task))
-    named = [one for one in typed if one.key_or_group in ("experiment", "output_dir", "name")]
-    apart = [one for one in typed if _root(one) in APART]
-    if not apart or any(one.key_or_group == "output_dir" for one in named):
+    if any(one.key_or_group == "output_dir" for one in typed):
         return folder
-    own = compose([str(one.input_line) for one in named])
-    grid = master.hydra.sweeper.get("params") or {}
-    changed = [one for one in apart if not _values(one) <= _owns(one, own, grid)]
-    told = [_told(one) for one in sorted(changed, key=_order)]
-    return folder.with_name("-".join([folder.name, short(told)])) if told else folder
+    names = []
+    for one in sorted((one for one in typed if _root(one) in APART), key=_order):
+        key = one.key_or_group
+        listed: Sequence[Any] = lists.get(key) or [choices.get(key) or OmegaConf.select(own, key)]
+        if not _values(one) <= {value for item in listed for value in _values(item)}:
+            names.append(_name(one))
+    return folder.with_name("-".join([folder.name, short(names)])) if names else folder
 
 
 def _order(override: Override) -> tuple[int, str]:
@@ -50,33 +51,24 @@ def _root(override: Override) -> str:
     return re.split(r"[.@]", override.key_or_group)[0]
 
 
-def _owns(override: Override, own: DictConfig, grid: Mapping[str, Any]) -> set[str]:
-    """The values that the experiment itself has for the key."""
-    key = override.key_or_group
-    if key in grid:
-        (swept,) = OverridesParser.create().parse_overrides([f"{key}={grid[key]}"])
-        return _values(swept)
-    choices = own.hydra.runtime.choices
-    found = choices[key] if key in choices else OmegaConf.select(own, key)
-    return {str(found).lower()}
+def _values(item: Any) -> set[str]:
+    if not isinstance(item, Override):
+        return {str(item).lower()}
+    if item.is_sweep_override():
+        return {str(value).lower() for value in item.sweep_string_iterator()}
+    return {item.get_value_element_as_str().lower()}
 
 
-def _values(override: Override) -> set[str]:
-    if override.is_choice_sweep():
-        return {str(value).lower() for value in override.sweep_string_iterator()}
-    return {override.get_value_element_as_str().lower()}
-
-
-def _told(override: Override) -> str:
+def _name(override: Override) -> str:
     """The value of a choice; of a setting its last name too."""
     key = override.key_or_group
     value = str(override.input_line).partition("=")[2]
     return value if key in ("game", "seats") else f"{key.removeprefix('game.')}_{value}"
 
 
-def short(told: Sequence[str]) -> str:
+def short(names: Sequence[str]) -> str:
     """Fit for a file's name, and never the same for two."""
-    whole = "-".join(told)
+    whole = "-".join(names)
     short = re.sub(r"[^\w.-]+", "_", whole).strip("_")
     if re.fullmatch(r"[\w.,-]+", whole) and len(short) <= LONGEST:
         return short

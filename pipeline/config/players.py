@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -109,9 +110,9 @@ def _listed(given: Any) -> list[str]:
     names = [str(name) for name in given] if isinstance(given, list) else []
     if len(names) < 2:
         raise UserError(f"players is {given!r}; pairing=round_robin needs two or more of them")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UserError(f"players names {twice[0]} twice")
+    (name, times), *_ = Counter(names).most_common(1)
+    if times > 1:
+        raise UserError(f"players names {name} twice")
     return names
 
 

@@ -1,19 +1,17 @@
-"""From Hydra's composed configs to plain frozen data. Nothing past this file sees a DictConfig."""
+"""From composed configs to plain frozen data. Nothing past this file sees a DictConfig."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
-
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from typing import Any, Literal, get_type_hints
 
 from common.errors import UserError
-from pipeline.config import keys, secrets
-from pipeline.config.command import explain
-from pipeline.config.keys import GROUPS
+from pipeline.config import keys
+from pipeline.config.keys import GROUPS, Share
+from pipeline.config.keys import MOST as MOST
+from pipeline.config.keys import MOST_SEED as MOST_SEED
 from pipeline.config.players import (
     SUBJECT,
     FindNode,
@@ -24,12 +22,7 @@ from pipeline.config.players import (
     read_seat,
 )
 from pipeline.config.players import Node as Node
-from pipeline.config.values import one_of, share, text, texts, whole
-
-MOST = 1_000_000_000
-"""The most deals of a seed."""
-MOST_SEED = 2**63 - 1
-MOST_SAMPLES, MOST_WIDTH = 10_000, 100_000
+from pipeline.config.values import settings
 
 Seed = int | tuple[int, ...]
 """What settles all chance of a sweep: a number, or several that take turns deal by deal."""
@@ -41,7 +34,7 @@ class Declared:
     baseline, is above it, or at least not below it by more than the margin (in parts of the
     measure's range, of its unit where it has none)."""
 
-    name: Literal["two_sided", "above", "non_inferior"] = "two_sided"
+    name: keys.TestName = "two_sided"
     margin: float = 0.0
 
     @property
@@ -84,11 +77,11 @@ class Expect:
     win_rate: of every cell; None for `gain` above the cell's own baseline.
     """
 
-    win_rate: float | None
-    gain: float
-    power: float
-    alpha: float
-    half_width: float
+    win_rate: Share | None
+    gain: Share
+    power: Share
+    alpha: Share
+    half_width: Share
 
     def above(self, baseline: float) -> float:
         """The win rate to be found against this baseline. Where `gain` would go past the middle
@@ -118,7 +111,7 @@ class SweepConfig:
     seed: Seed
     output_dir: Path
     width: int
-    stop: Literal["fixed", "sprt", "precision"]
+    stop: keys.Stop
     expect: Expect
     launch: Node
     tracking: Node
@@ -130,12 +123,12 @@ class SweepConfig:
     config: Node = field(default_factory=dict)
 
 
+EXPECT = get_type_hints(Expect, include_extras=True)
 UNLABELLED = (
     *("base_url", "limit", "in_flight", "timeout", "patience"),
     *("price_in", "price_out", "cap", "cache"),
 )
 """Settings of a server and of what it may cost, which are no part of a name."""
-
 PLAIN = "wording=plain"
 """The default, said aloud so that it can be swept: it is no part of a name."""
 
@@ -145,19 +138,21 @@ def read_cells(
 ) -> tuple[CellConfig, ...]:
     """One job's config as plain data: one cell, or one a pair of players. Raises UserError for a
     value that cannot be meant."""
-    keys.check(plain)
+    values = keys.read(plain)
+    for group in GROUPS:
+        if not isinstance(choices.get(group), str):
+            raise UserError(f"{group} is {choices.get(group)!r}; a run needs one: {group}=NAME")
     labels = {group: _label(group, choices, overrides, plain) for group in GROUPS}
-    if plain["quirks"] == "paper":
+    if values["quirks"] == "paper":
         labels["game"] = f"{labels['game']}[quirks=paper]"
-    job = Job(plain, labels, tuple(overrides), find)
-    entries, measured = _seating(plain["seats"])
-    pairing = one_of("pairing", plain["pairing"], ("seats", "round_robin"))
-    if pairing == "round_robin":
+    job = Job(values, labels, tuple(overrides), find)
+    entries, measured = _seating(values["seats"])
+    if values["pairing"] == "round_robin":
         opponent = others(measured, len(entries))[0]
         return tuple(
             _cell(job, seats, measured, opponent) for seats in pairs(job, entries, measured)
         )
-    if plain["players"]:
+    if values["players"]:
         raise UserError("players is for pairing=round_robin; pairing=seats takes those of `seats`")
     seats = tuple(read_seat(number, entry, job) for number, entry in enumerate(entries))
     return (_cell(job, seats, measured, None),)
@@ -166,31 +161,21 @@ def read_cells(
 def _cell(
     job: Job, seats: tuple[SeatConfig, ...], measured: tuple[int, ...], opponent: int | None
 ) -> CellConfig:
-    plain, labels = job.plain, dict(job.labels)
+    values, labels = job.plain, dict(job.labels)
     if opponent is not None or not any(seat.subject for seat in seats):
         _refuse_agent(job)
         labels.update(seats[measured[0]].labels)
+    margin = values["margin"] if values["test"] == "non_inferior" else 0.0
+    same = ("game", "rotate", "quirks", "baseline", "packages", "measure", "samples")
     return CellConfig(
-        experiment=text("name", plain["name"]),
+        experiment=values["name"],
         labels=labels,
-        game=plain["game"],
         seats=seats,
         measured=measured,
-        rotate=one_of("rotate", plain["rotate"], (True, False)),
-        quirks=one_of("quirks", plain["quirks"], ("none", "paper")),
-        baseline=_named("baseline", plain["baseline"]),
-        packages=texts("packages", plain["packages"]),
-        measure=_named("measure", plain["measure"]),
         opponent=opponent,
-        samples=whole("samples", plain["samples"], 1, MOST_SAMPLES),
-        test=_test(plain),
+        test=Declared(values["test"], margin),
+        **{key: values[key] for key in same},
     )
-
-
-def _test(plain: Node) -> Declared:
-    name = one_of("test", plain["test"], get_args(get_type_hints(Declared)["name"]))
-    margin = share("margin", plain["margin"])
-    return Declared(name, margin if name == "non_inferior" else 0.0)
 
 
 def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:
@@ -227,8 +212,8 @@ def _refuse_agent(job: Job) -> None:
 def read_sweep(plains: Sequence[Node]) -> SweepConfig:
     """What the jobs share; of a swept seed all values, in order. Raises UserError where another key
     that belongs to the sweep is swept."""
-    sweeps = [_sweep(plain) for plain in plains]
-    seeds = tuple(dict.fromkeys(whole("seed", plain["seed"], 0, MOST_SEED) for plain in plains))
+    sweeps = [_sweep(keys.read(plain)) for plain in plains]
+    seeds = tuple(dict.fromkeys(plain["seed"] for plain in plains))
     for key in (own.name for own in fields(SweepConfig) if own.name != "seed"):
         values = {str(getattr(sweep, key)) for sweep in sweeps}
         if len(values) > 1:
@@ -236,26 +221,16 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
     return replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
 
 
-def _sweep(plain: Node) -> SweepConfig:
-    deals = plain["deals"]
-    if deals != "auto":
-        deals = whole("deals", deals, 1, MOST, "or auto")
-    return SweepConfig(
-        deals=deals,
-        simulate=one_of("simulate", plain["simulate"], (True, False)),
-        seed=whole("seed", plain["seed"], 0, MOST_SEED),
-        output_dir=Path(text("output_dir", plain["output_dir"])),
-        width=whole("width", plain["width"], 1, MOST_WIDTH),
-        stop=one_of("stop", plain["stop"], ("fixed", "sprt", "precision")),
-        expect=_expect(plain["expect"]),
-        launch=keys.launch(plain),
-        tracking=keys.tracking(plain),
-        controls=_controls(plain["controls"]),
-        noise_floor=one_of("noise_floor", plain["noise_floor"], (True, False)),
-        accept_code=one_of("accept_code", plain["accept_code"], (True, False)),
-        pairs=str(plain["pairs"]),
-        max_failures=_max_failures(plain["max_failures"]),
-    )
+def _sweep(values: Node) -> SweepConfig:
+    every = {
+        **values,
+        "output_dir": Path(values["output_dir"]),
+        "expect": Expect(**settings(values["expect"], EXPECT, "expect.")),
+        "controls": _controls(values["controls"]),
+        "pairs": str(values["pairs"]),
+    }
+    names = [own.name for own in fields(SweepConfig) if own.name != "config"]
+    return SweepConfig(**{name: every[name] for name in names})
 
 
 def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], plain: Node) -> str:
@@ -277,44 +252,6 @@ def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], pla
     changes = [change for change in changes if change.partition("=")[0] not in unlabelled]
     changes = [change for change in changes if change != PLAIN]
     return f"{name}[{','.join(changes)}]" if changes else name
-
-
-def plain(config: DictConfig) -> dict[str, Any]:
-    """A composed config without Hydra's own part. Raises UserError for what cannot be resolved, and
-    for a secret."""
-    return resolved(config, [key for key in config if key != "hydra"])
-
-
-def resolved(config: DictConfig, names: Sequence[Any]) -> dict[str, Any]:
-    """These of its keys as plain data. Raises UserError as `plain` does."""
-    try:
-        found = {str(key): _resolved(config, key) for key in names}
-    except (OmegaConfBaseException, RecursionError) as error:
-        raise UserError(explain(error)) from error
-    secrets.refuse(found)
-    return found
-
-
-def _resolved(config: DictConfig, key: Any) -> Any:
-    if OmegaConf.is_missing(config, key):
-        return "???"
-    value = config[key]
-    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
-
-
-def _expect(node: Any) -> Expect:
-    given = keys.expect(node, (own.name for own in fields(Expect)))
-    rest = {key: share(f"expect.{key}", value) for key, value in given.items() if key != "win_rate"}
-    rate = given["win_rate"]
-    return Expect(None if rate is None else share("expect.win_rate", rate), **rest)
-
-
-def _named(key: str, value: Any) -> str | None:
-    return None if value is None else text(key, value)
-
-
-def _max_failures(given: Any) -> int | None:
-    return None if given is None else whole("max_failures", given, 1, further="or null")
 
 
 def _controls(given: Any) -> Literal["auto"] | tuple[int, ...]:

@@ -1,7 +1,7 @@
 """No config holds a secret: what it says is sent to servers, printed and written down.
 
-`${oc.env:NAME}` reads the variables that `allow_env` lists, and none that looks like a secret. A
-secret that came into a config in any other way is refused by its value.
+`${oc.env:NAME}` reads none that looks like a secret (`interpolation`). One that came into a config
+in any other way is refused by its value.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
-
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.resolvers import oc
 
 from common.errors import UserError
 from common.foreign import SHORTEST
@@ -27,23 +24,6 @@ PATH = re.compile(r"[/~.]")
 """How a value begins that says where a secret lies, and is none."""
 NAMES_ONE = "api_key_env"
 """The setting whose value is the name of a variable that holds a key."""
-
-
-def use() -> None:
-    """From now on `${oc.env:NAME}` is `variable`."""
-    OmegaConf.register_new_resolver("oc.env", variable, replace=True)
-
-
-def variable(name: str, *default: Any, _root_: DictConfig) -> Any:
-    """The value of an environment variable, or the default. Raises UserError for one that no list
-    allows, and for a secret."""
-    where = f"${{oc.env:{name}}}"
-    if LOOKS_SECRET.search(str(name)):
-        raise UserError(f"{where}: {name} looks like a secret, and no config may hold one")
-    allowed = OmegaConf.select(_root_, "allow_env", default=None) or ()
-    if name not in allowed:
-        raise UserError(f"{where}: {name} is not in allow_env; allow_env=[{name}] lets it be read")
-    return oc.env(name, *default)
 
 
 def refuse(config: Any, environment: Mapping[str, str] = os.environ) -> None:

@@ -1,53 +1,127 @@
-"""Single values of a config, checked. Each function raises UserError, in one line, with what was
-given and what is allowed."""
+"""Values of a config checked by their annotations. What fits none is refused in one line with what
+was given, where, and what is allowed."""
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from common.errors import UserError
+import msgspec
 
-
-def whole(key: str, value: Any, least: int, most: int | None = None, further: str = "") -> int:
-    """A whole number from `least` to `most`. further: what the key may be instead, in words."""
-    number = isinstance(value, int) and not isinstance(value, bool)
-    if number and value >= least and (most is None or value <= most):
-        return int(value)
-    reach = "up" if most is None else f"to {most:,}"
-    allowed = f"a whole number from {least} {reach} {further}".strip()
-    raise UserError(f"{key} is {shown(value)}; it must be {allowed}")
+from common.errors import UserError, nearest
 
 
-def share(key: str, value: Any) -> float:
-    """A number above 0 and below 1."""
-    if isinstance(value, (int, float)) and 0 < value < 1:
-        return float(value)
-    raise UserError(f"{key} is {shown(value)}; it must lie between 0 and 1")
-
-
-def one_of(key: str, value: Any, allowed: tuple[Any, ...]) -> Any:
-    """One of these values; 1 is not true."""
-    if any(type(value) is type(item) and value == item for item in allowed):
+def checked(value: Any, hint: Any, where: str) -> Any:
+    """`value` as the annotation has it: a whole number passes for a float, a list for a tuple.
+    Objects that were built from nodes are looked at here, all plain values by msgspec.
+    Raises UserError."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if value == "???":
+        raise UserError(f"{where} must be given")
+    if hint is Any:
         return value
-    words = " or ".join(str(item).lower() for item in allowed)
-    raise UserError(f"{key} is {shown(value)}; it must be {words}")
+    if origin in (typing.Union, types.UnionType):
+        for option in arguments:
+            try:
+                return checked(value, option, where)
+            except UserError:
+                continue
+    elif origin is tuple and isinstance(value, (list, tuple)):
+        return _items(value, arguments, where)
+    elif _is_mapping(origin or hint) and isinstance(value, Mapping):
+        of = arguments[1] if arguments else Any
+        return {key: checked(item, of, f"{where}.{key}") for key, item in value.items()}
+    elif getattr(origin or hint, "_is_protocol", False):
+        if _is_object(value) and all(hasattr(value, name) for name in _members(origin or hint)):
+            return value
+    elif _is_object(value):
+        if isinstance(value, origin or hint):
+            return value
+    else:
+        try:
+            return msgspec.convert(value, hint)
+        except msgspec.ValidationError:
+            pass
+    raise UserError(f"{where} is {shown(value)}; it must be {_words(hint)}")
 
 
-def text(key: str, value: Any) -> str:
-    """A text of at least one character."""
-    if isinstance(value, str) and value.strip():
-        return value
-    raise UserError(f"{key} is {shown(value)}; it must be text")
-
-
-def texts(key: str, value: Any) -> tuple[str, ...]:
-    """A list of texts."""
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    raise UserError(f"{key} is {shown(value)}; it must be a list of names, as in [one,two]")
+def settings(
+    node: Any, hints: Mapping[str, Any], where: str = "", optional: bool = False
+) -> dict[str, Any]:
+    """The values of a node that has these keys and no other. `where` ends in a dot.
+    Raises UserError."""
+    if not isinstance(node, Mapping):
+        raise UserError(f"{where[:-1]} is {shown(node)}; it must have the keys {', '.join(hints)}")
+    for key in node:
+        if key not in hints:
+            raise UserError(f"{where}{key} is not a key of the config{nearest(str(key), hints)}")
+    for key in hints:
+        if key not in node and not optional:
+            raise UserError(f"{where}{key} is missing; a run needs it: {where}{key}=VALUE")
+    return {
+        key: checked(node[key], hint, f"{where}{key}") for key, hint in hints.items() if key in node
+    }
 
 
 def shown(value: Any) -> str:
     """As it is written in a config."""
     words = {None: "null", True: "true", False: "false"}
-    return words[value] if value is None or isinstance(value, bool) else repr(value)
+    if value is None or isinstance(value, bool):
+        return words[value]
+    return type(value).__name__ if _is_object(value) else repr(value)
+
+
+def _items(value: Any, hints: tuple[Any, ...], where: str) -> tuple[Any, ...]:
+    """A tuple of any length (`tuple[X, ...]`), or of one annotation an item."""
+    if hints[-1] is Ellipsis:
+        hints = hints[:1] * len(value)
+    if len(value) != len(hints):
+        raise UserError(f"{where} has {len(value)} items; it must have {len(hints)}")
+    numbered = enumerate(zip(value, hints, strict=True))
+    return tuple(checked(item, hint, f"{where}.{n}") for n, (item, hint) in numbered)
+
+
+def _members(protocol: type[Any]) -> set[str]:
+    """What a class must have to keep the protocol."""
+    names: set[str] = set()
+    for part in protocol.__mro__:
+        if getattr(part, "_is_protocol", False) and part is not typing.Protocol:
+            names |= vars(part).keys() | getattr(part, "__annotations__", {}).keys()
+    return {name for name in names if not name.startswith("_")}
+
+
+def _is_object(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _is_mapping(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Mapping)
+
+
+def _words(hint: Any) -> str:
+    """What the annotation allows."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return f"{_words(arguments[0])}{_range(arguments[1])}"
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(map(_words, arguments))
+    if origin is Literal:
+        return " or ".join(str(item).lower() for item in arguments)
+    if origin is tuple:
+        return f"a list of {_words(arguments[0])}" if arguments[-1] is Ellipsis else "a list"
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    if hint in (None, types.NoneType):
+        return "null"
+    name = getattr(origin or hint, "__name__", hint)
+    return words.get(hint) or f"a node of class {name}"
+
+
+def _range(meta: msgspec.Meta) -> str:
+    if meta.gt is not None:
+        return f" between {meta.gt} and {meta.lt}"
+    if meta.ge is None:
+        return ""
+    return f" from {meta.ge} up" if meta.le is None else f" from {meta.ge} to {meta.le:,}"

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import copy
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import yaml
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
-from hydra._internal.sources_registry import SourcesRegistry
+from hydra import initialize_config_dir
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
-from hydra.plugins.config_source import ConfigResult
+from hydra.plugins.config_source import ConfigResult, ConfigSource
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import OmegaConf
 
 from common.errors import UserError
 
+CONF = Path(__file__).parent.parent.parent / "conf"
 MOST_BYTES = 1_000_000
 DEEPEST = 50
 """Levels of brackets or indentation."""
@@ -19,27 +32,81 @@ MOST_VALUES = 10_000
 """Values of a file once every alias stands for what it repeats."""
 TAG = "tag:yaml.org,2002:"
 TAGS = {None, "!", *(TAG + kind for kind in ("str", "int", "float", "bool", "null", "seq", "map"))}
+_folders: ContextVar[tuple[Path, ...]] = ContextVar("_folders", default=())
 
 
-class YamlFiles(FileConfigSource):
-    """Hydra's source of `file://`, with every file checked before it is loaded."""
+class YamlFiles(ConfigSource):
+    """A folder of configs, `yaml:///path`, with every file checked before it is loaded."""
+
+    @staticmethod
+    def scheme() -> str:
+        return "yaml"
 
     def load_config(self, config_path: str) -> ConfigResult:
         """The file's config. Raises UserError."""
-        file = Path(self.path, self._normalize_file_name(config_path))
+        file = self._file(config_path)
         try:
-            check(_text(file))
-            return super().load_config(config_path)
+            text = _text(file)
+            header = self._get_header_dict(text)
+            config = copy.deepcopy(_loaded(text))
         except yaml.YAMLError as error:
             raise UserError(f"{file}{explained(error)}") from error
-        except (ValueError, TypeError) as error:
-            raise UserError(f"{file}: {error}") from error
+        except (ValueError, TypeError, OSError) as error:
+            raise UserError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
+        if "hydra" in config or str(header["package"]).startswith("hydra"):
+            raise UserError(
+                f"{file}: Hydra's own settings are not for a run; `sweep` lists choices"
+            )
+        return ConfigResult(self.provider, self.full_path(), config, header)
+
+    def available(self) -> bool:
+        return self.is_group("")
+
+    def is_group(self, config_path: str) -> bool:
+        return Path(self.path, config_path).is_dir()
+
+    def is_config(self, config_path: str) -> bool:
+        return self._file(config_path).is_file()
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        names: list[str] = []
+        for file in Path(self.path, config_path).iterdir():
+            where = f"{config_path}/{file.name}".lstrip("/")
+            self._list_add_result(names, where, file.name, results_filter)
+        return sorted(set(names))
+
+    def _file(self, config_path: str) -> Path:
+        return Path(self.path, self._normalize_file_name(config_path))
 
 
-def use() -> None:
-    """From now on Hydra reads files by YamlFiles."""
-    Plugins.instance()  # registers Hydra's own source, and none after it
-    SourcesRegistry.instance().types[YamlFiles.scheme()] = YamlFiles
+class OurFolders(SearchPathPlugin):
+    """Has Hydra read conf/ and further folders as YamlFiles."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        search_path.prepend("gauntlet", f"yaml://{CONF}", anchor="main")
+        for folder in _folders.get():
+            search_path.append("command-line", f"yaml://{folder}")
+
+
+@contextmanager
+def reading(folders: Sequence[Path]) -> Iterator[ConfigLoader]:
+    """Hydra's loader of conf/ and of these folders, with no plugins but its own and ours: it would
+    run whatever lies in a folder `hydra_plugins`."""
+    sys.modules.setdefault("hydra_plugins", None)  # type: ignore[arg-type]  # cannot be imported
+    for plugin in (YamlFiles, OurFolders):
+        Plugins.instance().register(plugin)
+    before = _folders.set(tuple(folders))
+    try:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            yield GlobalHydra.instance().config_loader()
+    finally:
+        _folders.reset(before)
+
+
+@lru_cache(maxsize=256)
+def _loaded(text: str) -> Any:
+    check(text)
+    return OmegaConf.create(text)
 
 
 def explained(error: yaml.YAMLError) -> str:

@@ -56,8 +56,21 @@ def test_a_faulty_file_is_named_with_its_line(
     assert line in said
 
 
+def chain(reference: str) -> bytes:
+    """Each value is the one before it, twice."""
+    twice = (f'a{n + 1}: "{reference % n}{reference % n}"' for n in range(40))
+    return "\n".join(["a0: x", *twice]).encode()
+
+
 COMPOSED = {
     "defaults of itself": (b"defaults:\n  - x\n", "includes or refers to itself"),
+    "a chain that doubles": (chain("${.a%d}"), "its interpolations make more than 200,000"),
+    "a chain of nodes": (chain("${game.a%d}"), "its interpolations make more than 200,000"),
+    "a chain of decoded texts": (chain("${oc.decode:'${game.a%d}'}"), "make more than 200,000"),
+    "a name made of others": (b"a: b\nc: ${game.${game.a}}\n", "the name of a key is written out"),
+    "a long number": (b"a: 0x" + b"f" * 6000, "game.a is a number of more than 4096 bits"),
+    "another resolver": (b"a: ${oc.select:name}\n", "or begins with oc.env: or oc.decode:"),
+    "an interpolation of itself": (b"a: ${.b}\nb: ${.a}\n", "refers to itself"),
     "no class": (b"size: 3\n", "game._target_ must be given"),
     "a deep interpolation": (
         b"a: '" + b"${oc.decode:" * 800 + b"1" + b"}" * 800 + b"'\n",
@@ -116,6 +129,8 @@ BUILT = {
     ("game", "def __post_init__(self): int('x')"): "line 8",
     ("agent", "def __post_init__(self): raise KeyError('x')"): "line 8: KeyError: 'x'",
     ("game", "z: 'Nope' = 1"): "Mine: NameError: name 'Nope'",
+    ("game", "z: 'sys.exit(1)' = 1"): "Mine: SystemExit: 1",
+    ("agent", "def __new__(cls): return 7"): "Mine() gave a int",
     ("game", "z: object = b'x'"): "Mine.z is of type bytes; it must be plain data",
     ("game", "z: float = float('nan')"): "Mine.z is nan; it must be plain data",
     ("game", "z: int = 10**5000"): "Mine.z is of type int; it must be plain data",

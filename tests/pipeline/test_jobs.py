@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import hydra
 import pytest
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, open_dict
 
-from pipeline.config import jobs
+from pipeline.config import command, jobs
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig
+from pipeline.config.yaml_files import reading
 from pipeline.plan.build import build_cells
 
 SWEEPS = (
@@ -35,28 +38,33 @@ SWEEPS = (
 
 
 @pytest.mark.parametrize("typed", SWEEPS)
-def test_a_job_is_what_hydra_makes_of_it(
-    typed: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    quick, composed = jobs.Jobs.job, list[tuple[jobs.Composed, Any]]()
+def test_a_job_is_what_hydra_makes_of_it(typed: Sequence[str]) -> None:
+    asked = command.read(typed)
+    with reading(()) as loader:
+        configs = jobs.Configs(loader)
+        own, _ = configs.compose(tuple(word for word in typed if word.startswith("experiment=")))
+        composed = configs.jobs(asked.words, own.sweep)
+        assert len(composed) > 1
+        for found in composed:
+            config = hydra.compose("config", list(found.overrides), return_hydra_config=True)
+            assert found.choices == config.hydra.runtime.choices
+            with open_dict(config):
+                del config["hydra"], config["sweep"]
+            plain: Any = OmegaConf.to_container(config, resolve=True)
+            assert list(found.config.items()) == list(plain.items())
+    assert len({str(found.config) for found in composed}) == len(composed)
 
-    def job(self: jobs.Jobs, overrides: Sequence[str]) -> jobs.Composed:
-        found = quick(self, overrides)
-        loader, master = self._loader, self._master
-        composed.append((found, loader.load_sweep_config(master, list(overrides))))
-        return found
 
-    monkeypatch.setattr(jobs.Jobs, "job", job)
-    compose(typed, lambda cells, sweep: 0)
-    assert len(composed) > 1
-    for found, whole in composed:
-        plain = OmegaConf.to_container(whole, resolve=True)
-        assert isinstance(plain, dict)
-        hydra = plain.pop("hydra")
-        assert list(found.config.items()) == list(plain.items())
-        assert found.choices == hydra["runtime"]["choices"]
-        assert list(found.overrides) == hydra["overrides"]["task"]
-    assert len({str(found.config) for found, _ in composed}) == len(composed)
+def test_a_glob_lists_the_choices_of_every_folder(tmp_path: Path) -> None:
+    (tmp_path / "player").mkdir()
+    (tmp_path / "player" / "min_of_mine.yaml").write_text("agent: minimax\n")
+    found: list[CellConfig] = []
+    typed = ("--config-dir", str(tmp_path), "game=glob(tic*)", "prompt=cloze", "deals=1")
+    players = "seats.0.player=minimax,min_of_mine"
+    assert compose([*typed, players], lambda cells, sweep: found.extend(cells) or 0) == 0
+    assert [one.labels["game"] for one in found] == ["tic_tac_toe"] * 2
+    with reading([tmp_path]) as loader:
+        assert "min_of_mine" in loader.get_group_options("player")
 
 
 def test_a_value_that_cannot_be_set_is_the_line_that_hydra_says(

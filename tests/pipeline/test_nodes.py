@@ -147,7 +147,7 @@ def more(tmp_path: Path) -> str:
     """A folder of configs beside the project's: a game composed of another one of conf/game."""
     (tmp_path / "conf" / "game").mkdir(parents=True)
     (tmp_path / "conf" / "game" / "wrapped.yaml").write_text(WRAPPED)
-    return f"hydra.searchpath=[file://{tmp_path}/conf]"
+    return f"--config-dir={tmp_path}/conf"
 
 
 def test_a_composed_game_plays_as_the_one_in_it(sweep: Sweep, tmp_path: Path, more: str) -> None:

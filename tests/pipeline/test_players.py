@@ -80,7 +80,7 @@ def conf(tmp_path: Path) -> Path:
 
 
 def more(conf: Path) -> str:
-    return f"hydra.searchpath=[file://{conf}]"
+    return f"--config-dir={conf}"
 
 
 # --- in a seat

@@ -36,7 +36,7 @@ def said(text: str) -> str:
 
 def swept(words: list[str], deal: int, rotation: int) -> MatchRecord:
     """The match as a sweep of the fake model plays it."""
-    ((configs, sweep),) = composed([*words, "model=fake", "prompt=vanilla"])
+    configs, sweep = composed([*words, "model=fake", "prompt=vanilla"])
     (cell,) = build_cells(configs)
     cell.players[1].model.__dict__["texts"] = TEXTS  # a config holds no list of texts
 

@@ -85,7 +85,7 @@ def setting(
     if not opponents:
         raise UserError("opponent: name one or more of conf/player, or self")
     given = [*FIXED, f"game={game}", f"prompt={prompt}", f"seed={seed}", *_seated(opponents)]
-    configs = [config for configs, _ in composed([*given, *words]) for config in configs]
+    configs, _ = composed([*given, *words])
     if len(configs) != 1:
         raise UserError(f"an environment plays one cell; {' '.join(words)} makes {len(configs)}")
     (cell,) = build_cells([_asked_outside(configs[0])])
