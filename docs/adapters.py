@@ -83,7 +83,7 @@ def played(game: Game[Any]) -> tuple[str, str]:
 def textarena() -> Iterator[Row]:
     """The first registered name of each kind of game; others are variants of it."""
     kinds: dict[str, str] = {}
-    for name in sorted(names(), key=len):
+    for name in sorted(sorted(names()), key=len):
         kinds.setdefault(name.partition("-v0")[0], name)
     for kind, name in sorted(kinds.items()):
         yield row(kind, why_not(kind), partial(TextArena, name=name))

@@ -11,6 +11,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,10 +19,13 @@ from typing import Any
 import pandas as pd
 
 from common.terminal import console
+from pipeline.tables.contest import contest_of
 from pipeline.tables.numbers import number, percent
+from pipeline.tables.ratings import rating_tables, sheets
 from pipeline.tables.scale import Scale, heading, scales_of
 from pipeline.tables.table import pairs_view, short_names, summary_view
 from pipeline.tables.views import Views, results_of, write_tables
+from stats.ratings import rated
 
 Rows = Iterator[Sequence[str]]
 
@@ -190,10 +194,10 @@ def terminal(views: Views) -> str:
     return "\n".join(("```", *lines, "```"))
 
 
-def luck(views: Views) -> str:
-    """The terminal's sheet of luck-adjusted results."""
-    (sheet,) = (one for one in views.sheets if one.title.startswith("luck-adjusted"))
-    return markdown([sheet.headings, *sheet.rows])
+def sheet(title: str, views: Views) -> str:
+    """The terminal's further table whose title begins so."""
+    (found,) = (one for one in views.sheets if one.title.startswith(title))
+    return markdown([found.headings, *found.rows])
 
 
 def pairs(views: Views) -> str:
@@ -235,6 +239,12 @@ def precision(views: Views) -> str:
     return markdown([("", "half of the interval, points", "deals needed"), *rows])
 
 
+def strengths(views: Views) -> str:
+    """The ratings of the players over all games."""
+    overall, *_ = sheets(rating_tables(contest_of([views.folder]), rated))
+    return markdown([overall.headings, *overall.rows])
+
+
 def names_of(views: Views) -> dict[str, str]:
     """The cells' short names."""
     return dict(zip(views.summary["cell"], short_names(views.summary), strict=True))
@@ -242,9 +252,11 @@ def names_of(views: Views) -> dict[str, str]:
 
 VIEWED: dict[str, Callable[[Views], str]] = {
     "terminal": terminal,
-    "luck": luck,
+    "luck": partial(sheet, "luck-adjusted"),
+    "renamed": partial(sheet, "Under other names"),
     "pairs": pairs,
     "precision": precision,
+    "ratings": strengths,
 }
 """Tables that are not in one CSV."""
 

@@ -122,9 +122,7 @@ def running(values: Floats, span: tuple[float, float], estimated: bool = False) 
     """The 95% limits, low and high, of the mean of the first deals at every point. estimated: the
     values are luck-adjusted ones, which may lie outside the range."""
     parts = (values[:deals] for deals in points(len(values)))
-    return np.array(
-        [limits(part, reaching(part, span) if estimated else span) for part in parts]
-    ).T
+    return np.array([limits(part, reaching(part, span) if estimated else span) for part in parts]).T
 
 
 def half(values: Floats, span: tuple[float, float], estimated: bool = False) -> Floats:
