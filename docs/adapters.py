@@ -6,6 +6,7 @@ package has, and prints a row for each.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -97,12 +98,14 @@ def pettingzoo() -> Iterator[Row]:
 PAGES = {"textarena": textarena, "pettingzoo": pettingzoo}
 
 
-def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1 or arguments[0] not in PAGES:
-        print(f"one of {', '.join(PAGES)}", file=sys.stderr)
-        return 2
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python docs/adapters.py", description="Which games of another library work."
+    )
+    parser.add_argument("library", choices=PAGES)
+    library = parser.parse_args(arguments).library
     try:
-        rows = list(PAGES[arguments[0]]())
+        rows = list(PAGES[library]())
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -112,4 +115,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
