@@ -19,13 +19,10 @@ from typing import Any
 import pandas as pd
 
 from common.terminal import console
-from pipeline.tables.contest import contest_of
 from pipeline.tables.numbers import number, percent
-from pipeline.tables.ratings import rating_tables, sheets
 from pipeline.tables.scale import Scale, heading, scales_of
 from pipeline.tables.table import pairs_view, short_names, summary_view
 from pipeline.tables.views import Views, results_of, write_tables
-from stats.ratings import rated
 
 Rows = Iterator[Sequence[str]]
 
@@ -239,12 +236,6 @@ def precision(views: Views) -> str:
     return markdown([("", "half of the interval, points", "deals needed"), *rows])
 
 
-def strengths(views: Views) -> str:
-    """The ratings of the players over all games."""
-    overall, *_ = sheets(rating_tables(contest_of([views.folder]), rated))
-    return markdown([overall.headings, *overall.rows])
-
-
 def names_of(views: Views) -> dict[str, str]:
     """The cells' short names."""
     return dict(zip(views.summary["cell"], short_names(views.summary), strict=True))
@@ -256,7 +247,6 @@ VIEWED: dict[str, Callable[[Views], str]] = {
     "renamed": partial(sheet, "Under other names"),
     "pairs": pairs,
     "precision": precision,
-    "ratings": strengths,
 }
 """Tables that are not in one CSV."""
 
