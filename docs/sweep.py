@@ -7,18 +7,22 @@ is the same whenever it is played again: no times, no speeds.
 from __future__ import annotations
 
 import argparse
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 
+from common.terminal import console
 from pipeline.tables.numbers import number, percent
 from pipeline.tables.scale import Scale, heading, scales_of
-from pipeline.tables.table import short_names
+from pipeline.tables.table import pairs_view, short_names, summary_view
+from pipeline.tables.views import Views, results_of, write_tables
 
 Rows = Iterator[Sequence[str]]
 
@@ -27,20 +31,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python docs/sweep.py", description="A sweep's table as Markdown."
     )
-    parser.add_argument("--table", choices=TABLES, action="append", help="default: summary")
+    parser.add_argument(
+        "--table", choices=[*TABLES, *VIEWED], action="append", help="default: summary"
+    )
     parser.add_argument("words", nargs="+", help="as of python -m pipeline.run")
     given = parser.parse_intermixed_args(arguments)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as place:
+        folder = Path(place) / "first"  # tables name a run by its folder
         own = ("launch=inline", "tracking=none", f"output_dir={folder}")
         command = [sys.executable, "-m", "pipeline.run", *given.words, *own]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
-            print("\n\n".join(told(Path(folder), name) for name in given.table or ["summary"]))
+            print("\n\n".join(told(folder, name) for name in given.table or ["summary"]))
     return status
 
 
 def told(folder: Path, name: str) -> str:
     """The folder's table of this name in Markdown."""
+    if name in VIEWED:
+        return VIEWED[name](write_tables(folder, results_of(folder)))
     file = folder / f"{SOURCES.get(name, name)}.csv"
     return markdown([*TABLES[name](pd.read_csv(file, keep_default_na=False, na_values=[""]))])
 
@@ -169,6 +178,77 @@ TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
 }
 SOURCES = {"replies": "summary"}
 """What a table is made from, where that has another name."""
+
+
+def terminal(views: Views) -> str:
+    """What a terminal shows first, as it stands there: the cells, and every two of them."""
+    out = console()
+    with out.capture() as shown:
+        out.print(summary_view(views.summary))
+        out.print()
+        out.print(pairs_view(views.pairs, names_of(views), views.note))
+    lines = (line.rstrip() for line in shown.get().splitlines())
+    return "\n".join(("```", *lines, "```"))
+
+
+def sheet(title: str, views: Views) -> str:
+    """The terminal's further table whose title begins so."""
+    (found,) = (one for one in views.sheets if one.title.startswith(title))
+    return markdown([found.headings, *found.rows])
+
+
+def pairs(views: Views) -> str:
+    """Every two cells on the deals that both have."""
+    interval, names = "95% interval", names_of(views)
+    rows = [["pair", "deals", "A only", "B only", "A - B", interval, "luck-adjusted", interval]]
+    for _, row in views.pairs.iterrows():
+        scale = Scale.row(row)
+        rows.append(
+            [
+                f"{names[row['cell_a']]} - {names[row['cell_b']]}",
+                *(f"{row[count]:,}" for count in ("deals", "a_only", "b_only")),
+                scale.change(row["difference"]),
+                scale.reach(row["ci_low"], row["ci_high"]),
+                scale.change(row["adj_difference"]),
+                scale.reach(row["adj_low"], row["adj_high"]),
+            ]
+        )
+    return markdown(rows)
+
+
+def precision(views: Views) -> str:
+    """Half of the interval of the first two cells' difference, got in three ways, and how many
+    deals would get as narrow a one."""
+    (_, row), cells = next(views.pairs.iterrows()), views.summary.set_index("cell")
+    own = (cells.loc[row[side]] for side in ("cell_a", "cell_b"))
+    halves = {
+        "wins, each cell on deals of its own": math.hypot(
+            *((cell["mean_high"] - cell["mean_low"]) / 2 for cell in own)
+        ),
+        "wins, both on the same deals": (row["ci_high"] - row["ci_low"]) / 2,
+        "the same, luck taken out": (row["adj_high"] - row["adj_low"]) / 2,
+    }
+    widest = max(halves.values())
+    rows = [
+        (name, f"{100 * half:.2f}", f"{row['deals'] * (half / widest) ** 2:.0f}")
+        for name, half in halves.items()
+    ]
+    return markdown([("", "half of the interval, points", "deals needed"), *rows])
+
+
+def names_of(views: Views) -> dict[str, str]:
+    """The cells' short names."""
+    return dict(zip(views.summary["cell"], short_names(views.summary), strict=True))
+
+
+VIEWED: dict[str, Callable[[Views], str]] = {
+    "terminal": terminal,
+    "luck": partial(sheet, "luck-adjusted"),
+    "renamed": partial(sheet, "Under other names"),
+    "pairs": pairs,
+    "precision": precision,
+}
+"""Tables that are not in one CSV."""
 
 
 def _known(told: str) -> str:

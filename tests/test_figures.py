@@ -145,3 +145,22 @@ def test_the_audit_is_what_its_command_makes() -> None:
 @pytest.mark.slow
 def test_quick_figures_are_as_their_commands_make_them() -> None:
     assert figures.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "part"),
+    [
+        ("docs/statistics.md", "benchmarks.textbook"),
+        ("docs/games/pettingzoo.md", "docs/adapters.py"),
+        pytest.param("docs/tutorial.md", "--table terminal", marks=pytest.mark.slow),
+        pytest.param("docs/concepts/pairing.md", "--table precision", marks=pytest.mark.slow),
+        pytest.param("docs/obfuscation.md", "--table renamed", marks=pytest.mark.slow),
+    ],
+)
+def test_a_sample_of_figures_is_as_the_commands_make_them(file: str, part: str) -> None:
+    """Of every kind one; the rest is for `make figures SLOW=1`."""
+    if "pettingzoo" in file:
+        pytest.importorskip("pettingzoo")
+    page = figures.ROOT / file
+    assert part in page.read_text()
+    assert figures.main([str(page), "--check", "--slow", "--only", part]) == 0

@@ -23,12 +23,16 @@ from models.engine.trie import grow, shared_length
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables import ink, views
-from stats.intervals import running_mean
+from stats.means import limits, reaching
 
 HERE = Path(__file__).parent
 POCKET = HERE.parent.parent / "models" / "pocket" / "weights"
 LEAST = 25
 """Deals from which on running figures are drawn: of fewer an interval says little."""
+STEP = 5
+"""Deals from one point of a line to the next."""
+SHARE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
+"""The ranges of a win rate and of a difference of two."""
 OPTIONS = 7
 """Of the decision whose prompts are drawn."""
 
@@ -78,19 +82,18 @@ def played(folder: Path) -> list[CellResults]:
 def pairing(first: CellResults, second: CellResults) -> Figure:
     """How wide the interval of their difference is: over deals, in three ways."""
     raw, clean = differences(first, second)
-    apart = np.hypot(*(reach(result.by_deal()[1]) for result in (first, second)))
+    apart = np.hypot(*(half(result.by_deal()[1], SHARE) for result in (first, second)))
     lines = {
         "wins, each cell on deals of its own": apart,
-        "wins, both on the same deals": reach(raw),
-        "the same, luck taken out": reach(clean),
+        "wins, both on the same deals": half(raw, DIFFERENCE),
+        "the same, luck taken out": half(clean, DIFFERENCE, estimated=True),
     }
     with ink.drawn_for(ink.WIDE):
         figure, axes = ink.canvas(2.9)
         for (name, widths), colour, dash in zip(
             lines.items(), ink.COLOURS, ink.DASHES, strict=False
         ):
-            deals = np.arange(LEAST, len(widths) + 1)
-            axes.plot(deals, 100 * widths[LEAST - 1 :], color=colour, ls=dash, lw=1.4, label=name)
+            axes.plot(points(len(raw)), 100 * widths, color=colour, ls=dash, lw=1.4, label=name)
         axes.set_xlabel("deals")
         axes.set_ylabel("half of the 95% interval, points")
         axes.set_ylim(bottom=0)
@@ -98,8 +101,6 @@ def pairing(first: CellResults, second: CellResults) -> Figure:
         ink.titled(
             figure, "What two prompts differ by: how exactly it is known after so many deals"
         )
-    told = {name: f"{100 * widths[-1]:.2f}" for name, widths in lines.items()}
-    print(f"half of the interval after {len(raw)} deals, points: {told}")
     return figure
 
 
@@ -112,27 +113,41 @@ def differences(first: CellResults, second: CellResults) -> tuple[Floats, Floats
     return won, first.adjusted.values[:deals] - second.adjusted.values[:deals]
 
 
-def reach(values: Floats) -> Floats:
-    """Half of the 95% interval of the mean of the first one, two, ... values."""
-    mean, low, _ = running_mean(values)
-    return mean - low
+def points(deals: int) -> range:
+    """The numbers of deals that a line has points at; the last is all of them."""
+    return range(deals, LEAST - 1, -STEP)[::-1]
+
+
+def running(values: Floats, span: tuple[float, float], estimated: bool = False) -> Floats:
+    """The 95% limits, low and high, of the mean of the first deals at every point. estimated: the
+    values are luck-adjusted ones, which may lie outside the range."""
+    parts = (values[:deals] for deals in points(len(values)))
+    return np.array([limits(part, reaching(part, span) if estimated else span) for part in parts]).T
+
+
+def half(values: Floats, span: tuple[float, float], estimated: bool = False) -> Floats:
+    low, high = running(values, span, estimated)
+    found: Floats = (high - low) / 2
+    return found
 
 
 def lucky(result: CellResults) -> Figure:
     """One cell's mean as deals come in, as it is and with the luck taken out."""
     assert result.adjusted is not None
-    lines = {"wins": result.by_deal()[1], "luck taken out": result.adjusted.values}
+    lines = {
+        "wins": (result.by_deal()[1], False),
+        "luck taken out": (result.adjusted.values, True),
+    }
     with ink.drawn_for(ink.WIDE):
         figure, axes = ink.canvas(2.9)
-        for (name, values), colour, dash in zip(
+        for (name, (values, estimated)), colour, dash in zip(
             lines.items(), ink.COLOURS, ink.DASHES, strict=False
         ):
-            means, low, high = (100 * one[LEAST - 1 :] for one in running_mean(values))
-            deals = np.arange(LEAST, len(values) + 1)
+            low, high = 100 * running(values, SHARE, estimated)
+            deals = points(len(values))
+            means = [100 * values[:count].mean() for count in deals]
             axes.plot(deals, means, color=colour, ls=dash, lw=1.4, label=name)
             axes.fill_between(deals, low, high, color=colour, alpha=0.15, lw=0)
-            told = f"{means[-1]:.1f} ({low[-1]:.1f} to {high[-1]:.1f})"
-            print(f"{result.about.labels['prompt']}, {name}, {len(values)} deals: {told}")
         axes.axhline(
             100 * result.about.baseline.rate, color=ink.MUTED, ls="--", lw=1, label="baseline"
         )

@@ -10,10 +10,11 @@ from typing import Any
 
 from common.errors import UserError
 from games.base import Game, move_with
-from games.capabilities import WIN, measures_of, seatings_of
+from games.capabilities import WIN, seatings_of, with_score
 from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import player_name, recorded_game
+from pipeline.log.results import About
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.log.trace import Trace, trace
 from pipeline.plan.chance import DEAL, stream
@@ -58,8 +59,8 @@ class Ply:
 @dataclass(frozen=True)
 class ReplayedMatch:
     """A match with all its plies; `players` by seat. ended: the state after the last ply, and
-    last: how it is shown. scores: what each seat has of the measure that such matches are judged
-    by, with its name, where that is not who won."""
+    last: how it is shown. scores: what each seat has of the measure that the run counts, with its
+    name, where that is not who won."""
 
     match: str
     game: Game[Any]
@@ -106,14 +107,14 @@ def replayed(folder: Folder, record: MatchRecord) -> ReplayedMatch:
         ended=ended,
         last=game.show(ended),
         returns=record.returns,
-        scores=_scores(game, record),
+        scores=_scores(cell, record),
     )
 
 
-def _scores(game: Game[Any], record: MatchRecord) -> tuple[str, Sequence[float]] | None:
-    name = measures_of(game)[0].name
-    found = None if name == WIN.name else record.measures.get(name)
-    return None if found is None else (name, found)
+def _scores(cell: Mapping[str, Any], record: MatchRecord) -> tuple[str, Sequence[float]] | None:
+    name = About.read(cell).measure.name
+    found = with_score(record.measures, record.returns).get(name)
+    return None if name == WIN.name or found is None else (name, found)
 
 
 def _plies(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
+from games.capabilities import with_score
 from games.uno import Uno
 from pipeline import replay
 from pipeline.log.small import written
@@ -121,13 +122,22 @@ def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
         replay.replay(match, [folder])
 
 
-def test_the_end_tells_the_scores_of_a_game_that_is_judged_by_one(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("words", "measure"),
+    [
+        (["game=holdem_hands"], "bb_per_hand"),
+        (["game=tic_tac_toe"], "match_score"),
+        (["game=holdem_hands", "measure=match_score"], "match_score"),
+    ],
+)
+def test_the_end_tells_the_measure_that_the_run_counts(
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], measure: str
 ) -> None:
-    sweep("game=holdem_hands", "agent=random", "deals=1")
-    ((match, record),) = matches(folder).items()
-    assert replay.main([match, "--in", str(folder), "--page", str(folder / "match.html")]) == 0
-    first, second = record.measures["bb_per_hand"]
-    told = f"bb_per_hand: player 0 {first:.4g}, player 1 {second:.4g}"
-    assert told in " ".join(capsys.readouterr().out.split())
-    assert told in (folder / "match.html").read_text()
+    sweep(*words, "agent=random", "deals=1", "rotate=true", "baseline=null")
+    for match, record in matches(folder).items():
+        capsys.readouterr()
+        assert replay.main([match, "--in", str(folder), "--page", str(folder / "end.html")]) == 0
+        first, second = with_score(record.measures, record.returns)[measure]
+        told = f"{measure}: player 0 {first:.4g}, player 1 {second:.4g}"
+        assert told in " ".join(capsys.readouterr().out.split())
+        assert told in (folder / "end.html").read_text()
