@@ -6,10 +6,8 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
 
-F = TypeVar("F")
-IMPORT = re.compile(r"^from games\.\w+\.compiled import (.*)$", re.MULTILINE)
+WRAPPER = re.compile(r"^@(compiled|inlined|allocating)\n", re.MULTILINE)
 
 
 def slipped(rules: ModuleType, old: str, new: str) -> ModuleType:
@@ -17,13 +15,8 @@ def slipped(rules: ModuleType, old: str, new: str) -> ModuleType:
     text = Path(str(rules.__file__)).read_text()
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the rules"
     module = ModuleType("slipped")
-    for wrappers in IMPORT.findall(text):
-        vars(module).update(dict.fromkeys(wrappers.split(", "), _as_it_is))
+    module.__file__ = rules.__file__
     # Where dataclasses look for the names in their annotations.
     sys.modules["slipped"] = module
-    exec(IMPORT.sub("", text.replace(old, new)), vars(module))
+    exec(WRAPPER.sub("", text.replace(old, new)), vars(module))
     return module
-
-
-def _as_it_is(function: F) -> F:
-    return function

@@ -89,24 +89,24 @@ def test_games_go_as_the_referee_has_them(first: int, games: int) -> None:
 
 
 SLIPS = {
-    "ties": ("board", "state.first if mine == theirs", "1 - state.first if mine == theirs"),
-    "adjacent": ("board", "at != order[1] else", "at == order[0] else"),
-    "support": ("board", "+ 3 * (at in helped)", "+ 2 * (at in helped)"),
-    "escalation": ("board", "face_up(state, seat, ESCALATION)", "face_up(state, 0, ESCALATION)"),
+    "ties": ("state", "state.first if mine == theirs", "1 - state.first if mine == theirs"),
+    "adjacent": ("state", "at != order[1] else", "at == order[0] else"),
+    "support": ("state", "+ 3 * (at in helped)", "+ 2 * (at in helped)"),
+    "escalation": ("state", "face_up(state, seat, ESCALATION)", "face_up(state, 0, ESCALATION)"),
     "cover fire": (
-        "board",
+        "state",
         "found[:place] = [RAISED] * place",
         "found[:1] = [RAISED] * (place > 0)",
     ),
-    "aerodrome": ("board", "strength(card) <= 3", "strength(card) <= 2"),
-    "containment": ("board", "if not up and any", "if up and any"),
-    "blockade": ("board", ">= 3", ">= 4"),
+    "aerodrome": ("state", "strength(card) <= 3", "strength(card) <= 2"),
+    "containment": ("state", "if not up and any", "if up and any"),
+    "blockade": ("state", ">= 3", ">= 4"),
     "air drop lasts": ("rules", "drop=_with(state.drop, seat, False)", "drop=state.drop"),
     "reinforce escapes": ("rules", "clause, not quirks)", "clause, quirks)"),
-    "who disrupts": ("actions", "task.owner if quirks else flipper(task)", "task.owner"),
-    "own flips": ("actions", "_flips(state, (flipper(task),)", "_flips(state, (task.owner,)"),
-    "maneuver": ("actions", "_flips(state, (0, 1), adj", "_flips(state, (1 - task.owner,), adj"),
-    "take back": ("actions", "p in column if not p.up]", "p in column]"),
+    "who disrupts": ("state", "task.owner if quirks else flipper(task)", "task.owner"),
+    "own flips": ("state", "_flips(state, (flipper(task),)", "_flips(state, (task.owner,)"),
+    "maneuver": ("state", "_flips(state, (0, 1), adj", "_flips(state, (1 - task.owner,), adj"),
+    "take back": ("state", "p in column if not p.up]", "p in column]"),
     "withdrawal": ("rules", "(6, 4, 3, 3, 2, 2, 2)", "(6, 4, 3, 3, 3, 2, 2)"),
     "first player": ("rules", "order, 1 - state.first, points", "order, state.first, points"),
     "rotation": ("rules", "else (right, left, middle)", "else (middle, right, left)"),
@@ -125,7 +125,7 @@ def test_a_planted_slip_is_caught(name: str) -> None:
 
 
 def test_nothing_is_caught_without_a_slip() -> None:
-    package = slipped_package("games.air_land_sea", "cards", "RAISED = 4", "RAISED = 4")
+    package = slipped_package("games.air_land_sea", "state", "RAISED = 4", "RAISED = 4")
     assert not any(differs(package.AirLandSea(), number) for number in range(5))
 
 

@@ -84,11 +84,11 @@ def test_matches_go_as_the_referee_has_them(first: int, games: int) -> None:
 
 
 SLIPS = {
-    "value": ("cards", "(85, 75, 55, 100)", "(85, 75, 60, 100)"),
-    "bear corners": ("cards", "if hand[BEAR]:", "if hand[BEAR] > 1:"),
-    "bull is no card": ("cards", "hand[kind] + hand[BULL] >= corner", "hand[kind] >= corner"),
-    "cheapest corner": ("cards", "max(full, key=", "min(full, key="),
-    "lots of five": ("cards", "LARGEST = 4", "LARGEST = 5"),
+    "value": ("rules", "(85, 75, 55, 100)", "(85, 75, 60, 100)"),
+    "bear corners": ("rules", "if hand[BEAR]:", "if hand[BEAR] > 1:"),
+    "bull is no card": ("rules", "hand[kind] + hand[BULL] >= corner", "hand[kind] >= corner"),
+    "cheapest corner": ("rules", "max(full, key=", "min(full, key="),
+    "lots of five": ("rules", "LARGEST = 4", "LARGEST = 5"),
     "double": ("rules", "VALUES[kind] * (1 + double)", "VALUES[kind] * (1 + bool(hand[BULL]))"),
     "bear is free": ("rules", '(BEAR, "bear")', '(BULL, "bear")'),
     "bull helped": ("rules", "if holder != winner:", "if holder != winner or card == BULL:"),
@@ -104,8 +104,8 @@ SLIPS = {
     "order of turns": ("rules", "mover=(state.mover + 1) % 4", "mover=(state.mover + 3) % 4"),
     "long deals": ("rules", "state.turn < terms.deal_turns", "state.turn <= terms.deal_turns"),
     "opener": ("rules", "(first + deal - 1) % 4", "first"),
-    "teams": ("state", "TEAMS = (0, 1, 0, 1)", "TEAMS = (0, 0, 1, 1)"),
-    "share": ("worth", "max(0, score)", "max(1, score)"),
+    "teams": ("rules", "TEAMS = (0, 1, 0, 1)", "TEAMS = (0, 0, 1, 1)"),
+    "share": ("players", "max(0, score)", "max(1, score)"),
 }
 
 
@@ -117,7 +117,7 @@ def test_a_planted_slip_is_caught(name: str) -> None:
 
 
 def test_nothing_is_caught_without_a_slip() -> None:
-    package = slipped_package("games.pit", "cards", "LARGEST = 4", "LARGEST = 4")
+    package = slipped_package("games.pit", "rules", "LARGEST = 4", "LARGEST = 4")
     assert not any(differs(package.Pit(**SETTINGS[0]), number) for number in range(5))
 
 
