@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from agents.base import Agent, Answer, Decision, Question, Thinking, Turn, check
-from agents.careless import check_chance
+from agents.epsilon_random import check_chance
 from agents.lookahead import (
     DRAWS,
     UNKNOWN,

@@ -10,7 +10,7 @@ import numpy as np
 from agents.base import Answer, Decision, Question, Thinking, Turn
 from agents.prompting.base import role_and_rules, situation
 from agents.prompting.words import Wording, choice, with_words, without_words
-from games.base import Open, TextSpec
+from games.base import TextAction, TextSpec
 from models.base import Generate, Generation, Prompt, Score, Scores
 
 ATTEMPTS = 20
@@ -26,12 +26,12 @@ class Human:
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         decision = yield from self._choose(turn, rng)
         option = turn.options[decision.option]
-        if not isinstance(option, Open):
+        if not isinstance(option, TextAction):
             return decision
         return (yield from self._say(turn, decision, option.text, rng))
 
     def _choose(self, turn: Turn, rng: np.random.Generator) -> Thinking:
-        if len(turn.options) == 1 and isinstance(turn.options[0], Open):
+        if len(turn.options) == 1 and isinstance(turn.options[0], TextAction):
             return Decision(0)
         numbers = tuple(map(str, range(1, len(turn.options) + 1)))
         reply = yield Score((question(turn),), numbers)

@@ -11,7 +11,7 @@ import numpy as np
 from agents.base import Answer, Decision, Goal, Question, Thinking, Turn, check
 from agents.prompting.base import Method, PreparedMethod, says_itself
 from agents.prompting.words import worded
-from games.base import Game, Open
+from games.base import Game, TextAction
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class LLM:
         return decision if decision.text else (yield from worded(turn, decision, rng))
 
     def _choose(self, turn: Turn, rng: np.random.Generator) -> Thinking:
-        only_words = len(turn.options) == 1 and isinstance(turn.options[0], Open)
+        only_words = len(turn.options) == 1 and isinstance(turn.options[0], TextAction)
         if only_words and not says_itself(self.method):
             return Decision(0)
         answer = yield from self.method.ask(turn, rng)

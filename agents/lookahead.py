@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from agents.base import Answer, Question, Turn
-from agents.together import together
-from games.base import spoken
+from agents.gather import together
+from games.base import default_text_move
 from games.capabilities import Sampled, nothing_hidden
 from games.playouts import sample
 
@@ -236,7 +236,7 @@ class Tree:
         child = Node(line, node, None, None, True, option, times)
         if node.state is None or len(game.to_move(node.state)) > 1:
             return child
-        child.state = game.play(node.state, (spoken(turn.options[option], rng),))
+        child.state = game.play(node.state, (default_text_move(turn.options[option], rng),))
         movers = game.to_move(child.state)
         if not movers and not self.llm_terminal:
             child.value = result(root, child.state)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agents.base import Decision, Thinking, Turn
-from games.base import Action, Game, Observation, Said
+from games.base import Action, Game, Observation, TextMove
 from games.capabilities import Valued, nothing_hidden
 from games.playouts import check_policy, lack, sample, scripted_move, worded
 
@@ -54,7 +54,7 @@ class OnePly:
         best = np.flatnonzero(worth >= worth.max() - ALIKE)
         option = int(best[rng.integers(len(best))])
         move = moves[option]
-        text = move.text if isinstance(move, Said) else ""
+        text = move.text if isinstance(move, TextMove) else ""
         return Decision(option, scores=tuple(worth.tolist()), text=text)
         yield
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agents.base import Decision, Goal, Thinking, Turn
-from games.base import Game, Said
+from games.base import Game, TextMove
 from games.playouts import aimed, check_policy, probabilities, worded
 
 
@@ -37,5 +37,5 @@ class Rule:
         chances = probabilities(game, self.policy, seen)
         option = int(rng.choice(len(chances), p=chances))
         move = worded(game, self.policy, seen, turn.options, option, rng)
-        return Decision(option, text=move.text if isinstance(move, Said) else "")
+        return Decision(option, text=move.text if isinstance(move, TextMove) else "")
         yield

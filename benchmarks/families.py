@@ -32,9 +32,9 @@ from benchmarks.networks import tokens_of
 from benchmarks.small import BORDER, built
 from common.errors import ModelError
 from models.base import Generate, Prompt, Score
-from models.engine.flat import Flat
 from models.engine.generate import Generator
 from models.engine.packed import Packed
+from models.engine.ragged_forward import Flat
 from models.engine.reference import Reference
 from models.engine.tokens import Tokens
 

@@ -45,9 +45,9 @@ STAGES: Mapping[str, Sequence[str]] = {
     "controls": ("pipeline.sweep.controls:play",),
     "tables": ("pipeline.tables.views:write_tables", "pipeline.tables.views:write_views"),
     "figures": (
-        "pipeline.tables.gallery:drawings",
-        "pipeline.tables.gallery:save_png",
-        "pipeline.tables.gallery:Drawing.html",
+        "pipeline.tables.figure_registry:drawings",
+        "pipeline.tables.figure_registry:save_png",
+        "pipeline.tables.figure_registry:Drawing.html",
     ),
     "MLflow": (
         "pipeline.tracking.track:track",

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-MOVED: Mapping[str, str] = {}
+MOVED: Mapping[str, str] = {
+    "agents.depth_limited_minimax.DepthLimitedMinimax": "agents.shallow.Shallow",
+    "agents.epsilon_random.EpsilonRandom": "agents.careless.Careless",
+}
 """The ids of classes that have moved, by their dotted names today."""
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.base import Game, Open, spoken
+from games.base import Game, TextAction, default_text_move
 from games.pettingzoo import PettingZoo
 from games.pettingzoo.classics import CLASSICS, REFUSED
 from games.textarena import TextArena
@@ -76,8 +76,10 @@ def played(game: Game[Any]) -> tuple[str, str]:
             ended = f"{ply} move{'s' * (ply != 1)}"
             break
         legal = [game.legal(state, seat) for seat in seats]
-        typed, most = isinstance(legal[0][0], Open), max(most, *map(len, legal))
-        state = game.play(state, [spoken(own[int(rng.integers(len(own)))], rng) for own in legal])
+        typed, most = isinstance(legal[0][0], TextAction), max(most, *map(len, legal))
+        state = game.play(
+            state, [default_text_move(own[int(rng.integers(len(own)))], rng) for own in legal]
+        )
     return "typed" if typed else f"up to {most} options", ended
 
 

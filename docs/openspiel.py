@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from games.base import Open, spoken
+from games.base import TextAction, default_text_move
 from games.capabilities import Sampled
 from games.openspiel import OpenSpiel, engine
 from games.openspiel.game import catalogue
@@ -104,9 +104,9 @@ def play(game: OpenSpiel, number: int, met: Met) -> None:
         moves = []
         for seat in seats:
             legal = game.legal(state, seat)
-            met.typed |= isinstance(legal[0], Open)
+            met.typed |= isinstance(legal[0], TextAction)
             met.most = max(met.most, len(game.live(state).legal_actions(seat)))
-            moves.append(spoken(legal[int(rng.integers(len(legal)))], rng))
+            moves.append(default_text_move(legal[int(rng.integers(len(legal)))], rng))
         if not game.open_to_all and isinstance(game, Sampled) and plies < LOOKED_AT:
             met.leak = met.leak or leak(game, state, seats[0], rng)
         state, plies = game.play(state, moves), plies + 1

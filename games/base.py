@@ -19,8 +19,8 @@ import numpy as np
 S = TypeVar("S")
 
 Action = int
-"""An action's number. What it means is the game's affair; `Observation.options` names it. A game
-may take words with one: then `legal` gives it as an `Open` action, and `play` takes a `Said`."""
+"""An action's number; `Observation.options` gives its name. Where the game takes words with an
+action, `legal` lists it as a `TextAction` and `play` is given a `TextMove`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +62,18 @@ class TextSpec:
         return f"holds {named[0]!r}, which it must not" if named else ""
 
 
-class Said(int):
+class TextMove(int):
     """An action and the words that go with it; `parse_move(str(move)) == move`."""
 
     text: str
 
-    def __new__(cls, action: Action, text: str) -> Said:
+    def __new__(cls, action: Action, text: str) -> TextMove:
         made = super().__new__(cls, action)
         made.text = text
         return made
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Said) and (int(self), self.text) == (int(other), other.text)
+        return isinstance(other, TextMove) and (int(self), self.text) == (int(other), other.text)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -86,22 +86,22 @@ class Said(int):
 
     __repr__ = __str__
 
-    def __reduce__(self) -> tuple[type[Said], tuple[int, str]]:
-        return Said, (int(self), self.text)
+    def __reduce__(self) -> tuple[type[TextMove], tuple[int, str]]:
+        return TextMove, (int(self), self.text)
 
 
-class Open(int):
+class TextAction(int):
     """An action among those of `legal` that wants words: `text` says which."""
 
     text: TextSpec
 
-    def __new__(cls, action: Action, text: TextSpec) -> Open:
+    def __new__(cls, action: Action, text: TextSpec) -> TextAction:
         made = super().__new__(cls, action)
         made.text = text
         return made
 
-    def __reduce__(self) -> tuple[type[Open], tuple[int, TextSpec]]:
-        return Open, (int(self), self.text)
+    def __reduce__(self) -> tuple[type[TextAction], tuple[int, TextSpec]]:
+        return TextAction, (int(self), self.text)
 
 
 def move_fault(move: Action, legal: Sequence[Action]) -> str:
@@ -110,24 +110,24 @@ def move_fault(move: Action, legal: Sequence[Action]) -> str:
     option = next((option for option in legal if int(option) == int(move)), None)
     if option is None:
         return "is not legal"
-    if isinstance(option, Open):
+    if isinstance(option, TextAction):
         text = option.text
-        return text.fault(move.text) if isinstance(move, Said) else f"wants words: {text.ask}"
-    return "takes no words" if isinstance(move, Said) else ""
+        return text.fault(move.text) if isinstance(move, TextMove) else f"wants words: {text.ask}"
+    return "takes no words" if isinstance(move, TextMove) else ""
 
 
-def spoken(option: Action, rng: np.random.Generator) -> Action:
+def default_text_move(option: Action, rng: np.random.Generator) -> Action:
     """The move of a player that takes this legal action and has no words of its own: with one of
     the examples where it wants words. Only then is anything drawn."""
-    if not isinstance(option, Open):
+    if not isinstance(option, TextAction):
         return option
     examples = option.text.examples
-    return Said(option, examples[int(rng.integers(len(examples)))])
+    return TextMove(option, examples[int(rng.integers(len(examples)))])
 
 
 def move_with(option: Action, text: str) -> Action:
     """The move that takes this option, with the words where it wants words."""
-    return Said(option, text) if isinstance(option, Open) else option
+    return TextMove(option, text) if isinstance(option, TextAction) else option
 
 
 def parse_move(written: str) -> Action:
@@ -138,7 +138,7 @@ def parse_move(written: str) -> Action:
     words = json.loads(text)
     if not isinstance(words, str):
         raise ValueError(f'{written!r} is no move; it must read 3 or 3 "words"')
-    return Said(int(number), words)
+    return TextMove(int(number), words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Game(Protocol[S]):
     def legal(self, state: S, seat: int) -> tuple[Action, ...]:
         """The actions open to `seat`, in a fixed order; never empty for a seat that is to move.
 
-        One that wants words is `Open`, and `play` takes it as `Said`.
+        One that wants words is `TextAction`, and `play` takes it as `TextMove`.
         """
         ...
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.base import Action, Game, Observation, Open, Said, spoken
+from games.base import Action, Game, Observation, TextAction, TextMove, default_text_move
 from games.capabilities import (
     WIN,
     PlayedOut,
@@ -255,7 +255,7 @@ def _after(
         got = []
         for option in options.values():
             rng = _stream(seed, MOVES, playout)
-            move = spoken(option, _stream(seed, WORDS, playout))
+            move = default_text_move(option, _stream(seed, WORDS, playout))
             others = [
                 move if mover == seat else scripted_move(game, start, mover, policies[mover], rng)
                 for mover in game.to_move(start)
@@ -270,8 +270,8 @@ def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng)
     """What a scripted player does. "random" need not look: an observation takes its time. Nor need
     others whose only option wants no words."""
     options = game.legal(state, seat)
-    if policy == RANDOM or (len(options) == 1 and not isinstance(options[0], Open)):
-        return spoken(options[int(rng.random() * len(options))], rng)
+    if policy == RANDOM or (len(options) == 1 and not isinstance(options[0], TextAction)):
+        return default_text_move(options[int(rng.random() * len(options))], rng)
     seen = game.observe(state, seat)
     passed = np.cumsum(probabilities(game, policy, seen)) <= rng.random()
     at = min(int(passed.sum()), len(options) - 1)
@@ -289,9 +289,9 @@ def worded(
     """The move of a scripted player that takes the option of this index: where that wants words,
     with those that the game finds for it, or with one of the examples."""
     option = options[at]
-    if isinstance(option, Open) and policy != RANDOM and isinstance(game, Speaking):
-        return Said(option, game.words(policy, observation, at, rng))
-    return spoken(option, rng)
+    if isinstance(option, TextAction) and policy != RANDOM and isinstance(game, Speaking):
+        return TextMove(option, game.words(policy, observation, at, rng))
+    return default_text_move(option, rng)
 
 
 def _check(game: Game[Any], policies: Sequence[str], wanted: int = 1) -> None:

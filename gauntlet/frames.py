@@ -18,7 +18,7 @@ import pandas as pd
 
 from common.errors import UserError
 from pipeline.log.folder import Folder
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.log.schema import MatchRecord
 
 OF_A_MATCH = ("match", "deal", "rotation", "plies", "seconds", "device_seconds")
@@ -62,7 +62,7 @@ def decisions(folder: str | Path) -> pd.DataFrame:
     )
 
 
-def _records(folder: Path) -> Iterator[tuple[About, MatchRecord]]:
+def _records(folder: Path) -> Iterator[tuple[CellInfo, MatchRecord]]:
     place = Folder(folder)
     if not place.played:
         raise UserError(f"{folder} holds no sweep")
@@ -71,5 +71,5 @@ def _records(folder: Path) -> Iterator[tuple[About, MatchRecord]]:
             yield about, record
 
 
-def _labels(about: About) -> dict[str, Any]:
+def _labels(about: CellInfo) -> dict[str, Any]:
     return {"experiment": about.experiment, **about.labels}

@@ -150,10 +150,10 @@ class Concurrent(Protocol):
 
 
 @runtime_checkable
-class Awaited(Protocol):
+class Cancellable(Protocol):
     """A model whose answer may be long in coming, such as a person's."""
 
-    def hang_up(self) -> None:
+    def cancel(self) -> None:
         """Called from another thread: an answer under way, and any later one, is a ModelError."""
         ...
 

@@ -19,7 +19,7 @@ from itertools import takewhile
 from typing import Any
 
 from common.errors import ModelError
-from common.foreign import visible
+from common.sanitize import visible
 from models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
 
 KEYBOARD = 0
@@ -69,11 +69,11 @@ class PersonModel(ABC):
         """
         return [self._write(r) if isinstance(r, Generate) else self._choose(r) for r in requests]
 
-    def hang_up(self) -> None:
+    def cancel(self) -> None:
         self.gone.set()
 
     def close(self) -> None:
-        self.hang_up()
+        self.cancel()
 
     def _choose(self, request: Score) -> Scores:
         if len(request.prompts) > 1:

@@ -16,7 +16,8 @@ is left out. `key` tells cells of one name apart. Decisions that a fallback took
 counted in rows of their own; `odhr_chance` and `adr_chance` are those of a player that takes every
 option alike. Only the gap-free deals of a cell count, as in every table. The matches are judged on
 the threads of this process, or by Ray with --launch; the files are the same to the byte, in
-whatever order the matches ended. What is judged is kept in DIR/judged at once (`judging/kept.py`).
+whatever order the matches ended. What is judged is kept in DIR/judged at once
+(`judging/judgement_cache.py`).
 
 Without --playouts it is the first deals alone that are judged, as many as take two minutes or so;
 how many hangs on the log, not on the machine. Wins are always those of all matches.
@@ -46,7 +47,7 @@ from common.terminal import console
 from games.capabilities import PlayedOut, Scored, seatings_of
 from pipeline.config.read import Node, Seed
 from pipeline.judging.judge import Work, judge
-from pipeline.judging.kept import Found, Kept, most_deals, plies
+from pipeline.judging.judgement_cache import Found, Kept, most_deals, plies
 from pipeline.judging.metric_rows import (
     METRIC_COLUMNS,
     TRACE_COLUMNS,
@@ -61,7 +62,7 @@ from pipeline.launch.fan_out import Map, executor, read_launch
 from pipeline.log.folder import Folder
 from pipeline.log.progress import Bar
 from pipeline.log.schema import MatchRecord
-from pipeline.tables import ink
+from pipeline.tables import plot_style
 from pipeline.tables.metric_figures import metric_figures
 from pipeline.tables.metric_sheets import sheets
 from pipeline.tables.table import sheet_view
@@ -206,8 +207,8 @@ def write(out: Path, cells: Sequence[JudgedCell], asked: Options) -> pd.DataFram
     write_atomically(out / "metrics.csv", table.to_csv(index=False))
     for old in out.glob("*.png"):
         old.unlink()
-    with ink.drawn_for(ink.WIDE):
-        ink.save_png(metric_figures(table, stands), out)
+    with plot_style.drawn_for(plot_style.WIDE):
+        plot_style.save_png(metric_figures(table, stands), out)
     return table
 
 

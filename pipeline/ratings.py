@@ -17,8 +17,8 @@ from typing import get_args
 from common.errors import UserError
 from common.process import as_process
 from common.terminal import console
-from pipeline.tables import ink, table
-from pipeline.tables.contest import Contest, contest_of
+from pipeline.tables import plot_style, table
+from pipeline.tables.pairwise_matches import Contest, contest_of
 from pipeline.tables.rating_figures import rating_figures
 from pipeline.tables.ratings import RatingTables, rating_tables, sheets
 from pipeline.tracking.rated import add_ratings
@@ -65,8 +65,8 @@ def _rated(given: argparse.Namespace) -> tuple[Contest, RatingTables]:
 
 def _write(found: RatingTables, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
-    with ink.drawn_for(ink.WIDE):
-        ink.save_png(dict(rating_figures(found)), out / "figures")
+    with plot_style.drawn_for(plot_style.WIDE):
+        plot_style.save_png(dict(rating_figures(found)), out / "figures")
     return found.write(out)
 
 

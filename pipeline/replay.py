@@ -19,8 +19,8 @@ from rich.table import Table
 from agents.prompting.wording import on_a_line
 from common.disk import write_atomically
 from common.errors import UserError
-from common.foreign import one_line, visible
 from common.process import as_process
+from common.sanitize import one_line, visible
 from common.terminal import WIDTH, console
 from pipeline.log.folder import Folder
 from pipeline.log.replayed import ReplayedMatch, ReplayedTurn, replayed

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
-from common.foreign import visible
 from common.process import as_process
+from common.sanitize import visible
 from common.terminal import console
-from pipeline.tables import origin
+from pipeline.tables import provenance
 from pipeline.tables.report import write_report
 from pipeline.tables.views import results_of, write_tables
 
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"gauntlet: {error.filename or folder}: {error.strerror}", file=sys.stderr)
         return 2
-    for line in origin.notes(folder):
+    for line in provenance.notes(folder):
         console().print(f"\n{line}")
     print(visible(f"\nreport: {folder / 'report.html'}"))
     if given.paper:

@@ -23,11 +23,11 @@ def play(given: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig) 
         from pipeline.launch import slurm
 
         return slurm.hand_over(cells, sweep, given)
-    from pipeline.log.this_run import typed
-    from pipeline.sweep import course
+    from pipeline.log.run_info import typed
+    from pipeline.sweep import run_sweep
 
     program = sys.argv[0] if sys.argv[0].startswith("gauntlet ") else "python -m pipeline.run"
-    return course.run(cells, sweep, typed(program, given))
+    return run_sweep.run(cells, sweep, typed(program, given))
 
 
 if __name__ == "__main__":

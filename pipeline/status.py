@@ -22,15 +22,15 @@ from rich.live import Live as Screen
 from rich.text import Text
 
 from common.errors import UserError
-from common.foreign import visible
 from common.process import as_process
+from common.sanitize import visible
 from common.terminal import WrappedTable, console
 from pipeline.log.folder import Folder, damaged
+from pipeline.log.follow import Place, Tail
 from pipeline.log.live import Running
 from pipeline.log.outcomes import Outcome, outcome
-from pipeline.log.results import About, measures
+from pipeline.log.results import CellInfo, measures
 from pipeline.log.schema import MatchRecord
-from pipeline.log.tail import Place, Tail
 from pipeline.tables.numbers import duration, number, percent, short
 from pipeline.tables.scale import Scale, heading
 from pipeline.tables.table import LABELS, short_names
@@ -104,7 +104,7 @@ class Status:
         """Takes in a match that is new."""
         self._running[record.cell].add(ended)
 
-    def _row(self, name: str, about: About, failed: list[str], stops: Mapping[str, Any]) -> Row:
+    def _row(self, name: str, about: CellInfo, failed: list[str], stops: Mapping[str, Any]) -> Row:
         running = self._running[about.key]
         aside = failed.count(about.key)
         planned = self.run.get("cells", {}).get(about.key)

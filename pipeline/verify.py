@@ -24,20 +24,20 @@ from typing import Any
 from msgspec import convert
 
 from common.errors import UserError
-from common.foreign import one_line, visible
 from common.process import as_process
+from common.sanitize import one_line, visible
 from common.terminal import console
 from pipeline.judging.luck import Luck
 from pipeline.log import code
+from pipeline.log.control_links import controls_file, noise_file, place_of
 from pipeline.log.folder import Folder, key_of
-from pipeline.log.links import controls_file, noise_file, place_of
+from pipeline.log.metadata_files import LOGS, Described, Stops, Told, line_reader, parsed
 from pipeline.log.progress import Waiting
 from pipeline.log.recorded import recorded_cell
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.log.schema import MatchRecord
-from pipeline.log.small import LOGS, Described, Stops, Told, line_reader, parsed
 from pipeline.plan.cells import digest
-from pipeline.play.again import Again, Unrecorded
+from pipeline.play.rematch import Again, Unrecorded
 
 SHOWN = 3
 """How many differences of a match are named."""
@@ -93,11 +93,11 @@ def verify(folder: Path) -> Findings:
     return found
 
 
-def _cell(found: Findings, file: Path) -> About | None:
+def _cell(found: Findings, file: Path) -> CellInfo | None:
     """The cell of a description, where it holds one."""
     try:
         data = parsed(file.read_bytes(), Described)
-        about = About.read(data)
+        about = CellInfo.read(data)
     except (OSError, ValueError) as why:
         found.add(file, f"{why}; the same sweep again writes it anew")
         return None
@@ -108,7 +108,7 @@ def _cell(found: Findings, file: Path) -> About | None:
     return about
 
 
-def _records(found: Findings, path: Path, about: About | None) -> None:
+def _records(found: Findings, path: Path, about: CellInfo | None) -> None:
     """Every line of a cell's records, and what they lack together."""
     reader = found.folder.reader(path.stem)
     named: dict[str, int] = {}
@@ -134,7 +134,7 @@ def _records(found: Findings, path: Path, about: About | None) -> None:
         _gaps(found, path, about, places)
 
 
-def _gaps(found: Findings, path: Path, about: About, places: set[tuple[int, int]]) -> None:
+def _gaps(found: Findings, path: Path, about: CellInfo, places: set[tuple[int, int]]) -> None:
     """Matches that a finished run planned and the log lacks; else those below the last deal."""
     place = found.folder
     entries = (one for one in place.set_aside if one["cell"] == about.key)
@@ -248,7 +248,7 @@ def _again(found: Findings, stem: str, packages: Sequence[str]) -> Again | UserE
         return error
 
 
-def _about(place: Folder, stem: str) -> About:
+def _about(place: Folder, stem: str) -> CellInfo:
     return next(about for about in place.abouts() if about.stem == stem)
 
 

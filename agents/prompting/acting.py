@@ -10,7 +10,7 @@ from typing import Any
 from agents.base import Turn
 from agents.lookahead import Note
 from agents.prompting.answers import first_object, listed, option_called, writable
-from games.base import Open, TextSpec
+from games.base import TextAction, TextSpec
 
 ABOVE = "Actions:\n"
 FORM = "Choose one. Reply with one JSON object: {object}\n"
@@ -58,7 +58,7 @@ def actions(turn: Turn) -> str:
 
 def textspecs(turn: Turn) -> list[TextSpec]:
     """What words the actions want, each kind once, in order."""
-    return list(dict.fromkeys(o.text for o in turn.options if isinstance(o, Open)))
+    return list(dict.fromkeys(o.text for o in turn.options if isinstance(o, TextAction)))
 
 
 def asked(wanted: TextSpec) -> str:
@@ -70,7 +70,7 @@ def asked(wanted: TextSpec) -> str:
 
 def form(turn: Turn) -> str:
     """What a reply has to look like."""
-    opened = [isinstance(option, Open) for option in turn.options]
+    opened = [isinstance(option, TextAction) for option in turn.options]
     if all(opened):
         return FORM.format(object=WORDED_OBJECT)
     more = f"; with words {WORDED_OBJECT}" * any(opened)
@@ -94,7 +94,7 @@ def read(reply: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
 def _worded(option: int, text: str | None, turn: Turn) -> Reading:
     """An action that was named, with the words that came with it."""
     wanted = turn.options[option]
-    if not isinstance(wanted, Open):
+    if not isinstance(wanted, TextAction):
         return Reading(option, option=option)
     if text is None:
         return Reading("malformed", f"{NO_WORDS}{form(turn)}", option, fault=UNSAID)
@@ -119,7 +119,7 @@ def _text(given: Any) -> str | None:
 
 
 def _wants(option: int, wanted: TextSpec) -> bool:
-    return isinstance(option, Open) and option.text == wanted
+    return isinstance(option, TextAction) and option.text == wanted
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.base import Turn
 from agents.prompting.base import Asking
-from agents.prompting.reasoned import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
+from agents.prompting.cot_base import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
 
 THINK = (
     "First think about your situation, then choose one of the legal moves, the best for your "

@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.base import Turn
 from agents.prompting.base import Asking
-from agents.prompting.reasoned import MOVE, MOVE_CUE, Retrying, concluded, indices
+from agents.prompting.cot_base import MOVE, MOVE_CUE, Retrying, concluded, indices
 
 CHOOSE = "Choose one of the legal moves, the best for your goal.\n"
 

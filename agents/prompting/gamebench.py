@@ -19,7 +19,7 @@ from agents.prompting.acting import Reading, actions, form, read, textspecs
 from agents.prompting.base import Asking, check_moves, role, situation
 from agents.prompting.wording import PLAIN
 from agents.prompting.words import AROUND, stand_in
-from games.base import Open
+from games.base import TextAction
 from games.capabilities import Headed, fallback_of
 from models.base import Dialogue, Generate, Generation, Prompt
 
@@ -201,4 +201,4 @@ def null_action(
 def words_for(turn: Turn, option: int, rng: np.random.Generator) -> str:
     """Words for the option of this index from the game, "" where it wants none."""
     wanted = turn.options[option]
-    return stand_in(wanted.text, rng) if isinstance(wanted, Open) else ""
+    return stand_in(wanted.text, rng) if isinstance(wanted, TextAction) else ""

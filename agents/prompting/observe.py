@@ -19,7 +19,7 @@ import numpy as np
 from agents.base import Decision, Status, Turn
 from agents.observers import Watching, watching
 from agents.prompting.base import Asking, told_facts
-from games.base import Game, Open
+from games.base import Game, TextAction
 from models.base import Dialogue, Generate, Generation, Prompt
 
 CUE = "Answer:"
@@ -154,7 +154,7 @@ def confidence(given: Any) -> float:
 def none(turn: Turn, status: Status) -> Decision:
     """No guess: what stands in for words that will not do."""
     (option,) = turn.options
-    assert isinstance(option, Open), option
+    assert isinstance(option, TextAction), option
     return Decision(0, status, fallback=True, attempts=2, text=option.text.instead)
 
 

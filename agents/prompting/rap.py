@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from agents.base import Answer, Decision, Question, Turn
+from agents.gather import together
 from agents.lookahead import Note
 from agents.mcts import Choice, Node, Search, Visit, best_total
 from agents.prompting.base import Asking, check_length, check_moves, situation
 from agents.prompting.cloze import LETTERS
-from agents.prompting.foretelling import UNKNOWN, Questions, actions_in, between
 from agents.prompting.gamebench import null_action
 from agents.prompting.words import ATTEMPTS, MALFORMED, worded
-from agents.together import together
-from games.base import Open
+from agents.prompting.world_model import UNKNOWN, Questions, actions_in, between
+from games.base import TextAction
 from models.base import Generate, Generation, Prompt, Score, Scores
 
 
@@ -188,7 +188,9 @@ def filled(
 ) -> Generator[Question, Answer, tuple[dict[int, Decision], list[Note]]]:
     """Every open option with its words, by its index, and what came of the replies in the order in
     which they came: the options are asked about side by side."""
-    wanting = [number for number, option in enumerate(turn.options) if isinstance(option, Open)]
+    wanting = [
+        number for number, option in enumerate(turn.options) if isinstance(option, TextAction)
+    ]
     told = yield from together([worded(turn, Decision(number), rng) for number in wanting])
     came: list[list[Note]] = []
     for decision in told:

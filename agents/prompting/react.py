@@ -13,8 +13,8 @@ import numpy as np
 
 from agents.base import Turn
 from agents.prompting.base import Asking
+from agents.prompting.cot_base import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
 from agents.prompting.reading import folded
-from agents.prompting.reasoned import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
 from games.capabilities import intents_of
 
 GENERAL = (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agents.base import Goal, Turn
-from games.base import Game, spoken
+from games.base import Game, default_text_move
 
 SEED = 20_240_607
 """Two numbers seed these deals, and more than two those of a sweep: no deal is both."""
@@ -28,6 +28,6 @@ def sampled_turns(game: Game[Any], seat: int, goal: Goal, plies: int) -> Iterato
             options = game.legal(state, mover)
             if mover == seat and len(options) > 1:
                 yield Turn(game, options, goal, partial(game.observe, state, seat))
-            moves.append(spoken(options[rng.integers(len(options))], rng))
+            moves.append(default_text_move(options[rng.integers(len(options))], rng))
         if moves:
             state = game.play(state, moves)

@@ -18,9 +18,9 @@ from agents.base import Answer, Question, Turn
 from agents.lookahead import DRAWS, Judge, Judged, Mover, Node, Note, Proposed, Tree
 from agents.lookahead import side as side_of
 from agents.prompting.base import Asking, aim
+from agents.prompting.cot_base import MOVE, MOVE_CUE, SYSTEM, Reasoned, concluded, head
 from agents.prompting.direct import CHOOSE
 from agents.prompting.reading import move_in, share_in
-from agents.prompting.reasoned import MOVE, MOVE_CUE, SYSTEM, Reasoned, concluded, head
 from agents.prompting.wording import PLAIN
 from games.base import Game, Observation
 from games.capabilities import move_format_of, nothing_hidden

@@ -16,8 +16,7 @@ from agents.base import Answer, Question, Turn
 from agents.lookahead import Note
 from agents.prompting.base import Asking, aim
 from agents.prompting.cot import THINK
-from agents.prompting.reading import vote_in
-from agents.prompting.reasoned import (
+from agents.prompting.cot_base import (
     MOVE,
     MOVE_CUE,
     SYSTEM,
@@ -28,6 +27,7 @@ from agents.prompting.reasoned import (
     head,
     legal,
 )
+from agents.prompting.reading import vote_in
 from agents.prompting.wording import PLAIN
 from models.base import Generation, Prompt
 

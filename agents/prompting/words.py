@@ -14,7 +14,7 @@ import numpy as np
 from agents.base import Answer, Decision, Question, Turn
 from agents.prompting.answers import first_object, writable
 from agents.prompting.base import role_and_rules, situation
-from games.base import Open, TextSpec
+from games.base import TextAction, TextSpec
 from models.base import Dialogue, Generate, Generation, Prompt
 
 ATTEMPTS = 3
@@ -32,7 +32,7 @@ Wording = Generator[Question, Answer, Decision]
 def worded(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wording:
     """The decision with the words of the option that it chose; as it is where that wants none."""
     option = turn.options[decision.option]
-    if not isinstance(option, Open):
+    if not isinstance(option, TextAction):
         return decision
     prompt, faults = words_prompt(turn, decision.option, option.text), list[str]()
     for _ in range(ATTEMPTS):

@@ -22,7 +22,7 @@ from common.errors import UserError
 from models.engine.trie import grow, shared_length
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
-from pipeline.tables import ink, views
+from pipeline.tables import plot_style, views
 from stats.means import limits, reaching
 
 HERE = Path(__file__).parent
@@ -39,7 +39,9 @@ OPTIONS = 7
 Floats = NDArray[np.float64]
 
 DARK = {"ink": "#e4e8ec", "muted": "#a1acb8", "line": "#343e49", "accent": "#62bce0"}
-DARK |= {"ground": "#14181d"} | {f"series-{at}": tone for at, tone in enumerate(ink.ON_BLACK, 2)}
+DARK |= {"ground": "#14181d"} | {
+    f"series-{at}": tone for at, tone in enumerate(plot_style.ON_BLACK, 2)
+}
 STYLE = (
     "<style>svg { font-family: system-ui, sans-serif; } @media (prefers-color-scheme: dark) { svg {"
     + " ".join(f"--{name}: {colour};" for name, colour in DARK.items())
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     for name, figure in drawn.items():
-        text = ink.svg(figure, name)
+        text = plot_style.svg(figure, name)
         opening = text.index(">") + 1
         file = HERE / f"{name}.svg"
         write_atomically(file, text[:opening] + STYLE + text[opening:] + "\n")
@@ -88,17 +90,17 @@ def pairing(first: CellResults, second: CellResults) -> Figure:
         "wins, both on the same deals": half(raw, DIFFERENCE),
         "the same, luck taken out": half(clean, DIFFERENCE, estimated=True),
     }
-    with ink.drawn_for(ink.WIDE):
-        figure, axes = ink.canvas(2.9)
+    with plot_style.drawn_for(plot_style.WIDE):
+        figure, axes = plot_style.canvas(2.9)
         for (name, widths), colour, dash in zip(
-            lines.items(), ink.COLOURS, ink.DASHES, strict=False
+            lines.items(), plot_style.COLOURS, plot_style.DASHES, strict=False
         ):
             axes.plot(points(len(raw)), 100 * widths, color=colour, ls=dash, lw=1.4, label=name)
         axes.set_xlabel("deals")
         axes.set_ylabel("half of the 95% interval, points")
         axes.set_ylim(bottom=0)
-        ink.keyed(figure)
-        ink.titled(
+        plot_style.keyed(figure)
+        plot_style.titled(
             figure, "What two prompts differ by: how exactly it is known after so many deals"
         )
     return figure
@@ -138,10 +140,10 @@ def lucky(result: CellResults) -> Figure:
         "wins": (result.by_deal()[1], False),
         "luck taken out": (result.adjusted.values, True),
     }
-    with ink.drawn_for(ink.WIDE):
-        figure, axes = ink.canvas(2.9)
+    with plot_style.drawn_for(plot_style.WIDE):
+        figure, axes = plot_style.canvas(2.9)
         for (name, (values, estimated)), colour, dash in zip(
-            lines.items(), ink.COLOURS, ink.DASHES, strict=False
+            lines.items(), plot_style.COLOURS, plot_style.DASHES, strict=False
         ):
             low, high = 100 * running(values, SHARE, estimated)
             deals = points(len(values))
@@ -149,12 +151,18 @@ def lucky(result: CellResults) -> Figure:
             axes.plot(deals, means, color=colour, ls=dash, lw=1.4, label=name)
             axes.fill_between(deals, low, high, color=colour, alpha=0.15, lw=0)
         axes.axhline(
-            100 * result.about.baseline.rate, color=ink.MUTED, ls="--", lw=1, label="baseline"
+            100 * result.about.baseline.rate,
+            color=plot_style.MUTED,
+            ls="--",
+            lw=1,
+            label="baseline",
         )
         axes.set_xlabel("deals")
         axes.set_ylabel("win rate so far, %")
-        ink.keyed(figure, 3)
-        ink.titled(figure, "The same matches, counted by wins and by what decisions were worth")
+        plot_style.keyed(figure, 3)
+        plot_style.titled(
+            figure, "The same matches, counted by wins and by what decisions were worth"
+        )
     return figure
 
 
@@ -169,22 +177,24 @@ def tree(folder: Path) -> Figure:
     nodes, whole = len(grow(read).tokens), sum(map(len, read))
     print(f"{len(read)} prompts, {whole} tokens; static {first}, shared {common}, tree {nodes}")
     parts = {
-        "goal and rules: kept from decision to decision": (0, first, ink.PALE),
-        "the situation: computed once a decision": (first, common, ink.ACCENT),
-        "its own order of the options": (common, None, ink.CONTRAST),
+        "goal and rules: kept from decision to decision": (0, first, plot_style.PALE),
+        "the situation: computed once a decision": (first, common, plot_style.ACCENT),
+        "its own order of the options": (common, None, plot_style.CONTRAST),
     }
-    with ink.drawn_for(ink.WIDE):
-        figure, axes = ink.canvas(2.6)
+    with plot_style.drawn_for(plot_style.WIDE):
+        figure, axes = plot_style.canvas(2.6)
         for name, (start, end, colour) in parts.items():
             ends = np.array([end or len(one) for one in read])
             places = np.arange(len(read))
             axes.barh(places, ends - start, left=start, height=0.7, color=colour, label=name)
-        ink.name_rows(
+        plot_style.name_rows(
             axes, range(len(read)), [f"prompt {at + 1}" for at in range(len(read))], False
         )
         axes.set_xlabel(f"tokens; {whole:,} in {len(read)} prompts, {nodes:,} in their tree")
-        ink.keyed(figure, 1)
-        ink.titled(figure, "One decision asked by cloze: every option once under every letter")
+        plot_style.keyed(figure, 1)
+        plot_style.titled(
+            figure, "One decision asked by cloze: every option once under every letter"
+        )
     return figure
 
 

@@ -36,7 +36,7 @@ from games.are_you_the_traitor.state import (
     use_rings,
     wizards,
 )
-from games.base import Action, Observation, Open, Said, move_fault
+from games.base import Action, Observation, TextAction, TextMove, move_fault
 from games.capabilities import full_rules
 
 ANSWERS, PASSES, STOPS = range(5, 8)
@@ -109,11 +109,13 @@ class AreYouTheTraitor:
         if self.to_move(state) != (seat,):
             return ()
         if state.phase == ANSWER:
-            return (Open(ANSWERS, answer_spec()),)
+            return (TextAction(ANSWERS, answer_spec()),)
         if state.phase == STOP:
             return (STOPS,) if self._forced(state) else (PASSES, STOPS)
         names = _others(state.names[state.actor])
-        return names if state.phase == ACCUSE else tuple(Open(n, question_spec()) for n in names)
+        return (
+            names if state.phase == ACCUSE else tuple(TextAction(n, question_spec()) for n in names)
+        )
 
     def _forced(self, state: State) -> bool:
         """Whether the acting role is the last one asked after the last exchange."""
@@ -129,7 +131,7 @@ class AreYouTheTraitor:
             return self._accused(state, int(move))
         if state.phase == STOP:
             return self._stopped(state) if move == STOPS else self._passed(state)
-        assert isinstance(move, Said)
+        assert isinstance(move, TextMove)
         return _asked(state, move) if state.phase == ASK else _answered(state, move)
 
     def _passed(self, state: State) -> State:
@@ -307,7 +309,7 @@ def _exchange(state: State) -> State:
     return replace(state, phase=ASK, actor=actor, order=())
 
 
-def _asked(state: State, move: Said) -> State:
+def _asked(state: State, move: TextMove) -> State:
     said = Exchange(state.names[state.actor], int(move), move.text)
     return replace(
         state,
@@ -318,7 +320,7 @@ def _asked(state: State, move: Said) -> State:
     )
 
 
-def _answered(state: State, move: Said) -> State:
+def _answered(state: State, move: TextMove) -> State:
     said = state.talk[-1]._replace(answer=move.text)
     order = _chance(state, ORDER).permutation(STOPPERS).tolist()
     return replace(

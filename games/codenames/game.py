@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction
-from games.base import Action, Observation, Open, Said, move_fault
+from games.base import Action, Observation, TextAction, TextMove, move_fault
 from games.capabilities import MATCH_SCORE, Measure, full_rules
 from games.codenames import players, rules, words
 from games.codenames.clues import NOUNS, wanted
@@ -78,7 +78,7 @@ class Codenames:
         if turn is None:
             most = rules.left(state)[rules.team_of(state.turns)]
             spec = wanted(state.words, self.quirks)
-            return tuple(Open(number, spec) for number in range(most + 1))
+            return tuple(TextAction(number, spec) for number in range(most + 1))
         lies_open = rules.guessed(state.turns)
         hidden = tuple(place for place in range(CARDS) if place not in lies_open)
         return (*hidden, STOP) if turn.guesses or self.quirks else hidden
@@ -90,7 +90,7 @@ class Codenames:
         (move,) = moves
         if fault := move_fault(move, self._options(state)):
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
-        if isinstance(move, Said):
+        if isinstance(move, TextMove):
             return rules.with_clue(state, move.text, int(move))
         return rules.with_guess(state, int(move), self.quirks)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from games.base import Action, Fact, Game, Observation, Open, Said, TextSpec
+from games.base import Action, Fact, Game, Observation, TextAction, TextMove, TextSpec
 from games.capabilities import (
     Advised,
     Headed,
@@ -128,7 +128,7 @@ class Obfuscated:
 
     def move_within(self, move: Action) -> Action:
         """The move of the game within that is meant."""
-        return Said(move, self._words.back(move.text)) if isinstance(move, Said) else move
+        return TextMove(move, self._words.back(move.text)) if isinstance(move, TextMove) else move
 
     def observe(self, state: Any, seat: int) -> Observation:
         seen, there = self.of.observe(state, seat), self._words.there
@@ -181,7 +181,7 @@ class Obfuscated:
 
     def _opened(self, option: Action) -> Action:
         """The option, in new words where it wants some."""
-        if not isinstance(option, Open):
+        if not isinstance(option, TextAction):
             return option
         inner, there = option.text, self._words.there
         made = Retold(
@@ -193,7 +193,7 @@ class Obfuscated:
             inner=inner,
             words=self._words,
         )
-        return Open(option, made)
+        return TextAction(option, made)
 
     def _rules(self, rules: str) -> str:
         for part in self._vocabulary.without:

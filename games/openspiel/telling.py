@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from games.base import Action, Open, Said, TextSpec, move_fault
+from games.base import Action, TextAction, TextMove, TextSpec, move_fault
 from games.openspiel import engine
 from games.openspiel.engine import Known
 
@@ -49,7 +49,7 @@ class Choice:
     def legal(self) -> tuple[Action, ...]:
         if len(self.actions) <= self.listed:
             return self.actions
-        return (Open(self.live.num_distinct_actions(), wanted(self.names)),)
+        return (TextAction(self.live.num_distinct_actions(), wanted(self.names)),)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -58,13 +58,13 @@ class Choice:
 
     def fault(self, move: Action) -> str:
         """Why a move cannot be made, as the end of a sentence; "" where it can."""
-        if isinstance(move, Said) or self.legal != self.actions:
+        if isinstance(move, TextMove) or self.legal != self.actions:
             return move_fault(move, self.legal)
         return "" if move in self.actions else "is not legal"
 
     def action(self, move: Action) -> int:
         """OpenSpiel's number of a move that can be made."""
-        if isinstance(move, Said):
+        if isinstance(move, TextMove):
             return self.actions[self.names.index(meant(move.text, self.names))]
         return int(move)
 

@@ -20,8 +20,8 @@ import numpy as np
 from common.errors import IllegalAction, UserError, extra, nearest
 from games.base import Action, Observation, move_fault
 from games.capabilities import WIN, Measure
-from games.kept import Kept
 from games.pettingzoo.classics import CLASSICS, REFUSED, Classic
+from games.transition_cache import Kept
 
 SHARED = ("action_spaces", "observation_spaces", "possible_agents", "metadata")
 """What no step changes: copies share it."""

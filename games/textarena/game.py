@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction, UserError, extra, nearest
-from games.base import Action, Observation, Open, Said, TextSpec, move_fault
+from games.base import Action, Observation, TextAction, TextMove, TextSpec, move_fault
 from games.capabilities import WIN, Measure
 from games.textarena import telling
 from games.textarena.live import KEPT_HERE, Live, started
@@ -105,7 +105,7 @@ class TextArena:
         examples = tuple(self._examples(state, seat))
         ask = "your move, written as the rules say"
         at = (self.name, self.num_seats, state.seed), state.said
-        return (Open(0, Checked(ask, examples, max_chars=LONGEST, at=at)),)
+        return (TextAction(0, Checked(ask, examples, max_chars=LONGEST, at=at)),)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         seats = self.to_move(state)
@@ -114,7 +114,7 @@ class TextArena:
         (move,) = moves
         if fault := move_fault(move, self.legal(state, seats[0])):
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
-        assert isinstance(move, Said)
+        assert isinstance(move, TextMove)
         return State(state.seed, (*state.said, move.text))
 
     def observe(self, state: State, seat: int) -> Observation:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction
-from games.base import Action, Observation, Open, Said, move_fault
+from games.base import Action, Observation, TextAction, TextMove, move_fault
 from games.capabilities import full_rules
 from games.two_rooms import players, rules, words
 from games.two_rooms.players import View, known_kin, sampled
@@ -76,11 +76,11 @@ class TwoRooms:
 
     def _options(self, state: State) -> tuple[Action, ...]:
         if rules.unanswered(state):
-            return (Open(state.talk[-1].asker, ANSWER),)
+            return (TextAction(state.talk[-1].asker, ANSWER),)
         people = rules.others(state, rules.acting(state))
         if rules.trading(state):
             return tuple(people)
-        return tuple(Open(person, QUESTION) for person in people)
+        return tuple(TextAction(person, QUESTION) for person in people)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         seats = self.to_move(state)
@@ -89,7 +89,7 @@ class TwoRooms:
         (move,) = moves
         if fault := move_fault(move, self._options(state)):
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
-        if not isinstance(move, Said):
+        if not isinstance(move, TextMove):
             return rules.with_hostage(state, int(move))
         if rules.unanswered(state):
             return rules.with_answer(state, move.text)

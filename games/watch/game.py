@@ -16,7 +16,7 @@ import numpy as np
 
 from common.errors import IllegalAction, nearest
 from common.ids import class_id
-from games.base import Action, Fact, Game, Observation, Said, move_fault
+from games.base import Action, Fact, Game, Observation, TextMove, move_fault
 from games.capabilities import Measure, Scripted, deal_key_of
 from games.playouts import policies_of
 from games.watch import guesses, transcript
@@ -147,7 +147,7 @@ class Watch:
         (move,) = moves
         if fault := move_fault(move, self.legal(state, 0)):
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
-        assert isinstance(move, Said)
+        assert isinstance(move, TextMove)
         return State(state.transcript, (*state.guesses, self.read(move.text)))
 
     def observe(self, state: State, seat: int) -> Observation:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from games.base import Game, Open, TextSpec
+from games.base import Game, TextAction, TextSpec
 from games.capabilities import Measure, Simulated
 from games.playouts import simulate
 from games.watch.transcript import Spectated
@@ -43,7 +43,7 @@ Guess = tuple[int, ...]
 class Wanted:
     """The action that wants a guess, and how its words are read."""
 
-    action: Open
+    action: TextAction
     codes: dict[str, int]
 
     def read(self, text: str) -> Guess:
@@ -64,7 +64,7 @@ def wanted(codes: tuple[str, ...], players: tuple[str, ...]) -> Wanted:
         max_chars=len(players) * (max(map(len, codes)) + 1),
         instead=NULL,
     )
-    return Wanted(Open(0, text), {code.casefold(): at for at, code in enumerate(codes)})
+    return Wanted(TextAction(0, text), {code.casefold(): at for at, code in enumerate(codes)})
 
 
 def _examples(codes: tuple[str, ...], players: int) -> list[tuple[str, ...]]:

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from common.errors import ModelError, Stopped
-from common.foreign import one_line
+from common.sanitize import one_line
 from models.api.ledger import Ledger, Prices, Spending, Tokens
 from models.api.wire import SCORE_TEMPERATURE, Body, Endpoint, Heard, Limit, Wire, usage
 from models.base import Generate, Generation, Prompt, Reply, Request, Scores
 
 if TYPE_CHECKING:
-    from models.api.asking import Asker
+    from models.api.retry import Asker
 
 PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
 """Asked before the first match, once in the life of a cache: a wrong key, name or address and a
@@ -108,7 +108,7 @@ class OpenAI:
 
     def load(self) -> Remote:
         """The model, asked once whether it answers. Raises ModelError in one line if not."""
-        from models.api.asking import Asker, key_in
+        from models.api.retry import Asker, key_in
 
         key = key_in(os.environ)
         ledger = self._ledger()
@@ -186,9 +186,9 @@ class Remote:
         done = {part: future.result() for part, future in running.items()}
         return [self._reply(request, done) for request in requests]
 
-    def hang_up(self) -> None:
+    def cancel(self) -> None:
         """Ends all waiting for the server; replies under way that come very soon are kept."""
-        self._asker.hang_up()
+        self._asker.cancel()
 
     def spending(self) -> Spending:
         """What this model has taken, in all runs that share its cache."""
@@ -196,7 +196,7 @@ class Remote:
 
     def close(self) -> None:
         """Whoever still waits in `answer` gets a reply that is under way, or a ModelError."""
-        self.hang_up()
+        self.cancel()
         # What is cancelled in the pool would never wake those who wait for it.
         self._pool.shutdown()
         self._asker.close()
@@ -253,7 +253,7 @@ class Remote:
 
     def _ask_several(self, body: Body, count: int, first: int) -> Mapping[str, Any]:
         """A reply with at least one text, and `count` where the server gives several at a time."""
-        from models.api.asking import Refused
+        from models.api.retry import Refused
 
         alone = self._wire.several(body, 1, first)
         if count == 1 or self._one_at_a_time:

@@ -20,7 +20,7 @@ import httpx2
 import openai
 
 from common.errors import GauntletError
-from models.api.bounds import LIMIT, OF_AN_ERROR, bound
+from models.api.response_limits import LIMIT, OF_AN_ERROR, bound
 from models.api.wire import Body, Endpoint
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
@@ -87,7 +87,7 @@ class Sender:
         except (openai.OpenAIError, GauntletError, ValueError, TypeError, AttributeError):
             return []
 
-    def hang_up(self) -> None:
+    def cancel(self) -> None:
         """Lets go of all that is not there in LAST_SECONDS."""
         if self._loop.is_closed():
             return

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from common.errors import ModelError
-from models.engine.flat import FAMILIES
+from models.engine.ragged_forward import FAMILIES
 
 LOG = logging.getLogger("gauntlet")
 

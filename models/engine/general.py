@@ -24,9 +24,9 @@ from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from models.engine.attention import Attention, KeysValues, Layer
-from models.engine.flat import ANSWERS, ROWS, Unsupported
 from models.engine.layout import Layout, Piece, Tiles, lay_out, windowed
 from models.engine.memory import Least, alone
+from models.engine.ragged_forward import ANSWERS, ROWS, Unsupported
 from models.engine.tiles import Tiled
 from models.engine.trie import PromptTree, chain, grow
 

@@ -21,12 +21,12 @@ from torch import Tensor
 
 from common.errors import ModelError
 from models.base import Generate, Generation
-from models.engine.flat import ANSWERS, Flat
+from models.engine.equivalence_check import Proof, step_difference
 from models.engine.kv_cache import KVCache
 from models.engine.layout import Piece
 from models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
 from models.engine.packed import Packed
-from models.engine.proof import Proof, step_difference
+from models.engine.ragged_forward import ANSWERS, Flat
 from models.engine.reference import Reference
 from models.engine.sampling import choose, cut_at, stream
 from models.engine.tiles import rounded_up

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.engine.attention import KeysValues, Layer
-from models.engine.flat import Mixing
+from models.engine.ragged_forward import Mixing
 from models.engine.tiles import rounded_up
 
 GRAIN = 64

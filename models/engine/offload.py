@@ -13,8 +13,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
 from common.errors import ModelError
 from models.engine.files import weight_files
-from models.engine.stored import Files, Recipe, recipes
 from models.engine.streamed import ATTRIBUTE, BLOCKS, Lying, Reader, Stream, Streamed
+from models.engine.weight_index import Files, Recipe, recipes
 
 GRAIN = 64
 """Each weight begins at a multiple of so many bytes of its block, as memory of its own would: on

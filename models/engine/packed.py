@@ -23,12 +23,12 @@ import torch
 from common.errors import ModelError
 from models.base import Score, Scores
 from models.engine.attention import KeysValues
-from models.engine.flat import Flat, Unsupported
+from models.engine.equivalence_check import FIRST, Proof, probe, tree_difference
 from models.engine.general import General
 from models.engine.layout import Piece
 from models.engine.memory import Least, Memory, alone
 from models.engine.portable import Portable
-from models.engine.proof import FIRST, Proof, probe, tree_difference
+from models.engine.ragged_forward import Flat, Unsupported
 from models.engine.reference import REFUSALS, Reference
 from models.engine.tokens import Tokens
 from models.engine.trie import PromptTree, grow, shared_length

@@ -14,8 +14,8 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from models.engine.attention import KeysValues
-from models.engine.flat import Unsupported
 from models.engine.layout import Piece, mask_of, places_of
+from models.engine.ragged_forward import Unsupported
 from models.engine.trie import PromptTree
 
 

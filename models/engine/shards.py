@@ -21,10 +21,10 @@ import torch
 from torch import Tensor, nn
 
 from common.errors import ModelError
-from models.engine.flat import FAMILIES
+from models.engine.equivalence_check import TOLERANCE
 from models.engine.local import choose_device, owned, read_network
 from models.engine.memory import Least
-from models.engine.proof import TOLERANCE
+from models.engine.ragged_forward import FAMILIES
 
 LOG = logging.getLogger("gauntlet")
 

@@ -14,7 +14,7 @@ from papers.gamebench.rows import ROUNDED, THEIR_DRAWS, rating_gap
 from papers.gamebench.tables import ALL, OVERALL, Again, columns, fields, heading
 from papers.published import paper
 from papers.verdicts import LEVEL
-from pipeline.tables.contest import Contest
+from pipeline.tables.pairwise_matches import Contest
 
 SIDES = (("gpt-3.5", "gpt-3.5-cot"), ("gpt-4-rap", "gpt-4-cot"))
 """Whom the caption of Table 1 sets side by side."""

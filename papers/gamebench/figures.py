@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from papers.gamebench.tables import ALL, Again, heading
-from pipeline.tables import heat, ink
-from pipeline.tables.ink import ACCENT, COLOURS, GROUND, MUTED
+from pipeline.tables import heatmaps, plot_style
+from pipeline.tables.plot_style import ACCENT, COLOURS, GROUND, MUTED
 from pipeline.tables.rating_figures import MARKS
 from stats.bradley_terry import beats
 from stats.ratings import Bootstrapped
@@ -46,7 +46,7 @@ def figures(told: Mapping[str, Any], again: Again) -> Iterator[tuple[str, Figure
 def proportional(told: Mapping[str, Any], again: Again) -> Figure:
     """Fig. 1a: in each game exp(rating) of every agent over that of the best."""
     games = list(told["games"].values())
-    figure, axes = ink.canvas(3.4)
+    figure, axes = plot_style.canvas(3.4)
     for at, agent in enumerate(again.agents):
         colour = COLOURS[at % len(COLOURS)]
         for place, game in enumerate(games):
@@ -58,16 +58,18 @@ def proportional(told: Mapping[str, Any], again: Again) -> Figure:
         axes.plot([], [], MARKS[at], color=colour, ms=5, label=agent)
     axes.set_xticks(range(len(games)), [heading(told, game) for game in games])
     axes.set_ylabel("proportional rating")
-    ink.keyed(figure, 4)
-    ink.titled(figure, "Fig. 1a: proportional ratings; hollow: no match in this game")
+    plot_style.keyed(figure, 4)
+    plot_style.titled(figure, "Fig. 1a: proportional ratings; hollow: no match in this game")
     return figure
 
 
 def overall(again: Again) -> Figure:
     """Fig. 1b: the overall ratings over draws."""
-    figure, axes = ink.canvas(2.8)
+    figure, axes = plot_style.canvas(2.8)
     boxes(axes, again, ALL)
-    ink.titled(figure, f"Fig. 1b: ratings over {again.draws:,} draws, whiskers from 5% to 95%")
+    plot_style.titled(
+        figure, f"Fig. 1b: ratings over {again.draws:,} draws, whiskers from 5% to 95%"
+    )
     return figure
 
 
@@ -97,25 +99,25 @@ def _box(found: Bootstrapped, name: str, at: int) -> dict[str, Any]:
 
 def counts(told: Mapping[str, Any], again: Again) -> Figure:
     """Fig. 2: matches by agent and by game."""
-    figure, axes = ink.panels(1, 2, 2.6)
+    figure, axes = plot_style.panels(1, 2, 2.6)
     by_agent = {agent: again.played(agent, ALL) for agent in again.agents}
     by_game = {heading(told, game): len(again.matches(game)) for game in again.contest.games}
     for one, found, title in zip(axes, (by_agent, by_game), ("by agent", "by game"), strict=True):
         ordered = sorted(found.items(), key=lambda item: item[1])
         names, numbers = zip(*ordered, strict=True)
         bars = one.bar(range(len(names)), numbers, color=ACCENT)
-        one.bar_label(bars, fontsize=ink.SIZE - 1)
+        one.bar_label(bars, fontsize=plot_style.SIZE - 1)
         one.set_xticks(range(len(names)), names)
         one.tick_params(axis="x", rotation=30)
         one.set_title(title)
     axes[0].set_ylabel("matches")
-    ink.titled(figure, f"Fig. 2: {len(again.contest.matches)} matches")
+    plot_style.titled(figure, f"Fig. 2: {len(again.contest.matches)} matches")
     return figure
 
 
 def panels(again: Again, game: str) -> Figure:
     """Appendix L of a game: matches, points, chances to win, ratings."""
-    figure, axes = ink.panels(2, 2, 5.6)
+    figure, axes = plot_style.panels(2, 2, 5.6)
     matches, names = again.matches(game), list(again.agents)
     there = matches.met.sum(1) > 0
     both = there[:, None] & there & ~np.eye(len(names), dtype=bool)
@@ -131,7 +133,7 @@ def panels(again: Again, game: str) -> Figure:
         _map(figure, one, values, title, form, names)
     boxes(axes[3], again, game)
     axes[3].set_title("ratings; hollow: no match")
-    ink.titled(figure, f"Appendix L: {TITLES[game]}, {len(matches)} matches")
+    plot_style.titled(figure, f"Appendix L: {TITLES[game]}, {len(matches)} matches")
     return figure
 
 
@@ -141,6 +143,6 @@ def _map(
     even = 0.5 if title.startswith("chance") else 0.0
     shades = values - even
     texts = [["" if np.isnan(x) else form.format(x) for x in line] for line in values]
-    heat.shaded(axes, shades, max(float(np.nanmax(np.abs(shades))), 1e-9), texts)
-    heat.named(figure, axes, names, both=True)
+    heatmaps.shaded(axes, shades, max(float(np.nanmax(np.abs(shades))), 1e-9), texts)
+    heatmaps.named(figure, axes, names, both=True)
     axes.set_title(title)

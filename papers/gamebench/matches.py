@@ -15,7 +15,7 @@ import numpy as np
 from common.errors import UserError
 from papers.published import paper
 from pipeline.config.compose import CONF
-from pipeline.tables.contest import Contest
+from pipeline.tables.pairwise_matches import Contest
 from stats.matches import Matches
 
 FILE = CONF.parent.parent / "shared" / "data" / "gamebench_matches.json"

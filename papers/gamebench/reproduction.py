@@ -21,8 +21,8 @@ from papers.gamebench.tables import Again, corrected, table
 from papers.published import Row, frame, paper
 from papers.reproductions import Reproduction, Settings
 from pipeline.config.compose import CONF
-from pipeline.tables import ink
-from pipeline.tables.contest import contest_of
+from pipeline.tables import plot_style
+from pipeline.tables.pairwise_matches import contest_of
 from pipeline.tables.rating_figures import rating_figures
 from pipeline.tables.ratings import RatingTables, rating_tables, sheets
 from pipeline.tables.table import sheet_view
@@ -43,11 +43,11 @@ def reproduce(settings: Settings) -> Reproduction:
     tables, drawn = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
     shown: list[RenderableType] = []
-    with ink.drawn_for(ink.WIDE):
+    with plot_style.drawn_for(plot_style.WIDE):
         if again is None:
             shown.append(WHERE)
         else:
-            ink.save_png(dict(figures(told, again)), drawn)
+            plot_style.save_png(dict(figures(told, again)), drawn)
             for name in TABLES:
                 one = table(told, again, name)
                 write_atomically(tables / f"gamebench_{name}.csv", one.to_csv(index=False))
@@ -57,7 +57,9 @@ def reproduce(settings: Settings) -> Reproduction:
             shown += rated_better(settings, again)
         if own is not None:
             shown += map(sheet_view, sheets(own))
-            ink.save_png({f"gamebench_own_{name}": one for name, one in rating_figures(own)}, drawn)
+            plot_style.save_png(
+                {f"gamebench_own_{name}": one for name, one in rating_figures(own)}, drawn
+            )
     return Reproduction(found, [*shown, views.summary(found)], [tables, drawn])
 
 

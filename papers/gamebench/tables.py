@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.tables.contest import Contest
+from pipeline.tables.pairwise_matches import Contest
 from stats.matches import Matches
 from stats.ratings import DRAWS, Bootstrapped, as_gamebench
 

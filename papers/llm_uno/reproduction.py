@@ -14,7 +14,7 @@ from papers.llm_uno.settings import recent_moves, setting_rows
 from papers.published import Row, counted, exact, frame, measured, not_run, paper, view
 from papers.reproductions import Reproduction, Settings, available, read_csv
 from papers.verdicts import Estimate
-from pipeline.tables.ink import save_png
+from pipeline.tables.plot_style import save_png
 from stats.proportions import binomial_test
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}

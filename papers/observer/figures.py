@@ -13,8 +13,8 @@ from matplotlib.ticker import FuncFormatter
 
 from games.rock_paper_scissors.strategies import CODES, grid
 from papers.observer.runs import Watched, implied, same
-from pipeline.tables import heat, ink
-from pipeline.tables.ink import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
+from pipeline.tables import heatmaps, plot_style
+from pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
 from stats import observation
 
 SMOOTH = 10
@@ -33,9 +33,9 @@ def told_apart(match_up: str, note: str = "pairs") -> str:
 def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: str) -> Figure:
     """A panel each of (match-up, column of `totals.by_round`, its name), in it a line an
     observer."""
-    across = 1 if ink.narrow() else len(panels)
+    across = 1 if plot_style.narrow() else len(panels)
     down = -(-len(panels) // across)
-    figure, axes = ink.panels(down, across, 0.9 + 2.0 * down, sharex=True)
+    figure, axes = plot_style.panels(down, across, 0.9 + 2.0 * down, sharex=True)
     observers = list(dict.fromkeys(table["observer"]))
     for one, (match_up, column, name) in zip(axes, panels, strict=True):
         for at, observer in enumerate(observers):
@@ -50,15 +50,15 @@ def curves(table: pd.DataFrame, panels: Sequence[tuple[str, str, str]], title: s
         one.set_yscale("symlog", linthresh=SMALL)
         one.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         one.set_ylim(bottom=0)
-    ink.keyed(figure, 5)
-    ink.titled(figure, f"{title}; linear below {SMALL:g}")
+    plot_style.keyed(figure, 5)
+    plot_style.titled(figure, f"{title}; linear below {SMALL:g}")
     return figure
 
 
 def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
     """The Union of every guess about one truth, ringed; dots where the outcomes are the same."""
     table = observation.union(implied(*pair), grid(), grid().reshape(-1, 3), mode)
-    figure, axes = ink.canvas(min(4.6, 1.0 + ink.width()))
+    figure, axes = plot_style.canvas(min(4.6, 1.0 + plot_style.width()))
     image = axes.imshow(table, "viridis_r", aspect="equal", vmin=0)
     axes.set_xticks(range(len(CODES)), CODES)
     axes.set_yticks(range(len(CODES)), CODES)
@@ -69,8 +69,8 @@ def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
         if (one, other) != (row, column):
             axes.plot(other, one, ".", color="white", ms=2.5)
     axes.plot(column, row, "s", mfc="none", mec=CONTRAST, mew=1.5, ms=7)
-    heat.scaled(figure, axes, image, "Union loss")
-    ink.titled(
+    heatmaps.scaled(figure, axes, image, "Union loss")
+    plot_style.titled(
         figure,
         f"Union ({mode}) of every guess about {pair[0]} against {pair[1]}, ringed; the dots are "
         f"{int(alike.sum()) - 1} other pairs of the same outcomes",
@@ -81,9 +81,9 @@ def heat_map(pair: Sequence[str], mode: observation.Mode) -> Figure:
 def timeline(matches: Sequence[Watched]) -> Figure:
     """What one observer guessed after each round, a panel a match: a mark for each player, and
     lines for the truth."""
-    across = 1 if ink.narrow() else len(matches)
+    across = 1 if plot_style.narrow() else len(matches)
     down = -(-len(matches) // across)
-    figure, axes = ink.panels(down, across, 0.9 + 2.9 * down, sharey=True)
+    figure, axes = plot_style.panels(down, across, 0.9 + 2.9 * down, sharey=True)
     for one, match in zip(axes, matches, strict=True):
         for seat, colour in enumerate((ACCENT, CONTRAST)):
             _guessed(one, match, seat, colour)
@@ -91,8 +91,8 @@ def timeline(matches: Sequence[Watched]) -> Figure:
         one.set_ylim(len(CODES) - 0.5, -0.5)
         one.set_xlabel("guess")
         one.set_title(told_apart("-".join(match.pair)))
-    ink.keyed(figure, 2)
-    ink.titled(
+    plot_style.keyed(figure, 2)
+    plot_style.titled(
         figure,
         f"What {matches[0].observer} guesses over a match; the lines are the strategies played",
     )

@@ -24,7 +24,7 @@ from papers.observer.runs import Watched, watched
 from papers.observer.totals import by_round, totals, unions
 from papers.published import Row, frame, paper
 from papers.reproductions import Reproduction, Settings, available
-from pipeline.tables import ink
+from pipeline.tables import plot_style
 from stats import observation
 
 MODELS, DEALS = "pocket_observer", 10
@@ -68,8 +68,8 @@ def reproduce(settings: Settings) -> Reproduction:
     tables.mkdir(exist_ok=True)
     for name, table in files(base, extras):
         write_atomically(tables / f"observer_{name}.csv", table.to_csv(index=False))
-    with ink.drawn_for(ink.WIDE):
-        ink.save_png(dict(drawings(base)), drawn)
+    with plot_style.drawn_for(plot_style.WIDE):
+        plot_style.save_png(dict(drawings(base)), drawn)
     found = frame([*lines(told, base, extras, here)])
     return Reproduction(found, [*shown(base, extras, here)], [tables, drawn])
 

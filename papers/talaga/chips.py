@@ -18,7 +18,7 @@ from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import recorded_game
 from pipeline.log.schema import MatchRecord
-from pipeline.plan.chance import DEAL, stream
+from pipeline.plan.rng import DEAL, stream
 from stats.means import limits, per_deal
 
 STACK = Holdem.stack

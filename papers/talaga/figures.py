@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pipeline.tables import ink
-from pipeline.tables.ink import COLOURS, DASHES, MUTED
+from pipeline.tables import plot_style
+from pipeline.tables.plot_style import COLOURS, DASHES, MUTED
 
 Pairs = Sequence[tuple[str, str]]
 """A player whose chips are drawn, and its opponent."""
@@ -23,9 +23,9 @@ def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) ->
     table: of `chips.spread`. A pair that was not played is left out.
     """
     count = len(panels)
-    across = 1 if ink.narrow() else min(2, count)
+    across = 1 if plot_style.narrow() else min(2, count)
     down = -(-count // across)
-    figure, axes = ink.panels(down, across, 0.7 + 2.2 * down, sharey=True)
+    figure, axes = plot_style.panels(down, across, 0.7 + 2.2 * down, sharey=True)
     opponents = dict.fromkeys(other for pairs in panels.values() for _, other in pairs)
     looks = {name: (COLOURS[at % len(COLOURS)], DASHES[at % len(DASHES)])
              for at, name in enumerate(opponents)}  # fmt: skip
@@ -42,11 +42,11 @@ def chip_curves(table: pd.DataFrame, panels: Mapping[str, Pairs], stack: int) ->
         axes[place].set_ylabel("chips")
     for unused in axes[count:]:
         unused.set_axis_off()
-    ink.keyed(figure, 5)
+    plot_style.keyed(figure, 5)
     drawn = [pair for pairs in panels.values() for pair in pairs]
     counts = zip(table["player"], table["opponent"], table["matches"], strict=True)
     most = max((int(matches) for *pair, matches in counts if tuple(pair) in drawn), default=0)
-    ink.titled(figure, f"{TITLE} of up to {most:,} matches against each; grey: the stack")
+    plot_style.titled(figure, f"{TITLE} of up to {most:,} matches against each; grey: the stack")
     return figure
 
 

@@ -26,7 +26,7 @@ from papers.talaga.figures import Pairs, chip_curves
 from papers.talaga.views import cost_view, table1_view
 from papers.verdicts import COMPARED
 from pipeline.log.folder import Folder
-from pipeline.tables import ink
+from pipeline.tables import plot_style
 
 MODELS, DEALS = "pocket_duel", 10
 """What is played by default: minutes with a small model on a laptop."""
@@ -74,8 +74,8 @@ def reproduce(settings: Settings) -> Reproduction:
     played = {model: with_model(settings, model) for model in here}
     tables, drawn = settings.out / "tables", settings.out / "figures"
     tables.mkdir(exist_ok=True)
-    with ink.drawn_for(ink.WIDE):
-        ink.save_png(dict(figures(scripted, played)), drawn)
+    with plot_style.drawn_for(plot_style.WIDE):
+        plot_style.save_png(dict(figures(scripted, played)), drawn)
     for name, table in files(scripted, played):
         write_atomically(tables / f"talaga_{name}.csv", table.to_csv(index=False))
     found = frame([*lines(told, scripted, played, settings.models)])

@@ -27,7 +27,7 @@ from papers.uno_arena.rows import change_rows, correlation_rows, table_rows, tra
 from papers.uno_arena.tables import Block
 from papers.verdicts import COMPARED
 from pipeline.log.folder import Folder
-from pipeline.tables import ink
+from pipeline.tables import plot_style
 from pipeline.tables.metric_figures import heat_map, traces
 from pipeline.tracking.judged import add_metrics
 
@@ -63,8 +63,8 @@ def reproduce(settings: Settings) -> Reproduction:
     for table in TABLES:
         file = tables / f"uno_arena_{table}.csv"
         write_atomically(file, layout(told, table, folders).to_csv(index=False))
-    with ink.drawn_for(ink.WIDE):
-        ink.save_png(figures(told, blocks, stands, here), drawn)
+    with plot_style.drawn_for(plot_style.WIDE):
+        plot_style.save_png(figures(told, blocks, stands, here), drawn)
     track(folders, blocks["table5"], told["columns"], settings.store)
     found = frame([*rows(told, blocks, stands, settings.models)])
     judged = found[found["verdict"].isin(COMPARED)]

@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from common.errors import UserError, raised, raised_at
 from pipeline.config import command, interpolation, read, resolved, secrets
 from pipeline.config.jobs import Configs, plain
-from pipeline.config.own_folder import own_folder
+from pipeline.config.output_dir import own_folder
 from pipeline.config.read import CellConfig, Node, SweepConfig
 from pipeline.config.yaml_files import CONF as CONF
 from pipeline.config.yaml_files import reading

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from common.errors import UserError
-from common.foreign import SHORTEST
+from common.sanitize import SHORTEST
 
 LOOKS_SECRET = re.compile(
     r"(?:^|_)(?:(?:api|access|private|secret)?(?:key|token)|secret|auth|authorization|credential"

@@ -26,7 +26,7 @@ from games.capabilities import seatings_of
 from games.playouts import RANDOM, results
 from pipeline.config.read import Seed
 from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.plan.chance import DEAL, JUDGE, stream
+from pipeline.plan.rng import DEAL, JUDGE, stream
 from stats.decisions import won_together
 
 

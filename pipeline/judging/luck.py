@@ -44,11 +44,11 @@ from pipeline.judging.references import (
     games_of,
     references,
 )
-from pipeline.log.results import About, Adjusted, CellResults
-from pipeline.log.small import parsed, written
+from pipeline.log.metadata_files import parsed, written
+from pipeline.log.results import Adjusted, CellInfo, CellResults
 from pipeline.plan.baseline import scripted, with_reference
 from pipeline.plan.cells import Cell
-from pipeline.plan.chance import DEAL, LUCK, stream
+from pipeline.plan.rng import DEAL, LUCK, stream
 
 WARNINGS = logging.getLogger("gauntlet")
 
@@ -181,12 +181,12 @@ def advantage(cell: Cell, played: Played, seed: Seed) -> float:
     )
 
 
-def keep(folder: Path, about: About, luck: Luck) -> None:
+def keep(folder: Path, about: CellInfo, luck: Luck) -> None:
     (folder / "luck").mkdir(exist_ok=True)
     write_atomically(folder / "luck" / f"{about.stem}.json", written(asdict(luck)))
 
 
-def read(folder: Path, about: About) -> Luck | None:
+def read(folder: Path, about: CellInfo) -> Luck | None:
     """What is kept of a cell; None where nothing is, or it is damaged."""
     path = folder / "luck" / f"{about.stem}.json"
     try:

@@ -15,7 +15,7 @@ from games.capabilities import seatings_of
 from games.playouts import lack
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import recorded_game
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.log.schema import MatchRecord
 
 
@@ -26,7 +26,7 @@ class RecordedCell:
     players: a name for each, by number.
     """
 
-    about: About
+    about: CellInfo
     game: Game[Any]
     players: tuple[str, ...]
     records: tuple[MatchRecord, ...]

@@ -20,11 +20,11 @@ import numpy as np
 from games.capabilities import Adjustable, Imitating
 from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.baseline import measure, with_reference
 from pipeline.plan.cells import Cell, digest
-from pipeline.plan.chance import DEAL, stream
+from pipeline.plan.rng import DEAL, stream
 
 FIRST, GROWTH = 10, 4
 """Deals before anything is learnt, and how many times as many there are each time it is anew."""
@@ -66,7 +66,7 @@ class Played:
         return cls(record.match, record.deal, record.rotation, moves)
 
 
-def games_of(folder: Path, about: About, wanted: set[str]) -> list[Played]:
+def games_of(folder: Path, about: CellInfo, wanted: set[str]) -> list[Played]:
     """Each wanted match once, in order."""
     records = Folder(folder).matches(about.stem)
     found = {record.match: Played.of(record) for record in records if record.match in wanted}
@@ -94,7 +94,7 @@ def references(
     return found
 
 
-def own(cell: Cell, about: About, seed: Seed) -> Reference:
+def own(cell: Cell, about: CellInfo, seed: Seed) -> Reference:
     """The game's."""
     assert isinstance(cell.game, Adjustable)
     assert about.baseline is not None
@@ -104,7 +104,12 @@ def own(cell: Cell, about: About, seed: Seed) -> Reference:
 
 
 def learnt(
-    folder: Path, cell: Cell, about: About, seen: Sequence[str], mark: tuple[int, str], seed: Seed
+    folder: Path,
+    cell: Cell,
+    about: CellInfo,
+    seen: Sequence[str],
+    mark: tuple[int, str],
+    seed: Seed,
 ) -> Reference:
     """The subject's habits in the matches `seen`. mark: from which deal on they count, and the
     matches' digest."""

@@ -25,9 +25,9 @@ from games.capabilities import win_or_score
 from pipeline.config.read import Seed, SweepConfig
 from pipeline.judging import luck
 from pipeline.log.folder import Folder
+from pipeline.log.metadata_files import written
 from pipeline.log.records import Log
-from pipeline.log.results import About, CellResults, collect
-from pipeline.log.small import written
+from pipeline.log.results import CellInfo, CellResults, collect
 from pipeline.plan.cells import Cell, Plan
 from stats.sequential import Stop, precision, sprt
 
@@ -35,7 +35,7 @@ SOON = 10
 """Deals between two looks while few are played; later a twentieth of those that are."""
 
 
-def check(sweep: SweepConfig, abouts: Sequence[About]) -> None:
+def check(sweep: SweepConfig, abouts: Sequence[CellInfo]) -> None:
     """Raises UserError where the rule cannot be followed."""
     for about in abouts:
         if sweep.stop == "sprt":
@@ -47,7 +47,7 @@ def check(sweep: SweepConfig, abouts: Sequence[About]) -> None:
             )
 
 
-def _check_sprt(sweep: SweepConfig, about: About) -> None:
+def _check_sprt(sweep: SweepConfig, about: CellInfo) -> None:
     if not win_or_score(about.measure.name):
         name = about.measure.name
         raise UserError(f"stop=sprt tests wins, and {about.name} is judged by {name}")
@@ -70,7 +70,7 @@ def _check_sprt(sweep: SweepConfig, about: About) -> None:
         )
 
 
-def _span(about: About) -> float:
+def _span(about: CellInfo) -> float:
     return about.measure.high - about.measure.low
 
 
@@ -109,7 +109,7 @@ class StopRule:
 
     sweep: SweepConfig
     plan: Plan
-    abouts: Sequence[About]
+    abouts: Sequence[CellInfo]
     log: Log
     stopped: set[str] = field(default_factory=set)
     _ended: Counter[str] = field(default_factory=Counter)
@@ -157,7 +157,7 @@ def settle(
     return cut(folder, results)
 
 
-def _kept(sweep: SweepConfig, about: About, stop: Stop | None) -> dict[str, Any] | None:
+def _kept(sweep: SweepConfig, about: CellInfo, stop: Stop | None) -> dict[str, Any] | None:
     """What stop.json says of a cell: of one that sprt stopped, also what was expected of it."""
     if stop is None:
         return None

@@ -20,7 +20,7 @@ from models.base import Model, ModelSource, Paid
 from pipeline.config.read import Node
 from pipeline.launch.devices import allot, name_of
 from pipeline.launch.loading import Planned
-from pipeline.launch.place import check_installed, check_nodes, paid
+from pipeline.launch.placement import check_installed, check_nodes, paid
 from pipeline.launch.session import nodes_alive, session
 from pipeline.plan.cells import Plan, Task
 from pipeline.play.cost import shards_of

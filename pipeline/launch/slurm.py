@@ -25,7 +25,7 @@ from models.engine import hub
 from models.engine.files import local_folder
 from pipeline.config.read import CellConfig, Node, SweepConfig
 from pipeline.launch.cluster import patience
-from pipeline.launch.place import check_nodes
+from pipeline.launch.placement import check_nodes
 from pipeline.log.code import compare
 from pipeline.plan.build import build_cells
 from pipeline.sizing.workload import cast

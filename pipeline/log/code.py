@@ -17,7 +17,7 @@ from typing import Any
 from common.errors import UserError
 from pipeline.log.folder import Folder, key_of
 from pipeline.log.records import Log
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.plan.cells import Cell
 from pipeline.plan.fingerprint import Change, Code, code_of, differences, named
 
@@ -78,7 +78,7 @@ def changed_since(place: Folder, cell: Cell) -> str:
     return named(differences(then, code_of(cell), shared=True)) if then else ""
 
 
-def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[About], changed: Changed) -> None:
+def describe(log: Log, cells: Sequence[Cell], abouts: Sequence[CellInfo], changed: Changed) -> None:
     """Writes what the cells are, with their code, and before that what was accepted. Raises
     UserError."""
     _keep(log, cells, changed)

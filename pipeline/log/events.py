@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec.json import encode
 
-from common.foreign import SHORTEST, visible, without, without_parts
+from common.sanitize import SHORTEST, visible, without, without_parts
 from pipeline.log.folder import Folder
 
 PROJECT = logging.getLogger("gauntlet")

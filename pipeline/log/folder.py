@@ -9,7 +9,7 @@
     stop.json               where a stopping rule stopped each cell
     status.json             how the latest run goes, or went
     run.log                 notable events
-    controls/               one of the cells beside these, see `plan/beside.py`
+    controls/               one of the cells beside these, see `plan/control_cells.py`
     controls.json           which players of a fixed option belong to which cell
     noise.json              which noise cell does
     tables.json             which cells the tables pair
@@ -30,11 +30,7 @@ from typing import Any
 from common.errors import UserError
 from pipeline.config.read import Seed
 from pipeline.log.lines import LINES, Lines
-from pipeline.log.outcomes import Measures, Outcomes, outcome
-from pipeline.log.reading import Reader, records
-from pipeline.log.results import About
-from pipeline.log.schema import MatchRecord, Record
-from pipeline.log.small import (
+from pipeline.log.metadata_files import (
     LOGS,
     Claim,
     Described,
@@ -46,6 +42,10 @@ from pipeline.log.small import (
     parsed,
     plain,
 )
+from pipeline.log.outcomes import Measures, Outcomes, outcome
+from pipeline.log.reading import Reader, records
+from pipeline.log.results import CellInfo
+from pipeline.log.schema import MatchRecord, Record
 from pipeline.plan.cells import SCHEMA
 
 WARNINGS = logging.getLogger("gauntlet")
@@ -132,7 +132,7 @@ class Folder:
         """Whether a run came as far as to say what its cells are."""
         return any(self.cells_folder.glob("*.json"))
 
-    def abouts(self) -> list[About]:
+    def abouts(self) -> list[CellInfo]:
         """Every cell that the folder holds, oldest first. Raises UserError where there is none."""
         found = [
             (data["described"], file.name, about)
@@ -143,7 +143,7 @@ class Folder:
             raise UserError(f"{self.path} holds no finished or begun sweep")
         return [data for _, _, data in sorted(found, key=lambda one: one[:2])]
 
-    def description(self, about: About) -> dict[str, Any]:
+    def description(self, about: CellInfo) -> dict[str, Any]:
         """The description of the cell that these are words of. Raises UserError."""
         return _description(self.cell_file(about.stem))[0]
 
@@ -270,11 +270,11 @@ def damaged(lines: int, folder: Path) -> str:
     )
 
 
-def _description(file: Path) -> tuple[dict[str, Any], About]:
+def _description(file: Path) -> tuple[dict[str, Any], CellInfo]:
     """What a cell is, and what tables need of it. Raises UserError."""
     try:
         data = parsed(file.read_bytes(), Described)
-        return data, About.read(data)
+        return data, CellInfo.read(data)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{file} is damaged: it should hold the description of a cell; the same sweep again "

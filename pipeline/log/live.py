@@ -20,8 +20,8 @@ from typing import Any, Literal
 from common.disk import write_atomically
 from pipeline.log.events import event, redact
 from pipeline.log.folder import Folder
+from pipeline.log.metadata_files import written
 from pipeline.log.outcomes import Outcome
-from pipeline.log.small import written
 from pipeline.plan.cells import Cell, Plan, Task
 
 State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]

@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr
 from common.disk import unsealed
 from pipeline.config.read import Seed
 from pipeline.log.lines import Lines
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.log.schema import MatchRecord, Record
 from pipeline.plan.cells import digest, match_id
 
@@ -34,7 +34,7 @@ class Reader:
     kinds: Lines
     cell: str
     seed: Seed | None
-    about: About | None = None
+    about: CellInfo | None = None
     left_out: int = 0
     _lines: int = 0
     _places: dict[int, bytearray] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Reader:
             if digest(text) != name:
                 raise ValueError("a text of its prompts is not the one that its name says")
 
-    def _check_cell(self, record: Record, about: About) -> None:
+    def _check_cell(self, record: Record, about: CellInfo) -> None:
         place, apart = divmod(record.rotation, about.step)
         if apart or place >= about.rotations:
             raise ValueError(f"its cell has no rotation {record.rotation}")

@@ -12,7 +12,7 @@ from games.base import Game
 from models.replay import Replay
 from pipeline.config.nodes import build, describe, node_of
 from pipeline.log.differences import differences
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.plan.cells import Cell, Player
 
 
@@ -26,7 +26,7 @@ def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) ->
 
 
 def recorded_cell(
-    description: Mapping[str, Any], about: About, packages: Sequence[str] = ()
+    description: Mapping[str, Any], about: CellInfo, packages: Sequence[str] = ()
 ) -> Cell:
     """The cell of a description, to be played again: a player that asked a model has one that only
     a log can answer for. packages: as in `recorded_game`. Raises UserError where a class is not

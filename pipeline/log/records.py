@@ -23,12 +23,12 @@ from pipeline.config.read import Seed
 from pipeline.log.events import event
 from pipeline.log.folder import Folder, check_schema, key_of
 from pipeline.log.lines import LINES, Lines, line
-from pipeline.log.mending import mended
+from pipeline.log.metadata_files import LOGS, Claim, Described, line_reader, parsed, written
 from pipeline.log.outcomes import Outcome, Outcomes, outcome
 from pipeline.log.reading import Reader
-from pipeline.log.results import About, measures
+from pipeline.log.recovery import mended
+from pipeline.log.results import CellInfo, measures
 from pipeline.log.schema import MatchRecord, Record
-from pipeline.log.small import LOGS, Claim, Described, line_reader, parsed, written
 from pipeline.plan.cells import SCHEMA, Cell, Task
 
 SYNC_SECONDS = 0.25
@@ -45,7 +45,7 @@ class Log:
         disk: Disk = DISK,
         clock: Callable[[], float] = time.monotonic,
         kinds: Lines = LINES,
-        abouts: Sequence[About] = (),
+        abouts: Sequence[CellInfo] = (),
     ) -> None:
         """Takes the lock, moves aside what is damaged, reads what is there. Files of no cell that
         is described, or in `abouts`, are left as they are. Raises UserError.
@@ -133,7 +133,7 @@ class Log:
                 "sync is safe, run the same command again to go on"
             ) from error
 
-    def _open(self, seed: Seed, kinds: Lines, planned: Mapping[str, About]) -> None:
+    def _open(self, seed: Seed, kinds: Lines, planned: Mapping[str, CellInfo]) -> None:
         """Reads all that is the log's. planned: the cells to be played, by what their files are
         called."""
         _claim(self._place, seed, self._disk)
@@ -145,9 +145,9 @@ class Log:
                 if isinstance(record, MatchRecord):
                     self.outcomes_of(record.cell).add(outcome(record, self._measures))
 
-    def _described(self, stem: str) -> About | None:
+    def _described(self, stem: str) -> CellInfo | None:
         try:
-            return About.read(parsed(self._disk.read(self._place.cell_file(stem)), Described))
+            return CellInfo.read(parsed(self._disk.read(self._place.cell_file(stem)), Described))
         except (OSError, ValueError):
             return None
 

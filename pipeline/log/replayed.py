@@ -14,10 +14,10 @@ from games.capabilities import WIN, seatings_of, with_score
 from pipeline.config.read import Seed
 from pipeline.log.folder import Folder
 from pipeline.log.recorded import player_name, recorded_game
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.log.trace import Trace, trace
-from pipeline.plan.chance import DEAL, stream
+from pipeline.plan.rng import DEAL, stream
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def replayed(folder: Folder, record: MatchRecord) -> ReplayedMatch:
 
 
 def _scores(cell: Mapping[str, Any], record: MatchRecord) -> tuple[str, Sequence[float]] | None:
-    name = About.read(cell).measure.name
+    name = CellInfo.read(cell).measure.name
     found = with_score(record.measures, record.returns).get(name)
     return None if name == WIN.name or found is None else (name, found)
 

@@ -21,11 +21,11 @@ from pipeline.log.outcomes import Measures, Outcomes
 from pipeline.log.schema import ROTATIONS, SEATS
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Cell, stem
-from pipeline.plan.chance import deal_key
+from pipeline.plan.rng import deal_key
 
 
 @dataclass(frozen=True)
-class About:
+class CellInfo:
     """What the tables need to know of a cell; kept beside its records.
 
     deal_key: what the deals hang on besides the seed; cells of equal ones meet equal deals.
@@ -57,7 +57,7 @@ class About:
     subjects: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
-    def of(cls, cell: Cell, baseline: Baseline | None) -> About:
+    def of(cls, cell: Cell, baseline: Baseline | None) -> CellInfo:
         return cls(
             key=cell.key,
             name=cell.name,
@@ -103,7 +103,7 @@ class About:
         """Whether as many seats are measured as others are not: two players, or two teams."""
         return 2 * self.measured == len(self.players)
 
-    def comparable(self, other: About) -> bool:
+    def comparable(self, other: CellInfo) -> bool:
         """Whether the two can be paired: equal deals mean equal cards, and equal figures the
         same."""
         return (self.deal_key, self.measure) == (other.deal_key, other.measure)
@@ -116,7 +116,7 @@ class About:
         return {**asdict(self), "measure": {**measure, **finite}}
 
     @classmethod
-    def read(cls, data: Mapping[str, Any]) -> About:
+    def read(cls, data: Mapping[str, Any]) -> CellInfo:
         """From what `data` gave. Raises ValueError where it is something else."""
         known = {**data}
         if isinstance(measure := data.get("measure"), dict):
@@ -134,7 +134,7 @@ def _words(module: str | int, name: str | int, seats: str | int, *own: str | int
     return ", ".join([f"{module}.{name}", f"{seats} seats", *map(str, own)])
 
 
-def measures(abouts: Iterable[About]) -> Measures:
+def measures(abouts: Iterable[CellInfo]) -> Measures:
     """What each cell is judged by, as whoever reads records wants to know."""
     return {about.key: about.measure.name for about in abouts}
 
@@ -160,7 +160,7 @@ class CellResults:
     how many deals there are to be.
     """
 
-    about: About
+    about: CellInfo
     outcomes: Outcomes
     complete_deals: int
     set_aside: int
@@ -181,7 +181,7 @@ class CellResults:
 
 
 def collect(
-    abouts: Sequence[About],
+    abouts: Sequence[CellInfo],
     outcomes: Mapping[str, Outcomes],
     set_aside: Iterable[Mapping[str, Any]],
 ) -> list[CellResults]:
@@ -198,7 +198,7 @@ def collect(
     ]
 
 
-def _prefix(about: About, played: Outcomes, aside: set[tuple[int, int]]) -> CellResults:
+def _prefix(about: CellInfo, played: Outcomes, aside: set[tuple[int, int]]) -> CellResults:
     empty = {place for place in aside if not played.has(*place)}
     complete = played.complete_deals(about.rotations, empty, about.step)
     return CellResults(

@@ -14,7 +14,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from common.errors import UserError, require
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.pages.connection import MAX_CONNECTIONS, Connection
 
 PORT = 8050

@@ -9,11 +9,11 @@ import numpy as np
 from nicegui import html, ui
 from nicegui.events import KeyEventArguments
 
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.pages.child import Child
 from pipeline.pages.drawn import watched
 from pipeline.pages.frame import note, part, text_block, words
-from pipeline.pages.said import Guessed, Scene
+from pipeline.pages.messages import Guessed, Scene
 
 TICK = 0.2
 """Seconds after which a page looks what is new."""

@@ -9,15 +9,15 @@ from nicegui import html, run, ui
 from nicegui.events import KeyEventArguments
 
 from common.errors import UserError
-from common.foreign import visible
-from games.base import Open
+from common.sanitize import visible
+from games.base import TextAction
 from pipeline.log.replayed import ReplayedMatch
 from pipeline.pages import drawn
 from pipeline.pages.drawn.plain import told
 from pipeline.pages.forms import button
 from pipeline.pages.frame import note, part, text_block, words
 from pipeline.pages.matches import link
-from pipeline.pages.said import Asked, Over, answer
+from pipeline.pages.messages import Asked, Over, answer
 from pipeline.pages.table import Table
 
 LOOK_SECONDS = 0.2
@@ -46,7 +46,7 @@ class Shown:
         asked = self.table.asked
         if asked is None or self.table.over or option >= len(asked.options):
             return
-        if isinstance(asked.options[option], Open):
+        if isinstance(asked.options[option], TextAction):
             self.speaking = option
             self.changes = -1
         else:
@@ -56,7 +56,7 @@ class Shown:
         """Takes an open option with its words, if those will do."""
         asked = self.table.asked
         wanted = asked.options[option] if asked else None
-        if asked is None or not isinstance(wanted, Open):
+        if asked is None or not isinstance(wanted, TextAction):
             return
         if fault := wanted.text.fault(words.strip()):
             ui.notify(f"{words.strip()!r} {fault}", type="warning")
@@ -167,7 +167,7 @@ def _asked(shown: Shown, asked: Asked) -> None:
             made = button(label, partial(shown.take, number))
             if number == shown.speaking:
                 made.classes("p-chosen")
-    only = len(asked.options) == 1 and isinstance(asked.options[0], Open)
+    only = len(asked.options) == 1 and isinstance(asked.options[0], TextAction)
     if only or shown.speaking is not None:
         _words(shown, asked, shown.speaking or 0)
     _more(asked)
@@ -176,7 +176,7 @@ def _asked(shown: Shown, asked: Asked) -> None:
 def _words(shown: Shown, asked: Asked, option: int) -> None:
     """The field for the words of an open option."""
     wanted = asked.options[option]
-    assert isinstance(wanted, Open)
+    assert isinstance(wanted, TextAction)
     field = ui.input(f"Your words: {wanted.text.ask}").classes("p-wide").props("autofocus")
     field.props(f"maxlength={wanted.text.max_chars}")
 

@@ -14,7 +14,7 @@ import numpy as np
 from nicegui import html, ui
 
 from pipeline.pages.frame import words
-from pipeline.pages.standing import Estimate
+from pipeline.pages.run_status import Estimate
 from pipeline.tables.scale import Scale
 
 SERIES = 8

@@ -10,14 +10,14 @@ from nicegui import html, ui
 from nicegui import run as threads
 
 from common.errors import UserError
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.compare import compare
 from pipeline.pages import charts, runs, sheets
 from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.library import Library
-from pipeline.pages.standing import Standing, standing
-from pipeline.tables.best import best_of_pair
+from pipeline.pages.run_status import Standing, standing
 from pipeline.tables.numbers import number, p_value
+from pipeline.tables.primary_test import best_of_pair
 from pipeline.tables.scale import Scale
 
 HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p", "p Holm")

@@ -19,12 +19,12 @@ from msgspec.structs import force_setattr
 from common.errors import UserError
 from pipeline.judging import stopping
 from pipeline.log.folder import Folder
+from pipeline.log.follow import Place
 from pipeline.log.outcomes import Outcome, Outcomes
 from pipeline.log.reading import whole
 from pipeline.log.replayed import ReplayedMatch, replayed
 from pipeline.log.results import CellResults, collect
 from pipeline.log.schema import MatchRecord
-from pipeline.log.tail import Place
 from pipeline.status import Status
 
 MARKS = ("sweep.json", "status.json", "cells", "records")

@@ -9,7 +9,7 @@ from nicegui import background_tasks, events, html, ui
 from nicegui import run as threads
 
 from common.errors import UserError
-from common.foreign import one_line, visible
+from common.sanitize import one_line, visible
 from games.base import Game
 from pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
 from pipeline.log.trace import TracedPrompt

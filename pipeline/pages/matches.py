@@ -12,7 +12,7 @@ from nicegui import background_tasks, events, html, ui
 from nicegui import run as threads
 from nicegui.elements.mixins.value_element import ValueElement
 
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.log.folder import damaged
 from pipeline.pages import sheets
 from pipeline.pages.choosing import ORDERS, RESULTS, Choice, result

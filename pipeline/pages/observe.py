@@ -8,7 +8,7 @@ from pathlib import Path
 from nicegui import html, ui
 
 from games.rock_paper_scissors.strategies import CODES
-from pipeline.config.own_folder import short
+from pipeline.config.output_dir import short
 from pipeline.pages.at_observer import Follower, show
 from pipeline.pages.forms import button, choices, number, select
 from pipeline.pages.frame import framed, note, part, words

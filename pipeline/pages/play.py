@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nicegui import html, ui
 
-from pipeline.config.own_folder import short
+from pipeline.config.output_dir import short
 from pipeline.pages.at_table import show
 from pipeline.pages.forms import button, choices, number, select
 from pipeline.pages.frame import framed, note, part, words

@@ -13,11 +13,11 @@ from nicegui import run as threads
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from common.errors import UserError
-from common.foreign import one_line, visible
+from common.sanitize import one_line, visible
 from pipeline.pages import charts, replies, runs, sheets
 from pipeline.pages.frame import framed, note, part, words
 from pipeline.pages.library import Library, Shelf
-from pipeline.pages.standing import Estimate, Standing, estimates, glance, standing
+from pipeline.pages.run_status import Estimate, Standing, estimates, glance, standing
 from pipeline.status import Row
 from pipeline.tables import parser
 from pipeline.tables.numbers import percent, short

@@ -10,7 +10,7 @@ from nicegui import background_tasks, html, run, ui
 from pipeline.pages import charts
 from pipeline.pages.frame import framed, note, words
 from pipeline.pages.library import SUMMARY, Library
-from pipeline.pages.standing import Standing, glance
+from pipeline.pages.run_status import Standing, glance
 
 EVERY = 2.0
 """Seconds between two looks, as a run tells of itself."""

@@ -32,8 +32,8 @@ from models.human import POLL_SECONDS, PersonModel, Terminal
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.log.folder import Folder
-from pipeline.log.this_run import typed
-from pipeline.pages.said import Answer, Asked, Laid, News, Over
+from pipeline.log.run_info import typed
+from pipeline.pages.messages import Answer, Asked, Laid, News, Over
 from pipeline.plan.cells import Cell, Plan, Player, Task
 
 
@@ -145,10 +145,10 @@ def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
 def play(
     line: Line, first: int, words: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig
 ) -> int:
-    from pipeline.sweep import course  # takes seconds, which a refused config need not wait
+    from pipeline.sweep import run_sweep  # takes seconds, which a refused config need not wait
 
     seated = partial(at_page, line, first, sweep.output_dir)
-    return course.run(cells, sweep, typed("python -m pipeline.run", words), seated)
+    return run_sweep.run(cells, sweep, typed("python -m pipeline.run", words), seated)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from nicegui import ui
 
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.tables.numbers import amount
 
 ROWS = 25

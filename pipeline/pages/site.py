@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from nicegui import ui
 
 from pipeline.pages import compare, drawn, match, matches, observe, play, run, runs
-from pipeline.pages.doors import Doors
 from pipeline.pages.frame import STYLE
 from pipeline.pages.library import Library
+from pipeline.pages.origin_check import Doors
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '

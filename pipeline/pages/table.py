@@ -9,7 +9,7 @@ from itertools import islice
 from pipeline.log.folder import Folder
 from pipeline.log.replayed import ReplayedMatch, replayed
 from pipeline.pages.child import Child
-from pipeline.pages.said import Answer, Asked, Laid, News, Over
+from pipeline.pages.messages import Answer, Asked, Laid, News, Over
 
 
 class Table(Child):

@@ -25,11 +25,11 @@ from games.base import Game
 from games.watch import State, Watch
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, Seed, SweepConfig
-from pipeline.log.this_run import typed
-from pipeline.pages.said import Guessed, Scene
+from pipeline.log.run_info import typed
+from pipeline.pages.messages import Guessed, Scene
 from pipeline.pages.seat import FromDeal
 from pipeline.plan.cells import Plan
-from pipeline.plan.chance import DEAL, stream
+from pipeline.plan.rng import DEAL, stream
 
 
 @dataclass
@@ -113,10 +113,10 @@ def play(
     cells: Sequence[CellConfig],
     sweep: SweepConfig,
 ) -> int:
-    from pipeline.sweep import course  # takes seconds, which a refused config need not wait
+    from pipeline.sweep import run_sweep  # takes seconds, which a refused config need not wait
 
     seated = partial(followed, connection, first, sweep.output_dir)
-    return course.run(cells, sweep, typed("python -m pipeline.run", words), seated)
+    return run_sweep.run(cells, sweep, typed("python -m pipeline.run", words), seated)
 
 
 def main(arguments: Sequence[str]) -> int:

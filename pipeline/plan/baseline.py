@@ -28,7 +28,7 @@ from games.capabilities import (
 from games.playouts import aimed, played, policies_of, simulate
 from pipeline.config.read import Seed
 from pipeline.plan.cells import Cell, seeded
-from pipeline.plan.patience import FEW, SECONDS, UNSEEN, Patience, Watch
+from pipeline.plan.time_budget import FEW, SECONDS, UNSEEN, Patience, Watch
 
 GAMES, FEWEST, A_DEAL = 1_000_000, 100_000, 1_000
 """How many games measure a baseline where the game plays itself: a thousand for each deal of the

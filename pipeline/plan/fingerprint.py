@@ -25,7 +25,7 @@ OWN = ("games", "agents", "models", "stats", "common")
 """The project's packages that are followed; others are if a user's classes import them."""
 PLAYING = (
     *("pipeline.play.match", "pipeline.play.chains", "pipeline.play.prepare"),
-    *("pipeline.plan.chance", "pipeline.plan.cells", "models.answering"),
+    *("pipeline.plan.rng", "pipeline.plan.cells", "models.answering"),
 )
 """What plays a match, whatever the cell. The rest of the pipeline schedules, stores and counts."""
 DATA = (

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.base import Decision, Notified, Turn
-from games.base import Action, Open, Said, spoken
+from games.base import Action, TextAction, TextMove, default_text_move
 from games.capabilities import measured
 from models.exchanges import Exchange
 from pipeline.config.read import Seed
 from pipeline.log.exchanges import margin
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.plan.cells import Cell, Task
-from pipeline.plan.chance import CHOICE, DEAL, WORDS, streams
+from pipeline.plan.rng import CHOICE, DEAL, WORDS, streams
 from pipeline.play.chains import Chain, answered, joined
 
 Made = tuple[Action, DecisionRecord]
@@ -61,7 +61,7 @@ class Table:
         turn = Turn(game, options, goal, lambda: game.observe(state, seat))
         ply, self.turns[seat] = self.turns[seat], self.turns[seat] + 1
         asked: list[Exchange] = []
-        forced = len(options) == 1 and not isinstance(options[0], Open)
+        forced = len(options) == 1 and not isinstance(options[0], TextAction)
         decision = Decision(0)
         if not forced or (self.cell.ask_forced and player.model is not None):
             rng = self.stream(CHOICE, seat, ply, *self.again)
@@ -73,10 +73,10 @@ class Table:
     def _move(self, option: Action, text: str, seat: int, ply: int) -> Action:
         """The option, with the player's words where it wants words: one of the game's examples
         for a player that has none of its own."""
-        if not isinstance(option, Open):
+        if not isinstance(option, TextAction):
             return option
         rng = self.stream(WORDS, seat, ply, *self.again)
-        return Said(option, text) if text else spoken(option, rng)
+        return TextMove(option, text) if text else default_text_move(option, rng)
 
     def endings(self, state: Any) -> list[Chain[None]]:
         """What tells the players that want to hear it how the match ended."""
@@ -138,5 +138,5 @@ def _written(
         tokens=sum(exchange.logical_tokens for exchange in asked),
         asked=tuple(asked),
         notes=dict(decision.notes),
-        text=move.text if isinstance(move, Said) else "",
+        text=move.text if isinstance(move, TextMove) else "",
     )

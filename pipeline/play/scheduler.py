@@ -23,7 +23,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from common.errors import Stopped
-from models.base import Awaited, Model, ModelSource
+from models.base import Cancellable, Model, ModelSource
 from pipeline.config.read import Seed
 from pipeline.log.lines import check
 from pipeline.log.schema import MatchRecord
@@ -123,8 +123,8 @@ class Scheduler:
         with self._submitting:
             self._closed.set()
         for model in self._models.values():
-            if isinstance(model, Awaited):
-                model.hang_up()
+            if isinstance(model, Cancellable):
+                model.cancel()
         self._arrivals.put(())
         self._thread.join(GRACE)
         while self._thread.is_alive():  # a player thinks long: nobody waits for its answer

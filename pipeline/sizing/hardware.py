@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import ModelError, UserError, nearest
-from common.foreign import one_line
+from common.sanitize import one_line
 from models.engine import hub
 from models.engine.files import local_folder, read_json
 

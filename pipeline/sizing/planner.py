@@ -21,7 +21,7 @@ from common.terminal import WrappedTable
 from models.checkpoint import Checkpoint
 from models.engine.memory import PACK_MOST, TEXTS_MOST, bytes_per_token, state_bytes
 from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.plan.baseline import measure
 from pipeline.plan.deals import planned_deals
 from pipeline.sizing import offload
@@ -191,7 +191,7 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
     built = {acted.cell.key: acted.cell for acted in casts}
     auto = sweep.deals == "auto"
     baselines = {key: measure(cell, sweep.seed) if auto else None for key, cell in built.items()}
-    abouts = [About.of(cell, baselines[cell.key]) for cell in built.values()]
+    abouts = [CellInfo.of(cell, baselines[cell.key]) for cell in built.values()]
     deals = planned_deals(sweep, built.values(), baselines, planned_tests(abouts))
     found = [
         Load(source.path.rpartition("/")[2], source, shape_of(source.path)) for source in known

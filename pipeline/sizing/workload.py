@@ -16,9 +16,9 @@ from pipeline.config.nodes import build
 from pipeline.config.players import SeatConfig
 from pipeline.config.read import CellConfig, Seed, SweepConfig
 from pipeline.log.exchanges import common_start
-from pipeline.plan.beside import beside
 from pipeline.plan.build import build_agent, build_cells, methods_of
 from pipeline.plan.cells import Cell, Task
+from pipeline.plan.control_cells import beside
 from pipeline.play.chains import Ask, run
 from pipeline.play.match import play
 from pipeline.play.prepare import prepare

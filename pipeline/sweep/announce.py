@@ -10,7 +10,7 @@ from rich.console import Console
 from games.capabilities import win_or_score
 from pipeline.config.read import Declared, Expect, Seed, SweepConfig
 from pipeline.judging import luck
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.cells import Plan
 from pipeline.tables.claims import planned_tests
@@ -44,7 +44,7 @@ def announce(
             f"{played:,} deals are in the log and {plan.deals:,} were asked for{rest}; tables use "
             f"all {played:,}"
         )
-    tests = planned_tests([About.of(cell, baselines[cell.key]) for cell in plan.cells])
+    tests = planned_tests([CellInfo.of(cell, baselines[cell.key]) for cell in plan.cells])
     for baseline, test, adjusted in sorted(_told(plan, baselines), key=lambda one: one[0].rate):
         out.print(power_line(plan.deals, baseline, test, sweep.expect, tests))
         if adjusted:

@@ -1,9 +1,10 @@
 """Players that look at nothing, on the same deals: what would always the first option have won? And
 with `noise_floor=true` the subject itself, asked in prompts that differ in nothing that matters.
 
-A control is a cell like any other (`plan/beside.py`), played by the same loop, logged and resumed.
-Its log is an output folder of its own, DIR/controls, so controls are in no table, no family of
-tests, no power line and no MLflow run. To have a fixed player there, play it: `agent=fixed`.
+A control is a cell like any other (`plan/control_cells.py`), played by the same loop, logged and
+resumed. Its log is an output folder of its own, DIR/controls, so controls are in no table, no
+family of tests, no power line and no MLflow run. To have a fixed player there, play it:
+`agent=fixed`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from rich.console import Console
 
 from pipeline.config.read import SweepConfig
 from pipeline.judging.stopping import StopRule
-from pipeline.launch.place import HERE
+from pipeline.launch.placement import HERE
 from pipeline.log import code
-from pipeline.log.links import keep_controls, keep_noise, place_of
+from pipeline.log.control_links import keep_controls, keep_noise, place_of
 from pipeline.log.live import Live
 from pipeline.log.records import Log
-from pipeline.log.results import About, CellResults
-from pipeline.plan.beside import beside, controls_of, noise_of
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.plan.cells import Cell, Plan
+from pipeline.plan.control_cells import beside, controls_of, noise_of
 from pipeline.sweep.play import missing, play_missing
 
 VERBS = ("controls", "controls: played")
@@ -59,7 +60,7 @@ def play(
         stop="fixed",
         tracking={"kind": "none"},
     )
-    abouts = [About.of(control, None) for control in plan.cells]
+    abouts = [CellInfo.of(control, None) for control in plan.cells]
     with Log(own.output_dir, own.seed, abouts=abouts) as log:
         code.describe(log, plan.cells, abouts, changed)
         _link(cells, sweep)

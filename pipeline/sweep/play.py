@@ -11,17 +11,17 @@ from rich.console import Console
 from pipeline.config.read import SweepConfig
 from pipeline.judging.stopping import StopRule
 from pipeline.launch.cluster import patience, started
-from pipeline.launch.place import asks_a_person, stages
+from pipeline.launch.placement import asks_a_person, stages
 from pipeline.log.events import event, redact
 from pipeline.log.live import Live
 from pipeline.log.progress import Bar
 from pipeline.log.records import Log
-from pipeline.log.this_run import about_this_run
+from pipeline.log.run_info import about_this_run
 from pipeline.plan.cells import Plan, Task
 from pipeline.play.driver import AHEAD, Driver, lease_size
 from pipeline.play.scheduler import Finished
 from pipeline.sweep.preflight import Preflight
-from pipeline.sweep.stopped import stop_asked
+from pipeline.sweep.signals import stop_asked
 from pipeline.tracking.follow import live_tracking
 
 VERBS = ("playing", "played")

@@ -18,14 +18,14 @@ from common.terminal import print_line
 from models.base import Paid
 from models.exchanges import Exchange, TextExchange
 from pipeline.config.read import SweepConfig
-from pipeline.launch.place import asks_a_person, paid
+from pipeline.launch.placement import asks_a_person, paid
 from pipeline.log.events import event, redact
 from pipeline.log.outcomes import Outcome, calls
 from pipeline.log.records import Log
 from pipeline.log.schema import MatchRecord
 from pipeline.plan.cells import Cell, Plan, Task
 from pipeline.play.admission import Admission
-from pipeline.tables.aside import LONGEST, reason
+from pipeline.tables.failed_matches import LONGEST, reason
 from pipeline.tables.numbers import amount, duration, short
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")

@@ -24,7 +24,7 @@ from pipeline.config.read import SweepConfig
 from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcomes
 from pipeline.log.progress import Waiting
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.plan.baseline import Baseline, measure, scripted
 from pipeline.plan.cells import Cell, digest
 from pipeline.tables.numbers import percent, whole
@@ -141,7 +141,7 @@ def seats_view(seats: pd.DataFrame) -> WrappedTable:
     return shown
 
 
-def _score(about: About, wins: float, draws: int, games: int) -> dict[str, float]:
+def _score(about: CellInfo, wins: float, draws: int, games: int) -> dict[str, float]:
     """The columns of summary.csv that are of the measure, where that is the score."""
     own, span, base = (0.0, 0.5, 1.0), (0.0, 1.0), about.baseline
     counts = (games - wins - draws, draws, wins)
@@ -151,7 +151,7 @@ def _score(about: About, wins: float, draws: int, games: int) -> dict[str, float
 
 
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
-    about = About.of(cell, baseline)
+    about = CellInfo.of(cell, baseline)
     wins = whole(sum(int(won[seat]) for seat in cell.measured) / about.measured)
     found = rates(CellResults(about, Outcomes(about.key), games, 0), wins, games)
     if not about.wins:

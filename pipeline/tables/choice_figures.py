@@ -11,9 +11,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.foreign import visible
-from pipeline.tables import heat, ink
-from pipeline.tables.ink import ACCENT, CONTRAST, INK, MUTED
+from common.sanitize import visible
+from pipeline.tables import heatmaps, plot_style
+from pipeline.tables.plot_style import ACCENT, CONTRAST, INK, MUTED
 
 SHOWN, FEW = 12, 5
 """The most places and the most moves that are shown; of several cells in little room."""
@@ -39,8 +39,10 @@ class Shares:
     @property
     def labels(self) -> list[str]:
         """The values as they are shown."""
-        most = max(8, ink.room(0.22 if ink.narrow() else 0.17))
-        return [ink.shortened(visible(value).replace("\n", " "), most) for value in self.values]
+        most = max(8, plot_style.room(0.22 if plot_style.narrow() else 0.17))
+        return [
+            plot_style.shortened(visible(value).replace("\n", " "), most) for value in self.values
+        ]
 
     @property
     def title(self) -> str:
@@ -67,7 +69,7 @@ def choice_distribution(
         what = "bars: median cell, lines: 5% to 95% of cells"
     least, most = min(counts), max(counts)
     number = f"{least:,} to {most:,}" if least < most else f"{most:,}"
-    ink.titled(
+    plot_style.titled(
         figure,
         f"What was chosen where there was a choice ({what}: share of {number} decisions a cell, "
         "counted, without an interval)",
@@ -77,7 +79,7 @@ def choice_distribution(
 
 def shares(found: pd.DataFrame, cells: Sequence[str]) -> Iterator[Shares]:
     """The places in their order, the last one at the end, and the moves that were taken most."""
-    most = FEW if ink.narrow() and 1 < len(cells) <= BARS else SHOWN
+    most = FEW if plot_style.narrow() and 1 < len(cells) <= BARS else SHOWN
     for kind in KINDS:
         own = found[found["kind"] == kind]
         share, random = (
@@ -97,11 +99,11 @@ def shares(found: pd.DataFrame, cells: Sequence[str]) -> Iterator[Shares]:
 def _bars(both: Sequence[Shares], names: Sequence[str]) -> Figure:
     """Bars of each cell."""
     figure, panels = _panels(both, len(names))
-    most = ink.room(0.9 if ink.narrow() else 0.45)
+    most = plot_style.room(0.9 if plot_style.narrow() else 0.45)
     for row, name in enumerate(names):
         for axes, one in zip(panels[row], both, strict=True):
             _drawn(axes, one, one.share[row], one.random[row])
-            axes.set_title(ink.shortened(name, most), fontsize=ink.SIZE)
+            axes.set_title(plot_style.shortened(name, most), fontsize=plot_style.SIZE)
     return _finished(figure, list(panels[-1]), both)
 
 
@@ -113,19 +115,19 @@ def _spread(both: Sequence[Shares], cells: int) -> Figure:
         _drawn(axes, one, middle, np.nanmedian(one.random, axis=0))
         places = range(len(one.values))
         axes.hlines(places, 100 * low, 100 * high, color=INK, lw=0.9)
-        axes.set_title(f"{cells:,} cells", fontsize=ink.SIZE)
+        axes.set_title(f"{cells:,} cells", fontsize=plot_style.SIZE)
     return _finished(figure, list(panels[0]), both)
 
 
 def _panels(both: Sequence[Shares], cells: int) -> tuple[Figure, np.ndarray]:
     """A line of panels a cell and a panel a kind; below each other in little room."""
     tall = [0.45 + NARROWEST * len(one.values) for one in both]
-    if not ink.narrow():
+    if not plot_style.narrow():
         height = 0.75 + cells * max(tall)
-        figure, found = ink.panels(cells, len(both), height, sharex="col")
+        figure, found = plot_style.panels(cells, len(both), height, sharex="col")
         return figure, np.array(found, object).reshape(cells, len(both))
     ratios = tall * cells
-    figure, found = ink.panels(len(ratios), 1, 1.0 + sum(ratios), height_ratios=ratios)
+    figure, found = plot_style.panels(len(ratios), 1, 1.0 + sum(ratios), height_ratios=ratios)
     return figure, np.array(found, object).reshape(cells, len(both))
 
 
@@ -148,25 +150,25 @@ def _drawn(axes: Axes, one: Shares, share: np.ndarray, random: np.ndarray) -> No
 def _finished(figure: Figure, last: Sequence[Axes], both: Sequence[Shares]) -> Figure:
     for axes, one in zip(last, both, strict=True):
         axes.set_xlabel(f"{one.title}, % of decisions")
-    ink.keyed(figure)
+    plot_style.keyed(figure)
     return figure
 
 
 def _heat_maps(both: Sequence[Shares], names: Sequence[str]) -> Figure:
     """A row a cell; the shade is what was taken beyond a player that takes every option alike."""
-    line = 0.13 if ink.narrow() else 0.17
-    figure, panels = ink.panels(len(both), 1, 1.6 + len(both) * (0.6 + line * len(names)))
-    if ink.narrow():
+    line = 0.13 if plot_style.narrow() else 0.17
+    figure, panels = plot_style.panels(len(both), 1, 1.6 + len(both) * (0.6 + line * len(names)))
+    if plot_style.narrow():
         figure.set_figheight(figure.get_figheight() + 0.14 * len(names))
     beyond = [100 * (one.share - one.random) for one in both]
     most = max(float(np.nanmax(np.abs(each), initial=0)) for each in beyond) or 1.0
     for axes, one, shades in zip(panels, both, beyond, strict=True):
         texts = [[f"{100 * x:.0f}" if np.isfinite(x) else "" for x in row] for row in one.share]
-        image = heat.shaded(axes, shades, most, texts)
-        heat.named(figure, axes, names)
+        image = heatmaps.shaded(axes, shades, most, texts)
+        heatmaps.named(figure, axes, names)
         axes.set_xticks(range(len(one.values)), one.labels)
         if one.kind == "option":
-            heat.upright(axes)
+            heatmaps.upright(axes)
         axes.set_xlabel(f"{one.title}, % of decisions", color=MUTED)
-    heat.scaled(figure, panels, image, "beyond a player that takes every option alike, points")
+    heatmaps.scaled(figure, panels, image, "beyond a player that takes every option alike, points")
     return figure

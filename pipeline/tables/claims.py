@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from games.capabilities import MATCH_SCORE
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 
 ALPHA = 0.05
 MOST = 40
@@ -27,13 +27,13 @@ Term = tuple[str, str, dict[str, float]]
 """What a regressor is called, the label that it reads, and its value for each label."""
 
 
-def group_of(about: About) -> Group:
+def group_of(about: CellInfo) -> Group:
     """The experiment and seating whose cells can be compared with each other."""
     measure = () if about.wins else (about.measure.name,)
     return about.experiment, about.labels["game"], about.labels["seats"], *measure
 
 
-def held_against(about: About) -> float:
+def null_value(about: CellInfo) -> float:
     """What the declared test holds the cell's mean against: the baseline less the margin. Without a
     baseline it is what two sides have of which neither is better: half of a match score, 0 of what
     lies evenly around it, as chips do; nan of all else."""
@@ -44,12 +44,12 @@ def held_against(about: About) -> float:
     return 0.0 if about.measure.low == -about.measure.high else math.nan
 
 
-def asked(abouts: Iterable[About]) -> list[About]:
+def asked(abouts: Iterable[CellInfo]) -> list[CellInfo]:
     """The cells that ask a model."""
     return [about for about in abouts if about.labels["model"] != "-"]
 
 
-def terms(abouts: Iterable[About]) -> list[Term]:
+def terms(abouts: Iterable[CellInfo]) -> list[Term]:
     """What models and prompts change beside the first ones: scale as the logarithm of the size,
     where the names of three or more models tell it; else a term a model."""
     own = asked(abouts)
@@ -65,14 +65,14 @@ def terms(abouts: Iterable[About]) -> list[Term]:
     return found + [(f"{p} instead of {prompts[0]}", "prompt", {p: 1.0}) for p in prompts[1:]]
 
 
-def values(abouts: Iterable[About], label: str) -> list[str]:
+def values(abouts: Iterable[CellInfo], label: str) -> list[str]:
     """The different values of a label, in order."""
     return list(dict.fromkeys(about.labels[label] for about in abouts))
 
 
-def planned_tests(abouts: Sequence[About]) -> int:
+def planned_tests(abouts: Sequence[CellInfo]) -> int:
     """How many tests are corrected together where every cell is played; 1 at the least."""
-    found = sum(not math.isnan(held_against(about)) for about in abouts)
+    found = sum(not math.isnan(null_value(about)) for about in abouts)
     for group in dict.fromkeys(map(group_of, abouts)):
         several = len(terms(about for about in abouts if group_of(about) == group))
         found += several if several <= MOST else 0

@@ -11,9 +11,9 @@ import pandas as pd
 
 from pipeline.log.results import CellResults
 from pipeline.tables import claims
-from pipeline.tables.best import DIFFERENCE, best_of_pair, of_pair
 from pipeline.tables.claims import ALPHA, MOST, Term
 from pipeline.tables.numbers import p_value
+from pipeline.tables.primary_test import DIFFERENCE, best_of_pair, of_pair
 from pipeline.tables.scale import Scale
 from stats.multiple import holm
 from stats.regression import Fit, clustered_linear, clustered_logit

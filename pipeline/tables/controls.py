@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.log.control_links import controls_in, place_of
 from pipeline.log.folder import Folder
-from pipeline.log.links import controls_in, place_of
 from pipeline.log.results import CellResults, collect, measures
-from pipeline.tables.best import raw_pair
 from pipeline.tables.numbers import p_value
+from pipeline.tables.primary_test import raw_pair
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 

@@ -15,11 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from pipeline.tables import ink
-from pipeline.tables.best import ADJUSTED
+from pipeline.tables import plot_style
 from pipeline.tables.figures import MEANS, best, capital, unit
-from pipeline.tables.ink import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
 from pipeline.tables.numbers import short
+from pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
+from pipeline.tables.primary_test import ADJUSTED
 from pipeline.tables.scale import Scale
 
 COSTS = {"all_tokens": "tokens a match, all seats", "device_seconds": "device-seconds a match"}
@@ -37,11 +37,11 @@ def costs(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure |
         return None
     columns, told = best(summary, "adjusted", (ADJUSTED, MEANS))
     values = scale.factor * summary[list(columns)].to_numpy(float)
-    lines, across = (len(known), 1) if ink.narrow() else (1, len(known))
-    key = 0.15 * (len(names) if ink.narrow() else -(-len(names) // 2))
+    lines, across = (len(known), 1) if plot_style.narrow() else (1, len(known))
+    key = 0.15 * (len(names) if plot_style.narrow() else -(-len(names) // 2))
     few = len(summary) <= len(COLOURS)
     height = 2.5 * lines + (key if few else 0.15 * NAMED / across + 0.3)
-    figure, panels = ink.panels(lines, across, height, sharey=True)
+    figure, panels = plot_style.panels(lines, across, height, sharey=True)
     numbers: dict[int, int] = {}
     for axes, (column, title) in zip(panels, known.items(), strict=True):
         paid = _each(summary, column)
@@ -56,8 +56,8 @@ def costs(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure |
     label = unit(f"{told}{scale.words}", scale)
     for axes in panels[::across]:
         axes.set_ylabel(label)
-    ink.keyed(figure)
-    ink.titled(figure, f"{capital(label)}, with its 95% interval, beside the cost")
+    plot_style.keyed(figure)
+    plot_style.titled(figure, f"{capital(label)}, with its 95% interval, beside the cost")
     return figure
 
 

@@ -22,11 +22,11 @@ import numpy as np
 import pandas as pd
 
 from common.disk import write_atomically
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables import aside, controls, parser, sensitivity
+from pipeline.tables import controls, failed_matches, parser, sensitivity
 from pipeline.tables.annotated import Annotated, annotated, telling
 from pipeline.tables.choices import LEAST, Choices
 from pipeline.tables.numbers import number, percent
@@ -121,7 +121,7 @@ def diagnose(
             told |= _figures(result, seen)
             each = (*seen.choices.rows(), *seen.replies.rows())
             choices += [{"cell": name, **one} for one in each]
-        warned = (*aside.warnings(result, entries), *_warnings(told, seen, row, own))
+        warned = (*failed_matches.warnings(result, entries), *_warnings(told, seen, row, own))
         told["warning"] = "; ".join(warned)
         cells.append(told)
         samples[name], audits[name] = seen.samples, seen.audit

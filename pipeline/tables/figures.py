@@ -13,10 +13,10 @@ from matplotlib.ticker import MaxNLocator
 
 from games.capabilities import MATCH_SCORE
 from pipeline.log.results import CellResults
-from pipeline.tables import ink, many
-from pipeline.tables.best import ADJUSTED, DIFFERENCE
-from pipeline.tables.ink import ACCENT, COLOURS, CONTRAST, DASHES, GROUND, MUTED
-from pipeline.tables.many import POINTS
+from pipeline.tables import large_sweep_plots, plot_style
+from pipeline.tables.large_sweep_plots import POINTS
+from pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, GROUND, MUTED
+from pipeline.tables.primary_test import ADJUSTED, DIFFERENCE
 from pipeline.tables.scale import Scale, by_scale
 from pipeline.tables.table import short_names
 from stats.intervals import running_mean
@@ -45,7 +45,7 @@ def all_figures(
             figures[called(scale, "running_win_rates")] = drawn
     for scale, places in by_scale(pairs):
         own = pairs.iloc[places]
-        if len(own) > ink.rows():
+        if len(own) > plot_style.rows():
             own = own.dropna(subset=["difference"])
         if len(own):
             figures[called(scale, "paired_differences")] = paired_differences(own, by_cell, scale)
@@ -60,11 +60,11 @@ def called(scale: Scale, figure: str) -> str:
 def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     """A point a cell with its 95% interval, raw and adjusted; of many cells the best estimates."""
     title = f"{capital(scale.title)} of {_cells(len(summary))}, {deals_of(summary['deals'])}"
-    if len(summary) > ink.rows():
+    if len(summary) > plot_style.rows():
         leading, told = best(summary, "adjusted", (ADJUSTED, MEANS))
         label = f"{unit(f'{told}{scale.words}', scale)} (95% interval; dashed: baseline; {BLUE})"
         rows = (*leading, "baseline_mean")
-        return many.in_order(summary, rows, names, scale, label, title)
+        return large_sweep_plots.in_order(summary, rows, names, scale, label, title)
     figure, axes = _rows(len(summary))
     for place, (_, row) in enumerate(summary.iterrows()):
         raw, adjusted = (row[list(columns)] for columns in (MEANS, ADJUSTED))
@@ -72,21 +72,21 @@ def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
         if not np.isnan(row["baseline_mean"]):
             x = scale.factor * row["baseline_mean"]
             axes.plot([x, x], [place - 0.2, place + 0.36], color=CONTRAST, ls="--", lw=1.2)
-    ink.name_rows(axes, range(len(names)), names, ink.narrow())
+    plot_style.name_rows(axes, range(len(names)), names, plot_style.narrow())
     label = f"{unit(scale.words, scale)} (95% interval; {_key(summary['adjusted'])}"
     axes.set_xlabel(_below(f"{label}dashed: baseline; {FILLED})"))
-    ink.titled(figure, title)
+    plot_style.titled(figure, title)
     return figure
 
 
 def _rows(number: int) -> tuple[Figure, Axes]:
     """Axes for rows with names."""
-    return ink.canvas(0.95 + ink.row_height(number) * max(2, number))
+    return plot_style.canvas(0.95 + plot_style.row_height(number) * max(2, number))
 
 
 def _below(label: str) -> str:
     """A label under axes that have names beside them, or above where there is no room."""
-    return ink.wrapped(label, 0.95 if ink.narrow() else 0.75)
+    return plot_style.wrapped(label, 0.95 if plot_style.narrow() else 0.75)
 
 
 def capital(text: str) -> str:
@@ -124,7 +124,7 @@ def _intervals(
     """The raw estimate with its interval, and below it the adjusted one where there is one. The
     leading one is filled where its declared test is significant within its family."""
     fill = ACCENT if row["p_test_holm"] < 0.05 else GROUND
-    middle = place + 0.1 * ink.narrow()  # the name stands above
+    middle = place + 0.1 * plot_style.narrow()  # the name stands above
     if adjusted.notna().all():
         _interval(axes, middle - 0.14, raw, scale, MUTED, GROUND)
         _interval(axes, middle + 0.14, adjusted, scale, ACCENT, fill)
@@ -148,8 +148,8 @@ def running_means(
     there are colours how they spread."""
     label = unit(f"{scale.words} so far", scale)
     if len(summary) > len(COLOURS):
-        return many.fan(summary, results, scale, label)
-    figure, axes = ink.canvas(2.9)
+        return large_sweep_plots.fan(summary, results, scale, label)
+    figure, axes = plot_style.canvas(2.9)
     by = scale.factor
     shown = [summary["baseline_mean"].min(), summary["baseline_mean"].max()]
     lines = zip(results, names, COLOURS, DASHES, strict=False)
@@ -170,9 +170,9 @@ def running_means(
     least, most = by * np.nanmin(shown), by * np.nanmax(shown)
     margin = 1.0 if scale.share else 0.02 * (most - least) or 1.0
     axes.set_ylim(least - margin, most + margin)
-    ink.keyed(figure)
+    plot_style.keyed(figure)
     told = "raw, after so many deals (bands: 95% intervals, each of one look)"
-    ink.titled(figure, f"{capital(scale.title)} {told}")
+    plot_style.titled(figure, f"{capital(scale.title)} {told}")
     return figure
 
 
@@ -196,30 +196,32 @@ def band(
 def paired_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
     """The difference of two cells on shared deals, with its 95% interval; many as a heat map, or in
     order."""
-    if len(pairs) > ink.rows():
+    if len(pairs) > plot_style.rows():
         return _many_differences(pairs, names, scale)
     figure, axes = _rows(len(pairs))
     for place, (_, row) in enumerate(pairs.iterrows()):
         raw, adjusted = (row[list(columns)] for columns in (DIFFERENCES, DIFFERENCE))
         _intervals(axes, place, raw, adjusted, row, scale)
     axes.axvline(0, color=MUTED, ls="--", lw=1)
-    ink.name_rows(axes, range(len(pairs)), _two(pairs, names), ink.narrow())
+    plot_style.name_rows(axes, range(len(pairs)), _two(pairs, names), plot_style.narrow())
     key = _key(pairs["adj_difference"])
     axes.set_xlabel(_below(f"{_difference(scale)} (95% interval; {key}{FILLED})"))
     many_pairs = f"{len(pairs):,} pair{'s' * (len(pairs) > 1)} of cells"
-    ink.titled(figure, f"{many_pairs}, on {deals_of(pairs['deals'])} that both played")
+    plot_style.titled(figure, f"{many_pairs}, on {deals_of(pairs['deals'])} that both played")
     return figure
 
 
 def _many_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
     leading, told = best(pairs, "adj_difference", (DIFFERENCE, DIFFERENCES))
     label = f"{told}{_difference(scale)}"
-    if many.dense(pairs):
-        return many.heat_map(pairs, leading[0], names, scale, label)
+    if large_sweep_plots.dense(pairs):
+        return large_sweep_plots.heat_map(pairs, leading[0], names, scale, label)
     rows = pairs.assign(nothing=0.0)
     label = f"{label} (95% interval; {BLUE})"
     title = f"{len(pairs):,} pairs of cells, on {deals_of(pairs['deals'])} that both played"
-    return many.in_order(rows, (*leading, "nothing"), _two(pairs, names), scale, label, title)
+    return large_sweep_plots.in_order(
+        rows, (*leading, "nothing"), _two(pairs, names), scale, label, title
+    )
 
 
 def best(

@@ -25,7 +25,7 @@ from models.exchanges import ScoreExchange
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables.apart import interval
+from pipeline.tables.breakdowns import interval
 from pipeline.tables.numbers import number, percent
 from pipeline.tables.table import Sheet
 

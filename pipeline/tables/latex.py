@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.tables.table import Sheet
 
 SPECIAL = {

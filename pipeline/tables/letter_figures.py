@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from pipeline.tables import heat, ink
+from pipeline.tables import heatmaps, plot_style
 from pipeline.tables.choices import LEAST
 from pipeline.tables.labels import SHOWN
 
@@ -27,32 +27,34 @@ def letter_prior(found: pd.DataFrame, names: Mapping[str, str]) -> Figure:
     if len(cells) <= PANELS:
         figure = _by_options({names[cell]: shown[shown["cell"] == cell] for cell in cells})
         title += " (±: widest half of a row's 95% intervals, by deal)"
-    elif len(cells) <= ink.rows():
+    elif len(cells) <= plot_style.rows():
         figure, options = _by_cell(shown, cells, names)
         title += f" (decisions between {options} options)"
     else:
         middle = shown.groupby(["options", "letter"], as_index=False).median(numeric_only=True)
         figure = _by_options({f"median of {len(cells):,} cells": middle.assign(ci_low=np.nan)})
-    ink.titled(figure, title)
+    plot_style.titled(figure, title)
     return figure
 
 
 def _by_options(cells: Mapping[str, pd.DataFrame]) -> Figure:
     """A map a cell, a row a number of options."""
-    across = 1 if ink.narrow() else min(2, len(cells))
+    across = 1 if plot_style.narrow() else min(2, len(cells))
     down = -(-len(cells) // across)
     rows = max(own["options"].nunique() for own in cells.values())
-    figure, panels = ink.panels(down, across, 1.2 + down * (0.5 + 0.17 * rows))
+    figure, panels = plot_style.panels(down, across, 1.2 + down * (0.5 + 0.17 * rows))
     most = max(_most(_table(own[own["decisions"] >= LEAST])) for own in cells.values())
     for axes, (name, own) in zip(panels, cells.items(), strict=False):
         table = _table(own)
         image = _map(axes, table, table.index.to_numpy(float)[:, None], most)
         axes.set_yticks(range(len(table)), [_row(own, options) for options in table.index])
         axes.set_ylabel("options")
-        axes.set_title(ink.shortened(name, ink.room(0.85 / across)), fontsize=ink.SIZE)
+        axes.set_title(
+            plot_style.shortened(name, plot_style.room(0.85 / across)), fontsize=plot_style.SIZE
+        )
     for axes in panels[len(cells) :]:
         axes.set_axis_off()
-    heat.scaled(figure, panels, image, LABEL)
+    heatmaps.scaled(figure, panels, image, LABEL)
     return figure
 
 
@@ -62,10 +64,10 @@ def _by_cell(found: pd.DataFrame, cells: list[str], names: Mapping[str, str]) ->
     options = int(met.index[int(met.argmax())])
     own = found[found["options"] == options]
     table = own.pivot_table(index="cell", columns="letter", values="probability").reindex(cells)
-    figure, axes = ink.canvas(1.2 + (0.17 + 0.14 * ink.narrow()) * len(cells))
+    figure, axes = plot_style.canvas(1.2 + (0.17 + 0.14 * plot_style.narrow()) * len(cells))
     image = _map(axes, table, options, _most(table.set_axis([options] * len(table))))
-    heat.named(figure, axes, [names[cell] for cell in cells])
-    heat.scaled(figure, axes, image, LABEL)
+    heatmaps.named(figure, axes, [names[cell] for cell in cells])
+    heatmaps.scaled(figure, axes, image, LABEL)
     return figure, options
 
 
@@ -84,7 +86,7 @@ def _map(axes: Axes, table: pd.DataFrame, options: np.ndarray | int, most: float
     """The table in percent; its shades are what is more than an even share."""
     told = table.to_numpy(float)
     texts = [[f"{100 * one:.0f}" if np.isfinite(one) else "" for one in row] for row in told]
-    image = heat.shaded(axes, 100 * (told - 1 / options), most, texts)
+    image = heatmaps.shaded(axes, 100 * (told - 1 / options), most, texts)
     axes.set_xticks(range(table.shape[1]), list(table.columns))
     axes.xaxis.tick_top()
     axes.tick_params(length=0)

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from pipeline.judging.metric_rows import METRIC_COLUMNS, OPTIONS, TRACE_COLUMNS
-from pipeline.tables import heat, ink
-from pipeline.tables.ink import COLOURS, CONTRAST, GROUND
+from pipeline.tables import heatmaps, plot_style
 from pipeline.tables.numbers import percent
+from pipeline.tables.plot_style import COLOURS, CONTRAST, GROUND
 from stats.correlation import Correlation, pearson
 
 METRICS = ("ODHR", "ADR")
@@ -73,12 +73,12 @@ def quality(kept: pd.DataFrame, told: str) -> Figure:
     kept: rows of metrics.csv of one reading. told: what they are of.
     """
     players = kept.drop_duplicates(["key", "player"])[["key", "player", "name"]].head(
-        8 if ink.narrow() else 20
+        8 if plot_style.narrow() else 20
     )
     keys = list(players[["key", "player"]].itertuples(index=False, name=None))
-    lines, across = (2, 1) if ink.narrow() else (1, 2)
-    height = 1.0 + lines * (0.4 + (0.42 if ink.narrow() else 0.34) * max(2, len(keys)))
-    figure, panels = ink.panels(lines, across, height, sharey=across == 2)
+    lines, across = (2, 1) if plot_style.narrow() else (1, 2)
+    height = 1.0 + lines * (0.4 + (0.42 if plot_style.narrow() else 0.34) * max(2, len(keys)))
+    figure, panels = plot_style.panels(lines, across, height, sharey=across == 2)
     for axes, metric in zip(panels, METRICS, strict=True):
         factor = 100.0 if metric == "ODHR" else 1.0
         for k, colour, mark in zip(OPTIONS, COLOURS, "osD", strict=False):
@@ -91,11 +91,11 @@ def quality(kept: pd.DataFrame, told: str) -> Figure:
             axes.plot(y, places, mark, label=f"{k} options", **look)
             axes.plot(chance, places, "|", color=CONTRAST, ms=7, mew=1.4, label="by chance")
         axes.set_xlabel(MEANINGS[metric])
-        ink.name_rows(axes, range(len(keys)), list(players["name"]), ink.narrow())
-    ink.keyed(figure, 4)
+        plot_style.name_rows(axes, range(len(keys)), list(players["name"]), plot_style.narrow())
+    plot_style.keyed(figure, 4)
     left_out = kept.drop_duplicates(["key", "player"]).shape[0] - len(keys)
     more = f"; {left_out:,} further players: metrics.csv" if left_out else ""
-    ink.titled(figure, f"How good decisions were, with 95% intervals: {told}{more}")
+    plot_style.titled(figure, f"How good decisions were, with 95% intervals: {told}{more}")
     return figure
 
 
@@ -119,18 +119,18 @@ def heat_map(table: pd.DataFrame, told: str = "") -> Figure:
     table: a row a player with columns WR, ODHR@2 to ODHR@4 and ADR@2 to ADR@4 in any unit; nan
     where nothing is known. told: what the title says of the table besides.
     """
-    figure, axes = ink.canvas(2.2 + 0.4 * ink.narrow())
+    figure, axes = plot_style.canvas(2.2 + 0.4 * plot_style.narrow())
     found = [[pearson(table["WR"], table[f"{m}@{k}"]) for k in OPTIONS] for m in METRICS]
     players = int(table["WR"].notna().sum())
     shades = np.array([[one.estimate for one in row] for row in found], float)
     texts = [[_said(one, players) for one in row] for row in found]
-    image = heat.shaded(axes, shades, 1.0, texts)
+    image = heatmaps.shaded(axes, shades, 1.0, texts)
     axes.set_xticks(range(len(OPTIONS)), [f"K = {k}" for k in OPTIONS])
     axes.set_yticks(range(len(METRICS)), [f"{metric}@K" for metric in METRICS])
     limits = " and 95% interval" if players > 3 else ""
     title = f"correlation with the win rate{limits}, n = {players} players"
-    ink.titled(figure, f"{title}\n{told}" if told else title)
-    heat.scaled(figure, axes, image, "Pearson's r")
+    plot_style.titled(figure, f"{title}\n{told}" if told else title)
+    heatmaps.scaled(figure, axes, image, "Pearson's r")
     return figure
 
 
@@ -152,25 +152,27 @@ def traces(stands: pd.DataFrame) -> Figure:
     stands: rows of traces.csv.
     """
     matches = stands.drop_duplicates("match").sort_values("deal", kind="stable").head(PANELS)
-    across = 1 if ink.narrow() else min(2, len(matches))
+    across = 1 if plot_style.narrow() else min(2, len(matches))
     down = -(-len(matches) // across)
-    figure, panels = ink.panels(down, across, 0.8 + 1.9 * down, sharey=True)
+    figure, panels = plot_style.panels(down, across, 0.8 + 1.9 * down, sharey=True)
     several = stands["key"].nunique() > 1
     for axes, (_, first) in zip(panels, matches.iterrows(), strict=False):
         _trace(axes, stands[stands["match"] == first["match"]])
         title = f"deal {first['deal']}{', ' + first['cell'] if several else ''}"
-        axes.set_title(ink.shortened(title, ink.room(0.85 / across)))
+        axes.set_title(plot_style.shortened(title, plot_style.room(0.85 / across)))
     for axes in panels[len(matches) :]:
         axes.set_axis_off()
-    ink.keyed(figure)
-    ink.titled(figure, "Chance to win after each ply, by playouts from the cards as they lay")
+    plot_style.keyed(figure)
+    plot_style.titled(
+        figure, "Chance to win after each ply, by playouts from the cards as they lay"
+    )
     return figure
 
 
 def _trace(axes: Axes, stands: pd.DataFrame) -> None:
     players = stands.groupby(["player", "name"])
     for at, ((player, name), own) in enumerate(players):
-        colour, dash = COLOURS[at % len(COLOURS)], ink.DASHES[at % len(COLOURS)]
+        colour, dash = COLOURS[at % len(COLOURS)], plot_style.DASHES[at % len(COLOURS)]
         plies, chances = own["ply"].to_numpy(), own["true"].to_numpy()
         moved = (own["moved"] == own["seat"]).to_numpy()
         look: dict[str, Any] = {"color": colour, "clip_on": False}

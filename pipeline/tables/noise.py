@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.log.control_links import noise_in, place_of
 from pipeline.log.folder import Folder
-from pipeline.log.links import noise_in, place_of
 from pipeline.log.results import CellResults
 from pipeline.log.schema import MatchRecord
 from pipeline.tables.controls import beside, of_pair

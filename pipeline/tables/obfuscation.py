@@ -16,8 +16,8 @@ from games.capabilities import Measure
 from games.obfuscated import Obfuscated
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
-from pipeline.tables.best import best_of_pair
 from pipeline.tables.numbers import p_value
+from pipeline.tables.primary_test import best_of_pair
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import paired
 from pipeline.tables.table import Sheet

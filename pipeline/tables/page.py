@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.tables.numbers import number, p_value
 
 HERE = Path(__file__).parent

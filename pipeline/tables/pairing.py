@@ -19,8 +19,8 @@ from common.disk import write_atomically
 from common.errors import UserError, nearest
 from pipeline.config.keys import GROUPS
 from pipeline.log.folder import Folder
-from pipeline.log.results import About, CellResults
-from pipeline.log.small import written
+from pipeline.log.metadata_files import written
+from pipeline.log.results import CellInfo, CellResults
 
 RULES = ("auto", "all", "factor", "first")
 """`all`: every two. `factor`: those that differ in one factor alone. `first`: of these the ones in
@@ -108,7 +108,7 @@ def _alike(keys: Iterable[object]) -> Mapping[object, list[int]]:
     return found
 
 
-def _lines(abouts: Sequence[About]) -> Iterator[list[int]]:
+def _lines(abouts: Sequence[CellInfo]) -> Iterator[list[int]]:
     """Two or more comparable cells that differ in one factor alone; each such set once."""
     cells = [factors(about.labels) for about in abouts]
     sort = [(about.deal_key, about.measure) for about in abouts]

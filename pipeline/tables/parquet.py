@@ -14,8 +14,8 @@ from common.disk import replacing, write_atomically
 from common.errors import extra
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
-from pipeline.tables.card import card
 from pipeline.tables.columns import DECISIONS, MATCHES, Column, OfDecision, OfMatch
+from pipeline.tables.dataset_card import card
 
 ROWS = 2000
 """Of a row group: what is held in memory, and what a reader takes at once."""

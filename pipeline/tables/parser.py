@@ -18,12 +18,12 @@ from textwrap import fill
 
 import pandas as pd
 
-from common.foreign import visible
+from common.sanitize import visible
 from models.exchanges import ScoreExchange
 from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables.judged import KINDS, Judged, asked_again, judged, truncated
 from pipeline.tables.numbers import percent
 from pipeline.tables.replies import known_statics, told
+from pipeline.tables.reply_classification import KINDS, Judged, asked_again, judged, truncated
 from pipeline.tables.table import Sheet
 
 FILE, EXAMPLES_FILE = "parser.csv", "parser_examples.csv"

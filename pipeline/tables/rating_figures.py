@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pipeline.tables import heat, ink
-from pipeline.tables.ink import ACCENT, COLOURS, MUTED
+from pipeline.tables import heatmaps, plot_style
+from pipeline.tables.plot_style import ACCENT, COLOURS, MUTED
 from pipeline.tables.ratings import RatingTables
 
 MARKS = "os^Dvp*X"
@@ -33,15 +33,15 @@ def rating_figures(tables: RatingTables) -> Iterator[tuple[str, Figure]]:
 def whiskers(table: pd.DataFrame, title: str) -> Figure:
     """A row a player: rating with low and high, an arrow where there is no limit; without a rating
     an empty one."""
-    known = table.head(ink.rows())
+    known = table.head(plot_style.rows())
     places = list(range(len(known)))
-    figure, axes = ink.canvas(0.7 + ink.row_height(len(known)) * len(known))
+    figure, axes = plot_style.canvas(0.7 + plot_style.row_height(len(known)) * len(known))
     axes.axvline(0, color=MUTED, lw=0.6)
     _intervals(axes, places, known, _edges(known), ACCENT, 1.4)
     axes.plot(known["rating"], places, "o", color=ACCENT, ms=4)
-    ink.name_rows(axes, places, list(known["player"]), above=ink.narrow())
+    plot_style.name_rows(axes, places, list(known["player"]), above=plot_style.narrow())
     axes.set_xlabel("rating, log odds")
-    ink.titled(figure, title)
+    plot_style.titled(figure, title)
     return figure
 
 
@@ -49,7 +49,7 @@ def by_game(table: pd.DataFrame, players: Sequence[str]) -> Figure:
     """A row a game, in it a mark a player with its interval. Of many players the first."""
     shown, games = players[: len(MARKS)], list(dict.fromkeys(table["game"]))
     edges = _edges(table[table["player"].isin(shown)])
-    figure, axes = ink.canvas(0.9 + 0.14 * (len(shown) + 1.5) * len(games))
+    figure, axes = plot_style.canvas(0.9 + 0.14 * (len(shown) + 1.5) * len(games))
     for at, name in enumerate(shown):
         own = table[table["player"] == name].set_index("game").reindex(games)
         places = np.arange(len(games)) + 0.75 * ((at + 0.5) / len(shown) - 0.5)
@@ -58,11 +58,11 @@ def by_game(table: pd.DataFrame, players: Sequence[str]) -> Figure:
         axes.plot(own["rating"], places, MARKS[at], color=colour, ms=3.5, label=name)
     for line in range(len(games) - 1):
         axes.axhline(line + 0.5, color=MUTED, lw=0.3)
-    ink.name_rows(axes, list(range(len(games))), games, above=ink.narrow())
-    axes.set_ylim(len(games) - 0.5, -0.8 if ink.narrow() else -0.5)
+    plot_style.name_rows(axes, list(range(len(games))), games, above=plot_style.narrow())
+    axes.set_ylim(len(games) - 0.5, -0.8 if plot_style.narrow() else -0.5)
     axes.set_xlabel("rating in this game, log odds")
-    ink.keyed(figure, 4)
-    ink.titled(figure, "Ratings by game")
+    plot_style.keyed(figure, 4)
+    plot_style.titled(figure, "Ratings by game")
     return figure
 
 
@@ -103,9 +103,9 @@ def square(pairs: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 def chance_map(chances: np.ndarray, names: Sequence[str], title: str) -> Figure:
     """A table of chances, red above an even one."""
-    figure, axes = ink.canvas(1.2 + 0.3 * len(names))
+    figure, axes = plot_style.canvas(1.2 + 0.3 * len(names))
     texts = [["" if np.isnan(x) else f"{100 * x:.0f}" for x in line] for line in chances]
-    heat.shaded(axes, chances - 0.5, 0.5, texts)
-    heat.named(figure, axes, names, both=True)
-    ink.titled(figure, f"{title}, %")
+    heatmaps.shaded(axes, chances - 0.5, 0.5, texts)
+    heatmaps.named(figure, axes, names, both=True)
+    plot_style.titled(figure, f"{title}, %")
     return figure

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from common.disk import write_atomically
-from pipeline.tables.contest import Contest
 from pipeline.tables.numbers import number, percent
+from pipeline.tables.pairwise_matches import Contest
 from pipeline.tables.table import Sheet
 from stats.matches import Matches
 from stats.ratings import Ratings, without_each

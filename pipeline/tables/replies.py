@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from common.foreign import visible
+from common.sanitize import visible
 from models.exchanges import Exchange, ScoreExchange
 from pipeline.log.outcomes import Outcomes
 from pipeline.log.schema import DecisionRecord, MatchRecord

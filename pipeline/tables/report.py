@@ -11,13 +11,13 @@ from common.disk import write_atomically
 from pipeline.log.folder import Folder
 from pipeline.tables import (
     diagnostics,
-    gallery,
-    ink,
+    figure_registry,
     metric_figures,
-    origin,
+    paper_export,
     parser,
-    printed,
-    setting,
+    plot_style,
+    provenance,
+    run_metadata,
     table,
 )
 from pipeline.tables.page import rendered
@@ -34,17 +34,17 @@ def write_report(views: Views, draw: bool = True, paper: bool = False) -> None:
     """Writes figures/ and report.html of what was found. draw: figures at all; they take longest.
     paper: DIR/paper as well."""
     folder = views.folder
-    found = gallery.Found(
+    found = figure_registry.Found(
         *(views.results, views.summary, views.pairs, views.diagnosis, views.study),
         metric_figures.read(folder),
     )
-    drawn = gallery.drawings(found) if draw else {}
+    drawn = figure_registry.drawings(found) if draw else {}
     if draw:
-        gallery.save_png(drawn, folder / "figures")
+        figure_registry.save_png(drawn, folder / "figures")
     drawings = {name: figure.html(name) for name, figure in drawn.items()}
     write_atomically(folder / "report.html", _page(views, drawings))
     if paper:
-        printed.write(folder / "paper", found, drawn)
+        paper_export.write(folder / "paper", found, drawn)
 
 
 def _replay(folder: Path, match: str) -> str:
@@ -61,7 +61,7 @@ def _page(views: Views, drawings: Mapping[str, str]) -> str:
         TEMPLATE,
         title=folder.name,
         replay=partial(_replay, folder),
-        facts=setting.facts(folder, views.results, names),
+        facts=run_metadata.facts(folder, views.results, names),
         rows=list(zip(names, scales, summary.head(PAGE_ROWS).to_dict("records"), strict=False)),
         heading=heading(scales),
         best=summary["adjusted"].notna().any(),
@@ -75,7 +75,7 @@ def _page(views: Views, drawings: Mapping[str, str]) -> str:
             diagnosis.audit, dict(zip(summary["cell"], names, strict=True)), PAGE_CELLS
         ),
         opening=parser.opening,
-        drawing_style=ink.PAGE_STYLE,
+        drawing_style=plot_style.PAGE_STYLE,
         answers=views.said,
         foot=[
             table.left_out(PAGE_ROWS, len(summary), "summary.csv"),
@@ -89,7 +89,7 @@ def _page(views: Views, drawings: Mapping[str, str]) -> str:
         ],
         within=table.within_noise,
         mark=table.WITHIN,
-        warnings=[*origin.notes(folder), *table.some_warnings(summary, PAGE_ROWS)],
+        warnings=[*provenance.notes(folder), *table.some_warnings(summary, PAGE_ROWS)],
         replies=table.left_out(PAGE_CELLS, len(summary), "samples.txt and choices.csv"),
         runs=Folder(folder).lines("runs"),
     )

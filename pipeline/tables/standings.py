@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from games.capabilities import WIN, Measure, win_or_score
-from pipeline.log.results import About, CellResults
-from pipeline.tables.ended import span
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.tables.numbers import p_value, percent
+from pipeline.tables.outcomes import span
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet
 from stats.means import limits
@@ -69,7 +69,7 @@ class Robin:
     """Players of whom every two have met, and the results of each against each: by both names,
     whose they are first."""
 
-    about: About
+    about: CellInfo
     players: Sequence[str]
     sides: Mapping[tuple[str, str], _Side]
 
@@ -105,7 +105,7 @@ def _all_have_met(players: Sequence[str], met: Sequence[tuple[str, str]]) -> boo
     return len(met) == math.comb(len(players), 2) == len(set(map(frozenset, met)))
 
 
-def sides_of(about: About) -> tuple[str, str] | None:
+def sides_of(about: CellInfo) -> tuple[str, str] | None:
     """Who was measured and who met them, where either side is one player, in every seat of it."""
     if not (about.players and about.seats):
         return None

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from pipeline.log.folder import Folder
-from pipeline.log.results import About, CellResults
-from pipeline.tables.best import unbeaten
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.tables.numbers import amount
+from pipeline.tables.primary_test import unbeaten
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet, short_names
 
@@ -48,7 +48,7 @@ def no_better(row: pd.Series[Any]) -> str:
     return f", but not shown to do better than {beside}" if beside else ""
 
 
-def verdict(found: Mapping[str, Any], about: About) -> str:
+def verdict(found: Mapping[str, Any], about: CellInfo) -> str:
     stop = found["cells"].get(about.key)
     if stop is None:
         return "undecided"

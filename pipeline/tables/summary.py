@@ -15,8 +15,12 @@ import pandas as pd
 
 from games.capabilities import WIN
 from pipeline.log.results import CellResults
-from pipeline.tables.apart import SCORE, interval, score_columns
-from pipeline.tables.best import (
+from pipeline.tables.breakdowns import SCORE, interval, score_columns
+from pipeline.tables.conditions import Conditions, family
+from pipeline.tables.numbers import whole
+from pipeline.tables.outcomes import COUNTED, counted
+from pipeline.tables.pairing import Pair, paired_off
+from pipeline.tables.primary_test import (
     ADJUSTED,
     CELL_COLUMNS,
     CONTROL_COLUMNS,
@@ -28,11 +32,7 @@ from pipeline.tables.best import (
     of_cell,
     of_pair,
 )
-from pipeline.tables.best import PAIR_COLUMNS as BEST
-from pipeline.tables.conditions import Conditions, family
-from pipeline.tables.ended import COUNTED, counted
-from pipeline.tables.numbers import whole
-from pipeline.tables.pairing import Pair, paired_off
+from pipeline.tables.primary_test import PAIR_COLUMNS as BEST
 from stats.means import limits
 from stats.multiple import holm
 
@@ -91,7 +91,7 @@ counts of games between scripted players that the compiled game played and nobod
 `mean`, its interval and its baseline are of the `measure` that the cell is judged by; for wins they
 repeat the columns of the win rate. `measure_low` and `measure_high` are the measure's range, empty
 where it has none. `score` is the mean of 1 a win and 1/2 a draw. CELL_COLUMNS, with the one test:
-see `pipeline/tables/best.py`. `calls`: how often the subject's model was asked, sample by
+see `pipeline/tables/primary_test.py`. `calls`: how often the subject's model was asked, sample by
 sample."""
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from common.foreign import visible
+from common.sanitize import visible
 from common.terminal import WIDTH, WrappedTable, console
 from pipeline.config.keys import GROUPS
 from pipeline.tables.numbers import number, p_value, percent
@@ -192,8 +192,8 @@ def foot(summary: pd.DataFrame) -> str:
         )
     if any(scale.title == SCORE for scale in scales_of(summary)):
         lines.append(f"{SCORE}: {A_DRAW} a win; measure=win counts wins alone.")
-    alone = summary[summary["baseline_mean"].isna() & summary["held_against"].notna()]
-    for against in sorted(set(alone["held_against"])):
+    alone = summary[summary["baseline_mean"].isna() & summary["null_value"].notna()]
+    for against in sorted(set(alone["null_value"])):
         lines.append(f"Where there is no baseline the mean is held against {against:g}.")
     if (summary["mean"].notna() & summary["mean_low"].isna()).any():
         lines.append(f"A measure without a range has an interval and a p from {LEAST} deals on.")

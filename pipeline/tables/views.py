@@ -14,23 +14,23 @@ from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults, collect, measures
 from pipeline.tables import (
     adjusted,
-    apart,
+    breakdowns,
     controls,
     costs,
     diagnostics,
-    ended,
     labels,
     noise,
     obfuscation,
+    observer_table,
+    outcomes,
     parser,
     robustness,
     standings,
     stops,
     table,
-    watched,
 )
-from pipeline.tables.answers import Answer, answers
 from pipeline.tables.conditions import claimed, conditions, family
+from pipeline.tables.findings import Answer, answers
 from pipeline.tables.pairing import paired_off
 from pipeline.tables.scale import Scale, scales_of
 from pipeline.tables.summary import pairs_table, summary_table
@@ -72,8 +72,8 @@ def write_tables(folder: Path, results: Sequence[CellResults]) -> Views:
     summary = summary_table(results, matter, rivals)
     pairs = pairs_table(results, pairing.chosen, claimed(family(summary, matter)[1]))
     summary, diagnosis = diagnostics.diagnose(folder, results, summary, rivals)
-    seen = watched.watched_table(Folder(folder), results)
-    summary = watched.warned(summary, seen)
+    seen = observer_table.watched_table(Folder(folder), results)
+    summary = observer_table.warned(summary, seen)
     diagnosis.write(folder)
     names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
     scales = dict(zip(summary["cell"], scales_of(summary), strict=True))
@@ -102,9 +102,12 @@ def _varied(
 ) -> list[Sheet]:
     """Writes how matches ended, and what several seats, seeds, samples, wordings and cells have to
     tell; returns the sheets."""
-    seats, seeds = apart.seats_table(results), apart.seeds_table(results, Folder(folder).seed)
+    seats, seeds = (
+        breakdowns.seats_table(results),
+        breakdowns.seeds_table(results, Folder(folder).seed),
+    )
     parts, pooled = robustness.components_table(results), robustness.pooled_table(results)
-    ends, robins = ended.outcomes_table(results), standings.robins_of(results)
+    ends, robins = outcomes.outcomes_table(results), standings.robins_of(results)
     players, shared = standings.standings_table(robins), standings.shared_table(robins)
     tables = {"seats": seats, "seeds": seeds, "components": parts, "pooled": pooled}
     tables |= {"outcomes": ends, "standings": players, "shared_opponents": shared}
@@ -114,9 +117,9 @@ def _varied(
             write_atomically(folder / f"{name}.csv", found.to_csv(index=False))
     names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
     scales = {result.about.measure.name: Scale.of(result.about.measure) for result in results}
-    told = [*obfuscation.sheets(renamed), *ended.sheets(ends, summary, names)]
+    told = [*obfuscation.sheets(renamed), *outcomes.sheets(ends, summary, names)]
     told += standings.sheets(players, shared, scales)
-    told += apart.sheets(seats, seeds, scales, names)
+    told += breakdowns.sheets(seats, seeds, scales, names)
     return [*told, *robustness.sheets(parts, pooled, scales, names)]
 
 
@@ -124,9 +127,9 @@ def _watched(folder: Path, found: pd.DataFrame, summary: pd.DataFrame) -> list[S
     """Writes what observers came to, where there are some."""
     if found.empty:
         return []
-    write_atomically(folder / watched.FILE, found.to_csv(index=False))
+    write_atomically(folder / observer_table.FILE, found.to_csv(index=False))
     names = dict(zip(summary["cell"], table.short_names(summary), strict=True))
-    return [watched.sheet(found, names)]
+    return [observer_table.sheet(found, names)]
 
 
 def _study(folder: Path, found: labels.Study | None, summary: pd.DataFrame) -> list[Sheet]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.tables.answers import Answer, of_cell
+from pipeline.tables.findings import Answer, of_cell
 from pipeline.tables.numbers import p_value
 from pipeline.tables.scale import Scale, heading, scales_of
 from pipeline.tables.table import left_out, short_names

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline.config.keys import GROUPS
 from pipeline.log.folder import Folder
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.tables.pairing import factors
 from pipeline.tracking.played import of_cell
 
@@ -56,7 +56,7 @@ def fit(name: str) -> str:
     return OTHER.sub("_", name)[:200]
 
 
-def _deals(about: About, deals: int) -> Params:
+def _deals(about: CellInfo, deals: int) -> Params:
     told: dict[str, object] = {
         "deals": deals,
         "matches_per_deal": about.rotations,
@@ -70,7 +70,7 @@ def _deals(about: About, deals: int) -> Params:
     return {name: str(value) for name, value in told.items()}
 
 
-def _players(about: About, described: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _players(about: CellInfo, described: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     names, identities = described["players"], described["identity"]["players"]
     counted = set(about.seats[0])
     others = [

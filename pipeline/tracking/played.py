@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pipeline.log.folder import Folder
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 
 Lines = Sequence[Mapping[str, Any]]
 """Of runs.jsonl."""
@@ -39,7 +39,7 @@ def _starts(runs: Lines) -> Iterator[float]:
             continue  # a line is checked to hold a text, no more
 
 
-def spans(place: Folder, abouts: Sequence[About], runs: Lines) -> list[Span]:
+def spans(place: Folder, abouts: Sequence[CellInfo], runs: Lines) -> list[Span]:
     """When each cell was played. Its last match is as old as its file; that of a copied folder is
     younger than what the latest run said of itself, which then counts."""
     said = (place.status or {}).get("updated")

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from pipeline.log.results import CellResults
-from pipeline.tables.best import DIFFERENCE, RAW_DIFFERENCE
 from pipeline.tables.figures import SETTLED, running
-from pipeline.tables.many import POINTS
+from pipeline.tables.large_sweep_plots import POINTS
+from pipeline.tables.primary_test import DIFFERENCE, RAW_DIFFERENCE
 from pipeline.tables.table import short_names
 from pipeline.tracking.params import fit
 from pipeline.tracking.store import MANY
@@ -31,7 +31,7 @@ COLUMNS = (
     *("complete_deals", "set_aside", "draws", "tokens", "all_tokens", "device_seconds"),
     *("replies", "malformed_rate", "illegal_rate", "unreported"),
     *("mean_low", "mean_high", "baseline_mean", "adj_low", "adj_high"),
-    *("change_low", "change_high", "held_against", "p_test", "p_test_holm"),
+    *("change_low", "change_high", "null_value", "p_test", "p_test_holm"),
     *("score", "score_low", "score_high", "losses", "shared_wins"),
 )
 """Of summary.csv."""

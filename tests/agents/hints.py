@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from common.errors import IllegalAction
-from games.base import Action, Fact, Observation, Open, Said, TextSpec, move_fault
+from games.base import Action, Fact, Observation, TextAction, TextMove, TextSpec, move_fault
 
 COLOURS = ("red", "green", "blue")
 HINT = TextSpec("one word", ("tomato", "grass", "sky"), r"\w+", 10, COLOURS)
@@ -39,7 +39,7 @@ class Hints:
             return ()
         if seat == 1:
             return tuple(range(len(COLOURS)))
-        return (Open(7, HINT),) if self.forced else (0, Open(7, HINT))
+        return (TextAction(7, HINT),) if self.forced else (0, TextAction(7, HINT))
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         (move,) = moves
@@ -76,4 +76,4 @@ class Hints:
 
 
 def _clause(move: Action) -> str:
-    return f"player 0 hinted {move.text}" if isinstance(move, Said) else "player 0 said nothing"
+    return f"player 0 hinted {move.text}" if isinstance(move, TextMove) else "player 0 said nothing"

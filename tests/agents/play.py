@@ -11,7 +11,7 @@ import numpy as np
 
 from agents import base
 from agents.base import Agent, Decision, Goal, Question, Thinking, Turn
-from games.base import Action, Fact, Game, Observation, Open, Said, spoken
+from games.base import Action, Fact, Game, Observation, TextAction, TextMove, default_text_move
 from models.base import Generation, Reply, Request, Score, Scores
 
 Answer = Callable[[Request], Reply]
@@ -117,7 +117,7 @@ def match(agent: Agent, game: Game[Any], seed: int, answer: Answer) -> Iterator[
             goal = Goal(helps=0) if seat == game.num_seats - 1 else Goal()
             turn = turn_at(game, state, seat, goal)
             decision = Decision(0)
-            if len(turn.options) > 1 or isinstance(turn.options[0], Open):
+            if len(turn.options) > 1 or isinstance(turn.options[0], TextAction):
                 decision, asked = drive(agent, turn, answer, seed=number)
                 yield turn, decision, asked
                 number += 1
@@ -129,9 +129,9 @@ def moved(turn: Turn, decision: Decision, seed: int) -> Action:
     """The move that the match makes of a decision."""
     option = turn.options[decision.option]
     return (
-        Said(option, decision.text)
+        TextMove(option, decision.text)
         if decision.text
-        else spoken(option, np.random.default_rng(seed))
+        else default_text_move(option, np.random.default_rng(seed))
     )
 
 

@@ -25,7 +25,7 @@ from agents.prompting.letter import Letter
 from agents.prompting.rap import Rap
 from agents.prompting.words import CUE
 from agents.random import Random
-from games.base import Game, Open
+from games.base import Game, TextAction
 from games.capabilities import Headed
 from games.watch import Watch
 from models.base import Request, Score
@@ -162,7 +162,7 @@ def test_every_decision_is_one_of_the_options(agent: Agent, game: Game[Any], see
             assert all(map(math.isfinite, decision.scores))
             assert bool(decision.attempts) == bool(asked)
             option = turn.options[decision.option]
-            assert bool(decision.text) or not (isinstance(option, Open) and asked)
+            assert bool(decision.text) or not (isinstance(option, TextAction) and asked)
             assert not decision.text or option.text.fault(decision.text) == ""
 
 

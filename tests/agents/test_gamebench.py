@@ -16,7 +16,7 @@ from agents.base import Decision, Goal, Turn
 from agents.llm import LLM
 from agents.prompting.acting import NO_ACTION, NO_OPTION, UNSAID, read
 from agents.prompting.gamebench import Base, GamebenchCot
-from games.base import Observation, Open, TextSpec
+from games.base import Observation, TextAction, TextSpec
 from games.capabilities import full_rules
 from models.base import Generate, Generation, Reply, Request
 from tests.agents.hints import HINT, State
@@ -24,7 +24,7 @@ from tests.agents.hints import Hints as Plain
 from tests.agents.play import Answer, drive, turn_at, turn_with
 
 OPTIONS = ("red 7", "blue skip", "wild")
-GUESSES = tuple(Open(number, HINT) for number in range(5))
+GUESSES = tuple(TextAction(number, HINT) for number in range(5))
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def test_where_every_action_wants_words_the_form_says_so() -> None:
 
 
 def test_actions_that_want_the_same_words_are_told_together() -> None:
-    other = Open(9, TextSpec("a number", ("12",), r"\d+", 3))
+    other = TextAction(9, TextSpec("a number", ("12",), r"\d+", 3))
     turn = replace(turn_with(*"abcdef"), options=(*GUESSES[:3], 4, GUESSES[4], other))
     _, (request,) = decide(object_of("4"), turn=turn)
     assert (
@@ -225,7 +225,7 @@ def test_an_option_without_its_words_takes_an_example(last: str | None, status: 
 def test_the_null_action_is_the_games_own_or_else_any() -> None:
     decision, _ = decide("?", "?", object_of("9"))
     assert (decision.option, decision.status, decision.fallback) == (0, "illegal", True)
-    turn = replace(turn_with(*OPTIONS), options=(0, 1, Open(2, HINT)))
+    turn = replace(turn_with(*OPTIONS), options=(0, 1, TextAction(2, HINT)))
     found = [decide("?", method=Base(attempts=1), turn=turn, seed=seed)[0] for seed in range(300)]
     options = [one.option for one in found]
     assert all(70 < options.count(option) < 130 for option in range(3))

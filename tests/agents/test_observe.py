@@ -11,7 +11,7 @@ import pytest
 
 from agents.llm import LLM
 from agents.prompting.observe import Observe, confidence, guess_in, object_in
-from games.base import Said
+from games.base import TextMove
 from games.rock_paper_scissors import RockPaperScissors
 from games.uno import Uno
 from games.watch import State, Watch
@@ -117,7 +117,7 @@ def test_after_the_second_there_is_no_guess(reply: str, status: str) -> None:
     decision, requests = asked(START, GOOD.replace("guess_s2", "guess"), reply)
     assert (decision.text, decision.status, decision.fallback) == ("-", status, True)
     assert (decision.attempts, len(requests)) == (2, 2)
-    assert GAME.play(START, [Said(0, decision.text)]).guesses == ((),)
+    assert GAME.play(START, [TextMove(0, decision.text)]).guesses == ((),)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from agents.base import Decision
 from agents.observers import Bayes, Constant, Likeliest, Nearest, Observer, posteriors
 from agents.random import Random
 from agents.search import Search
-from games.base import Said
+from games.base import TextMove
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
@@ -44,7 +44,7 @@ def sir(agent: Observer, game: Watch, matches: int) -> tuple[np.ndarray, list[Gu
         state = game.deal(np.random.default_rng((91, seed)))
         while game.to_move(state):
             said = guess(agent, game, state, len(state.guesses))
-            state = game.play(state, [Said(0, said.text)])
+            state = game.play(state, [TextMove(0, said.text)])
         shares.append(state.guesses.count(game.truth(state)) / len(state.guesses))
         every += state.guesses
     return np.array(shares), every

@@ -14,7 +14,7 @@ import pytest
 from agents.base import Decision, Goal
 from agents.one_ply import OnePly
 from agents.rule import Rule
-from games.base import Action, Fact, Observation, Said
+from games.base import Action, Fact, Observation, TextMove
 from tests.agents.hints import COLOURS, HINT, Hints, State
 from tests.agents.play import drive, turn_at, unasked
 from tests.games.bare import Bare
@@ -44,7 +44,7 @@ class Spoken(Hints):
         if len(state[1]) == 2:
             return float(state[1][1] == state[0])
         (hint,) = state[1]
-        return float(hint.text == CLUES[COLOURS[state[0]]]) if isinstance(hint, Said) else 1 / 3
+        return float(hint.text == CLUES[COLOURS[state[0]]]) if isinstance(hint, TextMove) else 1 / 3
 
 
 @dataclass(frozen=True)

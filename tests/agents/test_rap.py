@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from agents.base import Decision, Goal, Turn
 from agents.llm import LLM
 from agents.prompting.cloze import LETTERS
-from agents.prompting.foretelling import Questions, actions_in, between
 from agents.prompting.rap import Rap, grouped, shares
-from games.base import Open
+from agents.prompting.world_model import Questions, actions_in, between
+from games.base import TextAction
 from models.base import Generate, Generation, Prompt, Reply, Request, Scores
 from tests.agents.hints import HINT, Hints
 from tests.agents.play import drive, silent, talk, turn_at, turn_with
@@ -267,7 +267,7 @@ def test_an_action_with_an_example_for_words_is_a_fallback() -> None:
 
 
 def test_many_open_actions_are_asked_about_side_by_side() -> None:
-    turn = Turn(TELLER.game, (Open(7, HINT), Open(8, HINT)), Goal(), TELLER.observe)
+    turn = Turn(TELLER.game, (TextAction(7, HINT), TextAction(8, HINT)), Goal(), TELLER.observe)
     words = iter(["?", '{"text": "sky"}', '{"text": "grass"}'])
 
     def answer(request: Request) -> Reply:

@@ -12,11 +12,11 @@ import pytest
 
 from agents.actors import LookAhead, Perfect, Playouts, Scripted
 from agents.base import Answer, Decision, Goal, Question, Turn
+from agents.gather import together
 from agents.lookahead import Node, Thought
 from agents.minimax import Minimax
 from agents.prompting.talaga import Talaga
 from agents.random import Random
-from agents.together import together
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno

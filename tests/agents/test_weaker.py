@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.careless import Careless
+from agents.depth_limited_minimax import DepthLimitedMinimax
+from agents.epsilon_random import EpsilonRandom
 from agents.fixed import Fixed
 from agents.minimax import Minimax
 from agents.random import Random
-from agents.shallow import Shallow
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
@@ -30,36 +30,38 @@ def chosen(agent: Any, drawn: str) -> set[str]:
 
 
 def test_one_ply_sees_a_win_and_no_threat() -> None:
-    assert chosen(Shallow(1), "XX. OO. ...") == {"C3R1"}
-    assert len(chosen(Shallow(1), "XX. .O. ...")) == 6
+    assert chosen(DepthLimitedMinimax(1), "XX. OO. ...") == {"C3R1"}
+    assert len(chosen(DepthLimitedMinimax(1), "XX. .O. ...")) == 6
 
 
 def test_two_plies_see_a_threat_and_no_fork() -> None:
-    assert chosen(Shallow(2), "XX. .O. ...") == {"C3R1"}
-    assert "C3R1" in chosen(Shallow(2), "X.. .O. ..X")
+    assert chosen(DepthLimitedMinimax(2), "XX. .O. ...") == {"C3R1"}
+    assert "C3R1" in chosen(DepthLimitedMinimax(2), "X.. .O. ..X")
 
 
 def test_enough_plies_are_perfect_play() -> None:
     for drawn in ("X.. .O. ..X", "XO. .X. ..O", "XX. .O. ..."):
         state = board(drawn)
         turn = turn_at(GAME, state, GAME.to_move(state)[0])
-        few, all_of_them = (drive(agent, turn, unasked)[0] for agent in (Shallow(6), Minimax()))
+        few, all_of_them = (
+            drive(agent, turn, unasked)[0] for agent in (DepthLimitedMinimax(6), Minimax())
+        )
         assert few.scores == all_of_them.scores
 
 
 def test_carelessness_comes_as_often_as_it_should() -> None:
-    turn, agent = turn_with("a", "b", "c", "d"), Careless(Fixed(1), 0.2)
+    turn, agent = turn_with("a", "b", "c", "d"), EpsilonRandom(Fixed(1), 0.2)
     found = [drive(agent, turn, unasked, seed)[0].option for seed in range(2000)]
     others = sum(option > 0 for option in found) / len(found)
     assert others == pytest.approx(0.15, abs=5 * (0.15 * 0.85 / len(found)) ** 0.5)
-    assert {drive(Careless(Fixed(2), 0.0), turn, unasked, seed)[0].option for seed in range(9)} == {
-        1
-    }
+    assert {
+        drive(EpsilonRandom(Fixed(2), 0.0), turn, unasked, seed)[0].option for seed in range(9)
+    } == {1}
 
 
 def test_who_cannot_play_a_game_is_refused() -> None:
-    Careless(Random()).check(Uno())
-    for agent in (Shallow(), Careless(Minimax())):
+    EpsilonRandom(Random()).check(Uno())
+    for agent in (DepthLimitedMinimax(), EpsilonRandom(Minimax())):
         agent.check(GAME)
         for game in (RockPaperScissors(), Uno()):
             with pytest.raises(ValueError, match=r"minimax.* plays games"):
@@ -69,9 +71,9 @@ def test_who_cannot_play_a_game_is_refused() -> None:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (lambda: Shallow(0), "depth is 0; it looks 1 to 6 plies ahead"),
-        (lambda: Shallow(7), "depth is 7"),
-        (lambda: Careless(Random(), -0.1), "noise is -0.1; a chance lies from 0 to 1"),
+        (lambda: DepthLimitedMinimax(0), "depth is 0; it looks 1 to 6 plies ahead"),
+        (lambda: DepthLimitedMinimax(7), "depth is 7"),
+        (lambda: EpsilonRandom(Random(), -0.1), "noise is -0.1; a chance lies from 0 to 1"),
     ],
 )
 def test_settings_that_cannot_be(made: Any, words: str) -> None:
@@ -82,7 +84,7 @@ def test_settings_that_cannot_be(made: Any, words: str) -> None:
 def test_a_careless_player_can_lose() -> None:
     """Perfect play never does, and one that takes anything half of the time does now and then."""
     assert losses(Minimax()) == 0
-    assert losses(Careless(Minimax(), 0.5)) > 0
+    assert losses(EpsilonRandom(Minimax(), 0.5)) > 0
 
 
 def losses(agent: Any, games: int = 60) -> int:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from common.errors import IllegalAction
-from games.base import Action, Fact, Game, Observation, Open, Said, TextSpec
+from games.base import Action, Fact, Game, Observation, TextAction, TextMove, TextSpec
 from games.capabilities import Measure
 
 
@@ -105,16 +105,16 @@ class SumGuess:
     def legal(self, state: Hint, seat: int) -> tuple[Action, ...]:
         if seat not in self.to_move(state):
             return ()
-        return (0, Open(1, self.SPEC)) if seat == 0 else tuple(range(5))
+        return (0, TextAction(1, self.SPEC)) if seat == 0 else tuple(range(5))
 
     def play(self, state: Hint, moves: Sequence[Action]) -> Hint:
         cards, word, guess = state
         (move,) = moves
         if self.to_move(state) == (1,):
             return cards, word, int(move)
-        if move == 0 and not isinstance(move, Said):
+        if move == 0 and not isinstance(move, TextMove):
             return cards, "-", guess
-        if not isinstance(move, Said) or int(move) != 1 or self.SPEC.fault(move.text):
+        if not isinstance(move, TextMove) or int(move) != 1 or self.SPEC.fault(move.text):
             raise IllegalAction(f"{move!r} is not legal in {state}")
         return cards, move.text, guess
 

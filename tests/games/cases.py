@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from games.base import Action, Game, spoken
+from games.base import Action, Game, default_text_move
 from games.holdem import Holdem
 from games.playouts import policies_of
 from games.rock_paper_scissors import RockPaperScissors
@@ -136,7 +136,7 @@ def walk(game: Game[Any], seed: int) -> Iterator[Ply]:
             return
         options = [game.legal(state, seat) for seat in seats]
         assert all(options), f"a seat of {seats} is to move and has no legal action"
-        moves = tuple(spoken(own[int(rng.choice(len(own)))], rng) for own in options)
+        moves = tuple(default_text_move(own[int(rng.choice(len(own)))], rng) for own in options)
         yield state, seats, moves
         state = game.play(state, moves)
     raise AssertionError(f"the game is not over after {LONGEST} plies of random play; it must end")

@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.actors import decided
 from agents.one_ply import OnePly
-from games.base import Action, Game, Open
+from games.base import Action, Game, TextAction
 from games.capabilities import MATCH_SCORE, measured, seatings_of, with_score
 from games.playouts import scripted_move
 from tests.agents.play import moved, turn_at
@@ -41,6 +41,6 @@ def _move(game: Game[Any], state: Any, seat: int, player: str, rng: np.random.Ge
     if player != ONE_PLY:
         return scripted_move(game, state, seat, player, rng)
     turn = turn_at(game, state, seat)
-    if len(turn.options) == 1 and not isinstance(turn.options[0], Open):
+    if len(turn.options) == 1 and not isinstance(turn.options[0], TextAction):
         return turn.options[0]
     return moved(turn, decided(OnePly().decide(turn, rng)), 0)

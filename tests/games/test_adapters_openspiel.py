@@ -20,7 +20,7 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 from common.errors import IllegalAction, UserError
-from games.base import Fact, Open, Said, spoken
+from games.base import Fact, TextAction, TextMove, default_text_move
 from games.capabilities import WIN, measured, measures_of, nothing_hidden
 from games.openspiel import OpenSpiel, engine
 from games.openspiel.engine import Known, entries, known
@@ -301,13 +301,13 @@ def test_moves_are_typed_where_they_are_many_and_taken_as_typed() -> None:
     game = OpenSpiel(name="go", parameters={"board_size": 9}, listed=80)
     state = game.deal(np.random.default_rng(0))
     (option,) = game.legal(state, 0)
-    assert isinstance(option, Open)
+    assert isinstance(option, TextAction)
     assert len(option.text.examples) == 82
-    after = game.play(state, [Said(option, "b D4")])
+    after = game.play(state, [TextMove(option, "b D4")])
     assert after.moves == ((0, "B d4"),)
-    assert after == game.play(state, [Said(option, "B d4")])
+    assert after == game.play(state, [TextMove(option, "B d4")])
     with pytest.raises(IllegalAction, match="is none of the 82 legal moves"):
-        game.play(state, [Said(option, "d20")])
+        game.play(state, [TextMove(option, "d20")])
     listed = replace(game, listed=100)
     names = listed.observe(state, 0).options
     assert len(names) == 82
@@ -319,7 +319,7 @@ def test_a_player_without_words_takes_each_typed_move_alike() -> None:
     game = OpenSpiel(name="tic_tac_toe", listed=0)
     state, rng = game.deal(np.random.default_rng(0)), np.random.default_rng(1)
     (option,) = game.legal(state, 0)
-    taken = Counter(game.play(state, [spoken(option, rng)]).actions for _ in range(900))
+    taken = Counter(game.play(state, [default_text_move(option, rng)]).actions for _ in range(900))
     assert len(taken) == 9
     assert chisquare(list(taken.values())).pvalue > 1e-4
 

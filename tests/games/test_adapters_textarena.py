@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from common.errors import IllegalAction, UserError
-from games.base import Said, spoken
+from games.base import TextMove, default_text_move
 from games.textarena import State, TextArena
 from games.textarena.live import Live, Luck, started
 from games.textarena.telling import WRITTEN
@@ -53,7 +53,7 @@ def transcript(game: TextArena, seed: int, between: Callable[[], object]) -> lis
         between()
         (option,) = game.legal(state, seats[0])
         between()
-        state = game.play(state, [spoken(option, rng)])
+        state = game.play(state, [default_text_move(option, rng)])
     return [*told, game.returns(state), state]
 
 
@@ -65,8 +65,8 @@ def disturb() -> None:
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing that was played before is kept."""
-    from games.kept import Kept
     from games.textarena import game
+    from games.transition_cache import Kept
 
     monkeypatch.setattr(game, "KEPT_HERE", Kept(started, Live.after))
 
@@ -111,11 +111,11 @@ def test_what_the_library_calls_invalid_is_illegal_and_costs_nothing() -> None:
         for _ in range(3):
             assert option.text.fault(wrong)  # type: ignore[attr-defined]
             with pytest.raises(IllegalAction):
-                game.play(state, [Said(0, wrong)])
-    after = game.play(state, [Said(0, "I take [4]")])
+                game.play(state, [TextMove(0, wrong)])
+    after = game.play(state, [TextMove(0, "I take [4]")])
     assert game.to_move(after) == (1,)
     with pytest.raises(IllegalAction):
-        game.play(after, [Said(0, "[4]")])
+        game.play(after, [TextMove(0, "[4]")])
     live = started("TicTacToe-v0", 2, 0)
     assert live.after("[9]").after("[9]").over  # left alone, the library ends the match
 
@@ -160,6 +160,6 @@ def test_a_task_that_is_done_in_part_is_not_won() -> None:
     state = game.deal(np.random.default_rng(0))
     rng = np.random.default_rng(1)
     while game.to_move(state):
-        state = game.play(state, [spoken(game.legal(state, 0)[0], rng)])
+        state = game.play(state, [default_text_move(game.legal(state, 0)[0], rng)])
     (worth,), (reward,) = game.returns(state), game.measure(state)["reward"]
     assert (worth > 0) == (reward >= 1)

@@ -45,7 +45,7 @@ from games.are_you_the_traitor.state import (
     points,
     use_rings,
 )
-from games.base import Said
+from games.base import TextMove
 from tests.games.cases import walk
 from tests.games.duels import scores
 
@@ -276,7 +276,7 @@ def test_all_that_scripted_players_say_is_understood_as_meant() -> None:
 def test_words_that_are_no_line_are_refused(text: str) -> None:
     state = replace(dealt(), names=FIXED, phase=ASK, actor=GUARD)
     with pytest.raises(IllegalAction):
-        GAME.play(state, [Said(ADA, text)])
+        GAME.play(state, [TextMove(ADA, text)])
 
 
 def test_talk_moves_beliefs_as_bayes_has_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from common.errors import IllegalAction
-from games.base import Action, Said
+from games.base import Action, TextMove
 from games.codenames import Codenames, rules
 from games.codenames.clues import ASSOCIATIONS, BY_NOUN, NOUNS, PARTS, wanted
 from games.codenames.players import sampled_key
@@ -31,7 +31,7 @@ def after(game: Codenames, *moves: Action | tuple[int, str], start: State = STAR
     """The state after guesses, and clues as a number and a word."""
     state = start
     for move in moves:
-        state = game.play(state, (Said(*move) if isinstance(move, tuple) else move,))
+        state = game.play(state, (TextMove(*move) if isinstance(move, tuple) else move,))
     return state
 
 
@@ -85,12 +85,12 @@ def test_a_clue_that_is_a_board_word_its_form_or_part_is_refused(text: str) -> N
     state = State(BOARD, KEY)
     assert wanted(BOARD, False).fault(text)
     with pytest.raises(IllegalAction):
-        GAME.play(state, (Said(1, text),))
+        GAME.play(state, (TextMove(1, text),))
 
 
 @pytest.mark.parametrize("text", ["planet", "Cutlery", "été", "pebble"])
 def test_any_other_word_will_do_in_the_table_or_not(text: str) -> None:
-    state = GAME.play(State(("knife", "mouse", *NOUNS[-19:]), KEY), (Said(2, text),))
+    state = GAME.play(State(("knife", "mouse", *NOUNS[-19:]), KEY), (TextMove(2, text),))
     assert state.turns[0].clue == text
 
 

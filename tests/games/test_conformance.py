@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 from common.errors import IllegalAction
-from games.base import Action, Game, Open, Said, parse_move
+from games.base import Action, Game, TextAction, TextMove, parse_move
 from tests.games.cases import BROKEN, CASES, NAMED, ONE_WINNER, final, looked_at, seeds, walk
 from tests.nodes import nodes
 
@@ -78,7 +78,7 @@ def test_seats_and_actions_come_in_a_fixed_order(game: Game[Any], seed: int) -> 
         for seat in seats:
             actions = game.legal(state, seat)
             assert actions
-            assert all(type(action) in (int, Open) for action in actions)
+            assert all(type(action) in (int, TextAction) for action in actions)
             assert game.legal(pickle.loads(pickle.dumps(state)), seat) == actions
         for seat in set(range(game.num_seats)) - set(seats):
             assert game.legal(state, seat) == ()
@@ -132,20 +132,20 @@ def test_an_open_action_is_played_with_words_that_do(game: Game[Any], seed: int)
     for state, seats, moves in islice(walk(game, seed), 40):
         for place, seat in enumerate(seats):
             for option in game.legal(state, seat):
-                if isinstance(option, Open):
+                if isinstance(option, TextAction):
                     for text in option.text.examples:
-                        said = Said(option, text)
+                        said = TextMove(option, text)
                         game.play(state, (*moves[:place], said, *moves[place + 1 :]))
                     for wrong in unfit(option):
                         with pytest.raises(IllegalAction):
                             game.play(state, (*moves[:place], wrong, *moves[place + 1 :]))
 
 
-def unfit(option: Open) -> list[Action]:
+def unfit(option: TextAction) -> list[Action]:
     """The action without words, and with every kind of words that will not do."""
     text = option.text
     tried = ("", "\n", "x" * (text.max_chars + 1), *text.forbidden)
-    return [int(option), *(Said(option, words) for words in tried if text.fault(words))]
+    return [int(option), *(TextMove(option, words) for words in tried if text.fault(words))]
 
 
 @every_game

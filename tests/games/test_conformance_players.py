@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from scipy.stats import fisher_exact
 
-from games.base import Fact, Game, Observation, Open, Said, move_fault, spoken
+from games.base import Fact, Game, Observation, TextAction, TextMove, default_text_move, move_fault
 from games.capabilities import (
     MATCH_SCORE,
     WIN,
@@ -117,7 +117,9 @@ def test_a_sampled_state_can_be_played_to_its_end(game: Game[Any], seed: int) ->
     state = sample(game, game.observe(state, seats[0]), rng)
     while seats := game.to_move(state):
         options = [game.legal(state, seat) for seat in seats]
-        state = game.play(state, [spoken(own[rng.integers(len(own))], rng) for own in options])
+        state = game.play(
+            state, [default_text_move(own[rng.integers(len(own))], rng) for own in options]
+        )
     assert len(game.returns(state)) == game.num_seats
 
 
@@ -188,9 +190,9 @@ def test_what_scripted_players_say_will_do(game: Game[Any], seed: int) -> None:
         for seat in seats:
             options, seen = game.legal(state, seat), game.observe(state, seat)
             for at, option in enumerate(options):
-                if isinstance(option, Open):
+                if isinstance(option, TextAction):
                     for policy in policies_of(game)[1:]:
-                        said = Said(option, game.words(policy, seen, at, rng))
+                        said = TextMove(option, game.words(policy, seen, at, rng))
                         assert move_fault(said, options) == ""
 
 
@@ -296,7 +298,7 @@ def winners_of_scripted(game: Any, players: list[str], seed: int) -> list[int]:
         for seat in seats:
             chances = probabilities(game, players[seat], game.observe(state, seat))
             option = game.legal(state, seat)[rng.choice(len(chances), p=chances)]
-            moves.append(spoken(option, rng))
+            moves.append(default_text_move(option, rng))
         state = game.play(state, moves)
     winners = [seat for seat, worth in enumerate(game.returns(state)) if worth > 0]
     return winners or [game.num_seats]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.minimax import Minimax
-from games.base import Game, Observation, Open, Said, spoken
+from games.base import Game, Observation, TextAction, TextMove, default_text_move
 from games.obfuscated import Obfuscated
 from games.obfuscated.vocabulary import renaming, vocabulary_of
 from games.pit import Pit
@@ -20,7 +20,7 @@ from games.playouts import policies_of, probabilities
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
-from pipeline.plan.chance import deal_key, stream
+from pipeline.plan.rng import deal_key, stream
 from tests.games.bare import SumGuess
 from tests.games.cases import seeds, walk
 
@@ -144,9 +144,9 @@ def test_words_are_typed_in_the_new_names() -> None:
     """A game without a vocabulary is renamed in its title alone, and takes words as before."""
     game = under(SumGuess())
     state = game.deal(np.random.default_rng(0))
-    open_option = next(o for o in game.legal(state, 0) if isinstance(o, Open))
+    open_option = next(o for o in game.legal(state, 0) if isinstance(o, TextAction))
     assert game.observe(state, 0).game != "SumGuess"
-    assert game.play(state, [spoken(open_option, RNG)])[1] in ("high", "low")
+    assert game.play(state, [default_text_move(open_option, RNG)])[1] in ("high", "low")
     assert open_option.text.fault("x" * 99)
     title = game._words.new[0]
-    assert game.move_within(Said(1, title)) == Said(1, "SumGuess")
+    assert game.move_within(TextMove(1, title)) == TextMove(1, "SumGuess")

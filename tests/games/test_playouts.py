@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest, chi2_contingency, fisher_exact
 
 from common.errors import UserError
-from games.base import Observation, Said
+from games.base import Observation, TextMove
 from games.playouts import (
     aimed,
     lack,
@@ -237,7 +237,7 @@ def test_open_actions_take_an_example_or_what_was_said() -> None:
     assert abs(silent - 8) < 0.3  # the guess is 2 off in the mean
     assert set((found[1] - found[0])[:, 0]) == {-1.0, 1.0}
     assert abs(said - silent) < 0.2
-    high = results(game, state, 0, RANDOM, 50, 1, True, "points", {1: Said(1, "high")})
+    high = results(game, state, 0, RANDOM, 50, 1, True, "points", {1: TextMove(1, "high")})
     assert ((high[1] - high[0]) == 1).all()
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from common.errors import IllegalAction
-from games.base import Action, Said
+from games.base import Action, TextMove
 from games.playouts import played
 from games.two_rooms import TwoRooms, players, rules
 from games.two_rooms.players import deals, known_kin
@@ -33,7 +33,7 @@ def talked(game: TwoRooms, state: State, most: int = 99) -> State:
         if rules.trading(state):
             break
         (seat,) = game.to_move(state)
-        state = game.play(state, (Said(int(game.legal(state, seat)[0]), "So what?"),))
+        state = game.play(state, (TextMove(int(game.legal(state, seat)[0]), "So what?"),))
     return state
 
 
@@ -75,12 +75,12 @@ def test_everybody_asks_once_a_round_room_0_first() -> None:
 
 def test_one_asks_people_of_its_own_room_and_they_answer() -> None:
     assert [int(option) for option in SIX.legal(START, 0)] == [1, 3]
-    state = SIX.play(START, (Said(3, "Who are you?"),))
+    state = SIX.play(START, (TextMove(3, "Who are you?"),))
     assert SIX.to_move(state) == (3,)
     assert [int(option) for option in SIX.legal(state, 3)] == [0]
-    state = SIX.play(state, (Said(0, "Guess."),))
+    state = SIX.play(state, (TextMove(0, "Guess."),))
     assert state.talk == (Exchange(0, 3, "Who are you?", "Guess."),)
-    for wrong in ((Said(2, "You there?"),), (Said(3, " "),), (3,), (Said(3, "a\nb"),)):
+    for wrong in ((TextMove(2, "You there?"),), (TextMove(3, " "),), (3,), (TextMove(3, "a\nb"),)):
         with pytest.raises(IllegalAction):
             SIX.play(START, wrong)
 
@@ -225,10 +225,10 @@ def test_what_a_team_may_hope_for_is_its_share_of_all_ways_to_swap() -> None:
 
 def test_greedy_tells_the_truth_and_a_president_sends_the_bomber_away() -> None:
     state = replace(START, president=1)
-    state = SIX.play(state, (Said(3, "Who are you?"),))
+    state = SIX.play(state, (TextMove(3, "Who are you?"),))
     seen = SIX.observe(state, 3)
     assert SIX.words("greedy", seen, 0, np.random.default_rng(0)) == "I am the bomber."
-    state = talked(SIX, SIX.play(state, (Said(0, "I am the bomber."),)))
+    state = talked(SIX, SIX.play(state, (TextMove(0, "I am the bomber."),)))
     assert SIX.probabilities("greedy", SIX.observe(state, 1)) == (0.0, 1.0)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.base import Open, Said, move_with
+from games.base import TextAction, TextMove, move_with
 from games.capabilities import measured
 from games.playouts import policies_of
 from games.rock_paper_scissors import RockPaperScissors
@@ -19,7 +19,7 @@ from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
 from games.watch import State, Watch
 from games.watch.guesses import WORST, wanted
-from pipeline.plan.chance import stream
+from pipeline.plan.rng import stream
 
 RPS = RockPaperScissors(rounds=16)
 H_C = Watch(of=RPS, players=("H", "C"))
@@ -33,9 +33,9 @@ def dealt(game: Watch, seed: int = 0) -> State:
 def guessing(game: Watch, state: State, guesses: Sequence[str]) -> State:
     """The match after these guesses, of which the last one is said until the end."""
     for said in guesses:
-        state = game.play(state, [Said(0, said)])
+        state = game.play(state, [TextMove(0, said)])
     while game.to_move(state):
-        state = game.play(state, [Said(0, guesses[-1])])
+        state = game.play(state, [TextMove(0, guesses[-1])])
     return state
 
 
@@ -89,7 +89,7 @@ def test_every_step_after_the_warm_up_is_guessed_at(rounds: int, warmup: int, gu
     state, shown = dealt(game), []
     while game.to_move(state):
         shown.append(game.progress(game.observe(state, 0)))
-        state = game.play(state, [Said(0, "H C")])
+        state = game.play(state, [TextMove(0, "H C")])
     assert shown == [(rounds - guesses + 1 + k, rounds) for k in range(guesses)]
 
 
@@ -107,7 +107,7 @@ def test_only_what_was_shown_is_told_and_only_the_window_of_it() -> None:
             {0: 0, 1: 1, 2: -1}[(one - other) % 3] for one, other in hands
         ]
         assert len(seen.view.told) == 5
-        state = game.play(state, [Said(0, "N G")])
+        state = game.play(state, [TextMove(0, "N G")])
 
 
 def test_likelihoods_are_those_of_the_watched_game() -> None:
@@ -127,9 +127,9 @@ def test_likelihoods_are_those_of_the_watched_game() -> None:
 def test_a_guess_is_read_in_upper_and_lower_case_and_may_be_none() -> None:
     state = dealt(H_C)
     for said, kept in (("H C", (7, 2)), ("h c", (7, 2)), ("-", ())):
-        assert H_C.play(state, [Said(0, said)]).guesses == (kept,)
+        assert H_C.play(state, [TextMove(0, said)]).guesses == (kept,)
     (option,) = H_C.legal(state, 0)
-    assert isinstance(option, Open)
+    assert isinstance(option, TextAction)
     assert option.text.instead == "-"
     for wrong in ("H", "H C C", "H Q", "HC", "H  C", ""):
         assert option.text.fault(wrong)

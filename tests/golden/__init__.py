@@ -14,7 +14,7 @@ from agents.prompting.base import told_facts
 from games.air_land_sea import AirLandSea
 from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
-from games.base import Action, Game, Said, spoken
+from games.base import Action, Game, TextMove, default_text_move
 from games.codenames import Codenames
 from games.hive import Hive
 from games.holdem import Holdem
@@ -44,7 +44,7 @@ def playthrough(game: Game[Any], deal_seed: int) -> str:
         moves = []
         for seat in seats:
             choice = int(rng.integers(len(game.legal(state, seat))))
-            move = spoken(game.legal(state, seat)[choice], rng)
+            move = default_text_move(game.legal(state, seat)[choice], rng)
             lines += _turn(game, state, seat, choice, move)
             moves.append(move)
         state = game.play(state, moves)
@@ -59,7 +59,7 @@ def _turn(game: Game[Any], state: Any, seat: int, choice: int, move: Action) -> 
     lines = [f"player {seat}{who} is told:"]
     lines += [f"    {line}" for line in told_facts(seen.facts).splitlines()]
     lines += [f"    last move: {seen.history[-1] if seen.history else 'none'}"]
-    said = f": {move.text}" if isinstance(move, Said) else ""
+    said = f": {move.text}" if isinstance(move, TextMove) else ""
     return [
         *lines,
         f"    options: {', '.join(seen.options)}",

@@ -17,9 +17,9 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from benchmarks.decisions import played, stored
 from models.base import Score, Scores
 from models.engine.files import PROJECT
-from models.engine.flat import Flat
 from models.engine.local import load_network
 from models.engine.packed import Packed
+from models.engine.ragged_forward import Flat
 from models.engine.reference import Reference
 from models.engine.tokens import Tokens, load_tokens
 

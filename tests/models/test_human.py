@@ -30,7 +30,7 @@ class Person:
 @pytest.fixture
 def person() -> Iterator[Person]:
     someone = Person()
-    patience = threading.Timer(20, someone.model.hang_up)
+    patience = threading.Timer(20, someone.model.cancel)
     patience.start()  # a line that is not taken would be waited for without end
     yield someone
     patience.cancel()
@@ -109,7 +109,7 @@ def test_a_message_without_room_for_words_waits_for_nobody(
 
 
 def test_whoever_hangs_up_ends_the_wait(person: Person) -> None:
-    timer = threading.Timer(0.05, person.model.hang_up)
+    timer = threading.Timer(0.05, person.model.cancel)
     timer.start()
     with pytest.raises(ModelError, match="nobody is at the terminal"):
         person.model.answer([question()])
@@ -120,7 +120,7 @@ def test_the_end_of_the_input_interrupts(person: Person) -> None:
     """Nothing is answered in the person's place: the wait goes on until the program hangs up."""
     interrupted = []
     before = signal.signal(
-        signal.SIGINT, lambda *_: (interrupted.append(True), person.model.hang_up())
+        signal.SIGINT, lambda *_: (interrupted.append(True), person.model.cancel())
     )
     try:
         os.close(person.writing)

@@ -17,10 +17,10 @@ from common.errors import ModelError, Stopped
 from models.base import Generate, Score
 from models.checkpoint import Checkpoint
 from models.engine import memory, packed, streamed
-from models.engine.flat import Flat, Unsupported
 from models.engine.general import General
 from models.engine.memory import GIB, budget
 from models.engine.portable import Portable
+from models.engine.ragged_forward import Flat, Unsupported
 from models.engine.streamed import Reader, Stream, stream_of
 
 MakeCheckpoint = Callable[..., Path]

@@ -195,7 +195,7 @@ def test_a_server_without_log_probabilities_is_told_apart(
 def test_hanging_up_ends_the_waiting(opened: Opened, script: Script) -> None:
     with opened() as model:
         script.refuse = (500, "broken")
-        model.hang_up()
+        model.cancel()
         with pytest.raises(ModelError, match="the run ends"):
             model.answer([WRITE])
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import pytest
 
 from common.errors import ModelError, Stopped
-from models.api import bounds, sending
+from models.api import response_limits, sending
 from models.api.ledger import Tokens
 from models.api.openai import OpenAI, Remote
 from models.base import Generate, Prompt, Score
@@ -35,7 +35,7 @@ SPARE = 1 << 16
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "SPARE", SPARE)
+    monkeypatch.setattr(response_limits, "SPARE", SPARE)
     monkeypatch.setattr(sending, "SLACK_SECONDS", 0.1)
 
 
@@ -116,10 +116,10 @@ def test_a_reply_that_is_too_long_is_not_paid_again_in_a_run(tmp_path: Path) -> 
 
 
 def test_the_limit_grows_with_what_is_asked_for(tmp_path: Path) -> None:
-    body = b" " * (bounds.SPARE + 4 * bounds.A_TOKEN) + reply("well")
+    body = b" " * (response_limits.SPARE + 4 * response_limits.A_TOKEN) + reply("well")
     with at_work(then(lambda talk: talk.whole(body))) as (url, _), loaded(url, tmp_path) as model:
         assert model.answer([WRITE])[0].text == "well"
-    assert bounds.most_bytes(Tokens(0, 10**6)) > 250_000_000
+    assert response_limits.most_bytes(Tokens(0, 10**6)) > 250_000_000
 
 
 # What it says.
@@ -261,7 +261,7 @@ def test_whoever_hangs_up_is_let_go(tmp_path: Path, kind: str) -> None:
             while len(talks) < 2 and time.monotonic() < end:
                 time.sleep(0.01)
             started = time.monotonic()
-            model.hang_up()
+            model.cancel()
             error = asking.exception(20)
         assert time.monotonic() - started < sending.LAST_SECONDS + 1
         billed = model.spending().unsure.written

@@ -11,8 +11,8 @@ import pytest
 
 import tests.api
 from common.errors import ModelError, Stopped
-from models.api.asking import key_in
 from models.api.ledger import Tokens
+from models.api.retry import key_in
 from models.api.wire import Wire, failure, usage
 from models.base import Generate, Prompt, Score
 from tests.api import KEY, Opened, PocketServer, Script

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from common.errors import Stopped
-from models.api.asking import retry_after
 from models.api.ledger import Ledger, Prices, Tokens
+from models.api.retry import retry_after
 from models.base import Generate, Prompt, Score
 from models.checkpoint import Checkpoint
 from tests.api import FAULTS, POCKET, RETRY_AFTER, Opened, PocketServer, Script, serving

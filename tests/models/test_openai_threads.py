@@ -15,7 +15,7 @@ import pytest
 from common.errors import ModelError, Stopped
 from models.api.ledger import Tokens
 from models.api.openai import Remote
-from models.base import Awaited, Concurrent, Generate, Prompt, Request, Score
+from models.base import Cancellable, Concurrent, Generate, Prompt, Request, Score
 from models.checkpoint import Checkpoint
 from pipeline.play.queues import SlotQueue, queue_for
 from tests.api import FAULTS, POCKET, Opened, PocketServer, Script
@@ -32,7 +32,7 @@ def each(model: Remote, requests: list[Request]) -> list[Future[object]]:
 def test_its_slots_are_the_requests_it_may_have_under_way(opened: Opened) -> None:
     with opened(in_flight=7) as model:
         assert isinstance(model, Concurrent)
-        assert isinstance(model, Awaited)
+        assert isinstance(model, Cancellable)
         assert model.slots == 7
         queue = queue_for(model, 64, lambda _: None)
         assert isinstance(queue, SlotQueue)
@@ -95,7 +95,7 @@ def test_a_stop_reaches_all_and_takes_no_reply_that_came(
     assert answered == spending.replies - 1 == len(served.billed) - 1, "and the first question"
 
 
-@pytest.mark.parametrize("end", [Remote.hang_up, Remote.close])
+@pytest.mark.parametrize("end", [Remote.cancel, Remote.close])
 def test_whoever_waits_as_it_ends_gets_a_reply_or_an_error(
     opened: Opened, script: Script, tmp_path: Path, end: Callable[[Remote], None]
 ) -> None:

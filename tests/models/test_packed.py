@@ -16,9 +16,9 @@ import models.engine.portable
 from common.errors import ModelError
 from models.base import Prompt, Score, Scores
 from models.checkpoint import Checkpoint
-from models.engine.flat import Flat
 from models.engine.local import Local
 from models.engine.portable import Portable
+from models.engine.ragged_forward import Flat
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 

@@ -26,7 +26,7 @@ from agents.prompting.direct import Direct
 from agents.prompting.gamebench import Base, GamebenchCot
 from agents.prompting.rap import Rap
 from agents.rule import Rule
-from games.base import Open
+from games.base import TextAction
 from models.checkpoint import Checkpoint
 from models.engine.local import Local
 from tests.agents.play import drive
@@ -80,7 +80,7 @@ def test_a_table_is_the_game_as_it_is_configured(name: str) -> None:
 def test_turns_of_all_seats_and_stages_are_met(name: str) -> None:
     found = list(islice(tables.turns(TABLES[name].game, np.random.default_rng(2)), 60))
     assert {turn.observation.seat for turn in found} == set(range(TABLES[name].game.num_seats))
-    assert all(len(turn.options) > 1 or isinstance(turn.options[0], Open) for turn in found)
+    assert all(len(turn.options) > 1 or isinstance(turn.options[0], TextAction) for turn in found)
 
 
 @EVERY
@@ -104,8 +104,8 @@ def test_words_that_are_copied_stand_in_the_prompt() -> None:
     rng = np.random.default_rng(4)
     for lesson in some("codenames"):
         for option, said in zip(lesson.turn.options, words(lesson.turn, True, rng), strict=True):
-            assert bool(said) == isinstance(option, Open)
-            if isinstance(option, Open):
+            assert bool(said) == isinstance(option, TextAction)
+            if isinstance(option, TextAction):
                 assert said in option.text.examples[:SHOWN]
                 assert json.dumps(said) in asked(lesson.turn, rng)
 

@@ -15,13 +15,13 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from common.errors import ModelError
 from models.base import Generate, Score
 from models.checkpoint import Checkpoint
-from models.engine.flat import Flat
+from models.engine.equivalence_check import class_ends, lengths
 from models.engine.general import General
 from models.engine.generate import Generator
 from models.engine.local import Local
 from models.engine.packed import Packed
 from models.engine.portable import Portable
-from models.engine.proof import class_ends, lengths
+from models.engine.ragged_forward import Flat
 from models.engine.reference import Reference
 from models.engine.tokens import load_tokens
 

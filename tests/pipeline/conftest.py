@@ -14,7 +14,7 @@ import pytest
 from models.engine.files import file_hash
 from pipeline import run
 from pipeline.plan import fingerprint
-from pipeline.tables import gallery
+from pipeline.tables import figure_registry
 from pipeline.tracking.store import tracking_uri
 from tests.nodes import ROOT
 
@@ -41,7 +41,7 @@ def sweep(
     """
     monkeypatch.chdir(tmp_path)
     if request.node.get_closest_marker("drawn") is None:
-        monkeypatch.setattr(gallery, "drawings", lambda *_: {})
+        monkeypatch.setattr(figure_registry, "drawings", lambda *_: {})
 
     def go(*overrides: str) -> int:
         given = {item.partition("=")[0] for item in overrides}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from papers.published import Row
-from pipeline.log.small import written
+from pipeline.log.metadata_files import written
 
 
 def by_id(rows: Iterator[Row]) -> dict[str, Row]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from games.capabilities import WIN, Measure
 from pipeline.log.outcomes import Outcome, Outcomes
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.plan.baseline import Baseline
 
 SCORE = Measure("score", 0.0, 10.0)
@@ -33,14 +33,14 @@ def about(
     baseline: Baseline | Known | None = None,
     measured: int = 1,
     model: str | None = None,
-) -> About:
+) -> CellInfo:
     labels = {"game": "uno", "agent": "llm", "model": model or name, "prompt": "cloze"}
     labels["seats"] = "solo"
     known = cast(Any, baseline)
-    return About(name, name, "x", labels, rotations, known, "deck", False, measure, measured)
+    return CellInfo(name, name, "x", labels, rotations, known, "deck", False, measure, measured)
 
 
-def results(cell: About, figures: Sequence[float], winners: Sequence[int]) -> CellResults:
+def results(cell: CellInfo, figures: Sequence[float], winners: Sequence[int]) -> CellResults:
     """figures: what the measure gave, by deal and rotation. winners: how many measured seats won
     each match."""
     outcomes = []
@@ -53,7 +53,7 @@ def results(cell: About, figures: Sequence[float], winners: Sequence[int]) -> Ce
     return CellResults(cell, Outcomes.of(cell.key, outcomes), deals, 0)
 
 
-def won(cell: About, winners: Sequence[int]) -> CellResults:
+def won(cell: CellInfo, winners: Sequence[int]) -> CellResults:
     return results(cell, [each / cell.measured for each in winners], winners)
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from pipeline.log.control_links import controls_file, place_of
 from pipeline.log.folder import Folder
-from pipeline.log.links import controls_file, place_of
-from pipeline.log.results import About
+from pipeline.log.results import CellInfo
 from pipeline.log.schema import MatchRecord
 from pipeline.pages.library import Shelf
-from pipeline.pages.standing import finished
+from pipeline.pages.run_status import finished
 from pipeline.tables import report
 from pipeline.tables.views import Views, results_of, write_tables
 from pipeline.tracking import notes
@@ -62,7 +62,7 @@ class Nulls:
         return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
 
 
-def _as_baseline(about: About) -> Ends:
+def _as_baseline(about: CellInfo) -> Ends:
     base = about.baseline
     assert base is not None
     won = base.wins / base.games
@@ -75,7 +75,7 @@ def _drawn(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
     return rng.choice([1.0, 0.0, -1.0], deals, p=[won, drawn, 1 - won - drawn])
 
 
-def _write(place: Folder, about: About, worth: np.ndarray) -> None:
+def _write(place: Folder, about: CellInfo, worth: np.ndarray) -> None:
     """The cell's log: its first match, cut to a decision, with these results for the measured
     seat."""
     path = place.records_file(about.stem)

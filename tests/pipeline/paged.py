@@ -19,7 +19,7 @@ from nicegui.testing.user_simulation import user_simulation
 from pipeline import run
 from pipeline.pages import runs
 from pipeline.pages.site import register
-from pipeline.tables import gallery
+from pipeline.tables import figure_registry
 from tests.pipeline.conftest import FAST
 from tests.pipeline.logs import edited
 
@@ -34,7 +34,7 @@ def played(folder: Path, *overrides: str) -> None:
     chosen = {word.partition("=")[0]: word for word in (*FAST, *OWN, *overrides)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["run", *chosen.values(), f"output_dir={folder}"])
-        patch.setattr(gallery, "drawings", lambda *_: {})
+        patch.setattr(figure_registry, "drawings", lambda *_: {})
         patch.chdir(folder.parent)
         assert run.main() == 0
     for file in (folder / "records").iterdir():

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from models.exchanges import ScoreExchange
 from pipeline.log.lines import line
+from pipeline.log.metadata_files import written
 from pipeline.log.schema import DecisionRecord, MatchRecord, Record
-from pipeline.log.small import written
 from pipeline.plan.cells import digest, match_id
 from tests.pipeline.made import about
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.log.outcomes import Outcome, Outcomes
-from pipeline.log.results import About, Adjusted, CellResults
+from pipeline.log.results import Adjusted, CellInfo, CellResults
 from pipeline.plan.baseline import Baseline
-from pipeline.tables.answers import answers
 from pipeline.tables.conditions import claimed, conditions, family
+from pipeline.tables.findings import answers
 from pipeline.tables.summary import pairs_table, summary_table
 from tests.pipeline.conftest import Sweep
 
@@ -23,7 +23,7 @@ def cell(model: str, prompt: str, rate: float, helping: bool = False) -> CellRes
     labels = {"game": "uno", "agent": "llm", "model": model, "prompt": prompt, "seats": "solo"}
     baseline = Baseline("random", 500_000, 1_000_000)
     name = f"{model}-{prompt}"
-    about = About(name, name, "x", labels, 1, baseline, "cards", helping)
+    about = CellInfo(name, name, "x", labels, 1, baseline, "cards", helping)
     key = sum(map(ord, model + prompt))
     order = np.random.default_rng(key).permutation(DEALS)
     won = np.arange(DEALS)[np.argsort(order)] < round(rate * DEALS)

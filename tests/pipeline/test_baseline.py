@@ -17,10 +17,10 @@ from common.errors import UserError
 from games.holdem import Holdem
 from games.tic_tac_toe import TicTacToe
 from games.uno import Uno
-from pipeline.plan import baseline, patience
+from pipeline.plan import baseline, time_budget
 from pipeline.plan.baseline import ERROR, LEAST, Baseline, enough, measure
 from pipeline.plan.cells import Cell, Player
-from pipeline.plan.patience import Watch
+from pipeline.plan.time_budget import Watch
 from tests.games.bare import Bare, Judged, SumGuess, endless
 
 
@@ -151,7 +151,7 @@ def heard(game: Any, name: str = "win", slow: float = 300) -> tuple[Baseline | N
 def test_a_slow_game_is_played_as_often_as_the_sweep_needs_and_that_is_told(
     game: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "PATIENT", 0.0)
+    monkeypatch.setattr(time_budget, "PATIENT", 0.0)
     monkeypatch.setattr(baseline, "QUICK", 0.0)
     known, (line,) = heard(game)
     assert known is not None
@@ -169,7 +169,7 @@ def test_a_game_that_is_not_slow_is_known_well_and_nothing_is_said() -> None:
 
 
 def test_of_a_few_games_there_is_no_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "SECONDS", -1.0)
+    monkeypatch.setattr(time_budget, "SECONDS", -1.0)
     assert heard(Bare(TicTacToe(size=5))) == (
         None,
         ["no baseline random of Bare: 1 deal took 60 s, and 30 are needed"],

@@ -13,8 +13,8 @@ import pytest
 from pipeline.config.read import Declared
 from pipeline.log.results import Adjusted, CellResults
 from pipeline.plan.baseline import Baseline
-from pipeline.tables.answers import answers
 from pipeline.tables.conditions import conditions
+from pipeline.tables.findings import answers
 from pipeline.tables.summary import pairs_table, summary_table
 from stats.multiple import holm
 from tests.pipeline.conftest import Sweep

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from games.tic_tac_toe import TicTacToe
 from pipeline.config.read import MOST_SEED
 from pipeline.plan.cells import digest
-from pipeline.plan.chance import deal_key, stream, streams
+from pipeline.plan.rng import deal_key, stream, streams
 
 
 @given(

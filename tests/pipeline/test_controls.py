@@ -12,9 +12,9 @@ from agents.fixed import Fixed
 from pipeline import report
 from pipeline.config.compose import compose
 from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.plan.beside import controls_of
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Cell
+from pipeline.plan.control_cells import controls_of
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

@@ -23,12 +23,12 @@ from common.errors import UserError
 from models.replay import Replay
 from pipeline import report, status
 from pipeline.config.compose import compose
-from pipeline.log import folder, mending, reading, records
+from pipeline.log import folder, reading, records, recovery
 from pipeline.log.folder import Folder
 from pipeline.log.reading import Reader
 from pipeline.log.schema import MatchRecord, Preparation
-from pipeline.sweep import course
-from pipeline.sweep import told as in_the_end
+from pipeline.sweep import publish_results as in_the_end
+from pipeline.sweep import run_sweep
 from pipeline.tables.views import results_of
 from pipeline.verify import verify
 from tests.pipeline.conftest import FAST
@@ -71,19 +71,19 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
     with patch.object(sys, "argv", ["pipeline.run"]):
         compose(words, lambda *both: told.append(both) or 0)  # type: ignore[func-returns-value]
     ((configs, sweep),) = told
-    cells = course.build_cells(configs)
+    cells = run_sweep.build_cells(configs)
 
     def resume(folder: Path, seed: int = 1) -> int:
-        return course.run(configs, replace(sweep, output_dir=folder, seed=seed))
+        return run_sweep.run(configs, replace(sweep, output_dir=folder, seed=seed))
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(course, "build_cells", lambda _: cells)
+        patched.setattr(run_sweep, "build_cells", lambda _: cells)
         patched.setattr(in_the_end, "show", lambda *_, **__: None)
         patched.setattr(os, "fsync", lambda _: None)
         with redirect_stdout(io.StringIO()):
             assert resume(base / "sound") == resume(base / "other", 2) == 0
         (run,) = Folder(base / "sound").lines("runs")
-        patched.setattr(course, "about_this_run", lambda plan, left, _: {**run, "matches": left})
+        patched.setattr(run_sweep, "about_this_run", lambda plan, left, _: {**run, "matches": left})
         folder, others = base / "sound", Folder(base / "other").record_files()
         files = [path for part in LOGS for path in (folder / part).iterdir()]
         files += [folder / name for name in SMALL]
@@ -232,7 +232,7 @@ BUGS: dict[str, tuple[str, Any, str, Any]] = {
         *(FOREIGN, records.Log, "_own"),
         lambda log, *_: log._disk.logs(log._place.records_folder),
     ),
-    "damaged lines are dropped": ("flipped", mending, "append", lambda *_: None),
+    "damaged lines are dropped": ("flipped", recovery, "append", lambda *_: None),
     "texts further on are not found": (
         *("lost", folder, "records"),
         lambda reader, lines, again: reading.records(reader, lines, ()),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.base import Fact, Game, Observation, spoken
+from games.base import Fact, Game, Observation, default_text_move
 from games.codenames import Codenames
 from games.codenames.words import KINDS, SPYMASTERS
 from games.holdem import rules as poker
@@ -74,7 +74,7 @@ def course(game: Game[Any], seed: int, most: int = 60) -> Iterator[Any]:
             return
         legal = [game.legal(state, seat) for seat in seats]
         taken = [options[int(rng.integers(len(options)))] for options in legal]
-        state = game.play(state, [spoken(option, rng) for option in taken])
+        state = game.play(state, [default_text_move(option, rng) for option in taken])
 
 
 def some_state(game: Game[Any], seed: int) -> Any:

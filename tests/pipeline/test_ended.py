@@ -17,8 +17,8 @@ from games.tic_tac_toe import TicTacToe
 from pipeline import report
 from pipeline.log.folder import Folder
 from pipeline.log.outcomes import Outcome, Outcomes, outcome
-from pipeline.log.results import About, CellResults
-from pipeline.tables import ended, standings
+from pipeline.log.results import CellInfo, CellResults
+from pipeline.tables import outcomes, standings
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
 from pipeline.tracking.values import COLUMNS
@@ -38,7 +38,7 @@ def meeting(
 ) -> CellResults:
     """The second of two players, who is measured, against the first. ends: a letter a match, by
     deal and rotation; opened: 1 where the measured one began."""
-    own: About = replace(
+    own: CellInfo = replace(
         about("-".join(players), rotations=rotations, **more),
         players=tuple(players),
         seats=((1,), (0,))[:rotations],
@@ -59,7 +59,7 @@ def meeting(
 
 
 def rows(result: CellResults) -> dict[str, dict[str, Any]]:
-    table = ended.outcomes_table([result])
+    table = outcomes.outcomes_table([result])
     return {row["moved"]: row for row in table.to_dict("records")}
 
 
@@ -122,8 +122,8 @@ def test_seats_that_move_at_once_have_no_first_mover() -> None:
 def test_the_sheet_is_there_where_something_is_drawn_shared_or_asked_for() -> None:
     def shown(*cells: CellResults) -> list[Any]:
         names = {cell.about.name: cell.about.name for cell in cells}
-        table, summary = ended.outcomes_table(cells), summary_table(cells)
-        return [one for one in ended.sheets(table, summary, names) if one.file == "outcomes.csv"]
+        table, summary = outcomes.outcomes_table(cells), summary_table(cells)
+        return [one for one in outcomes.sheets(table, summary, names) if one.file == "outcomes.csv"]
 
     assert not shown(meeting(("a", "b"), "wl"))
     assert shown(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
@@ -166,8 +166,8 @@ def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
         results_of(about("c", up), CHIPS),
     ]
     found = summary_table(cells)
-    assert found["held_against"].tolist()[:2] == [0.0, 1.0]
-    assert np.isnan(found["held_against"][2])
+    assert found["null_value"].tolist()[:2] == [0.0, 1.0]
+    assert np.isnan(found["null_value"][2])
     for at, against in ((0, 0.0), (1, 1.0)):
         assert found["p_test"][at] == p_value(CHIPS, (-10, 10), against, "either")
     assert np.isnan(found["p_test"][2])
@@ -187,10 +187,10 @@ def test_where_there_is_no_interval_there_is_no_p() -> None:
         assert pd.notna([row["mean_low"], row["p_test"]]).tolist() == [known] * 2
         pair = pairs.loc[(f"{n}", f"other {n}")]
         assert pd.notna([pair["ci_low"], pair["p_test"], pair["p_test_holm"]]).all() == known
-    assert found["held_against"].tolist() == [0.0, 0.0]
+    assert found["null_value"].tolist() == [0.0, 0.0]
 
 
-def results_of(cell: About, figures: Sequence[float]) -> CellResults:
+def results_of(cell: CellInfo, figures: Sequence[float]) -> CellResults:
     return replace(scored(cell.name, figures), about=cell)
 
 
@@ -198,16 +198,16 @@ def test_a_match_score_is_held_against_half() -> None:
     cell = meeting(("a", "b"), "wwdlwwwdww", measure=MATCH_SCORE)
     three = replace(cell.about, players=("a", "b", "c"))
     found = summary_table([cell, replace(cell, about=three)])
-    assert found["held_against"][0] == 0.5
+    assert found["null_value"][0] == 0.5
     assert 0 < found["p_test"][0] <= 1
-    assert np.isnan(found["held_against"][1])
+    assert np.isnan(found["null_value"][1])
 
 
 def test_cells_without_a_match_have_no_shares() -> None:
     (found,) = rows(meeting(("a", "b"), "")).values()
     assert (found["matches"], found["wins"]) == (0, 0)
     assert np.isnan([found[name] for name in ("win", "win_low", "score", "score_low")]).all()
-    assert ended.outcomes_table([]).empty
+    assert outcomes.outcomes_table([]).empty
 
 
 def test_the_summary_counts_losses_and_shared_wins() -> None:
@@ -342,4 +342,4 @@ def test_a_log_can_be_judged_by_its_score_afterwards(
 
 def test_mlflow_has_what_the_summary_has() -> None:
     assert set(COLUMNS) <= set(SUMMARY_COLUMNS)
-    assert {"score", *ended.COUNTED} <= set(COLUMNS)
+    assert {"score", *outcomes.COUNTED} <= set(COLUMNS)

@@ -14,7 +14,7 @@ from pipeline.log import events
 from pipeline.log.events import event, logged, redact
 from pipeline.log.folder import Folder
 from pipeline.log.records import Log
-from pipeline.log.this_run import typed
+from pipeline.log.run_info import typed
 from tests.pipeline.conftest import Sweep
 
 SECRET = "Zx81-correct-horse"

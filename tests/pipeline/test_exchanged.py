@@ -26,7 +26,7 @@ from pipeline.plan import identity
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Plan
 from pipeline.plan.fingerprint import Code
-from pipeline.sweep import course
+from pipeline.sweep import run_sweep
 from tests.agents.test_dqn import random_network
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.filed import Filed
@@ -72,7 +72,7 @@ def test_a_model_exchanged_before_it_is_loaded(
         weights.write_text("2")
 
     with monkeypatch.context() as during:
-        during.setattr(course, "announce", exchange)
+        during.setattr(run_sweep, "announce", exchange)
         assert sweep(*given) == 2
     said = capsys.readouterr().err
     assert TOLD in said

@@ -202,7 +202,7 @@ EDITS = [
     ("models/fake.py", "sum(weights) + 1.0", "sum(weights) + 2.0", {"uno", "arena"}),
     ("models/engine/packed.py", "from __future__", "X = 1\nfrom __future__", {"pocket"}),
     ("pipeline/play/match.py", "options[decision.option]", "options[0]", {*CELLS}),
-    ("pipeline/plan/chance.py", "DEAL, CHOICE, LUCK", "CHOICE, DEAL, LUCK", {*CELLS}),
+    ("pipeline/plan/rng.py", "DEAL, CHOICE, LUCK", "CHOICE, DEAL, LUCK", {*CELLS}),
     ("agents/dqn/weights/uno_arena-2.npz", "", "", {"arena"}),
     ("games/uno/rules.py", '"""Room for a state', '"""A state', set()),
     ("games/uno/rules.py", "PLY_CAP = 5000\n", "PLY_CAP = 5000  # at most\n\n\n", set()),

@@ -17,13 +17,13 @@ from matplotlib.figure import Figure
 from common.errors import UserError
 from pipeline.config.compose import CONF, compose
 from pipeline.config.keys import KEYS
-from pipeline.config.own_folder import short
+from pipeline.config.output_dir import short
 from pipeline.config.read import TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
 from pipeline.launch import session
 from pipeline.plan.baseline import Baseline
 from pipeline.plan.deals import planned_deals
 from pipeline.sweep.announce import power_line
-from pipeline.tables import ink
+from pipeline.tables import plot_style
 from tests.pipeline.conftest import Sweep
 
 TOLD = {
@@ -241,7 +241,7 @@ def test_a_label_is_no_formula() -> None:
     """Two `$` make mathematics of what stands between them, and this is none."""
     figure = Figure()
     figure.text(0.5, 0.5, r"a $\oops_{$ of a model")
-    assert ink.svg(figure).startswith("<svg")
+    assert plot_style.svg(figure).startswith("<svg")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from common.errors import UserError
 from pipeline import compare, metrics, report, status
 from pipeline.log.folder import Folder
+from pipeline.log.metadata_files import LOGS, written
 from pipeline.log.outcomes import WINS, outcome
-from pipeline.log.small import LOGS, written
 from pipeline.plan.cells import match_id
 from pipeline.tracking.judged import read_cells
 from pipeline.verify import verify

@@ -14,12 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from pipeline.tables import figures, ink
+from pipeline.tables import figures, plot_style
 from pipeline.tables.choice_figures import choice_distribution
 from pipeline.tables.cost_figures import costs, frontier
-from pipeline.tables.ink import ACCENT, COLUMN, INK, WIDE, Medium
 from pipeline.tables.letter_figures import letter_prior
 from pipeline.tables.metric_figures import metric_figures, read
+from pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import pairs_table, summary_table
 from tests.pipeline.made import RANDOM, Known, about, scored, won
@@ -124,7 +124,7 @@ def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> No
 
 def whole(cells: int, medium: Medium) -> None:
     """Every figure is as wide as its medium, no higher than a page, and no word covers another."""
-    with ink.drawn_for(medium):
+    with plot_style.drawn_for(medium):
         for figure in every(cells):
             assert figure.get_suptitle()
             assert figure.get_figwidth() == medium.width
@@ -164,7 +164,7 @@ def test_many_cells_are_their_median() -> None:
     assert figure.axes[0].patches[0].get_width() == pytest.approx(51.0)  # type: ignore[attr-defined]
     (lines,) = figure.axes[0].collections
     assert lines.get_paths()[0].vertices[:, 0] == pytest.approx([6.0, 96.0])
-    assert len(ink.svg(figure)) < 60_000
+    assert len(plot_style.svg(figure)) < 60_000
 
 
 @pytest.mark.parametrize("cells", [1, 9, 60])
@@ -205,11 +205,11 @@ def test_metrics_that_another_version_wrote_are_left_alone(tmp_path: Path) -> No
 
 
 def test_a_drawing_takes_the_colours_of_the_page_and_names_nothing_twice() -> None:
-    with ink.drawn_for(WIDE):
-        figure, axes = ink.canvas(2.0)
+    with plot_style.drawn_for(WIDE):
+        figure, axes = plot_style.canvas(2.0)
         axes.plot([0, 1], [0, 1], "o-", color=ACCENT, clip_on=True)
         axes.set_title("fill: me & <you> $x$")
-        one, other = ink.svg(figure, "one"), ink.svg(figure, "other")
+        one, other = plot_style.svg(figure, "one"), plot_style.svg(figure, "other")
     assert f"stroke: var(--accent, {ACCENT})" in one
     assert f"fill: var(--ink, {INK})" in one
     assert "fill: me &amp; &lt;you&gt; $x$" in one
@@ -222,12 +222,12 @@ def test_a_drawing_takes_the_colours_of_the_page_and_names_nothing_twice() -> No
 
 
 def test_every_colour_of_a_line_has_one_on_black() -> None:
-    assert len(ink.ON_BLACK) == len(ink.COLOURS) - 1
-    assert len(ink.DASHES) == len(ink.COLOURS)
-    for colour in ink.COLOURS[1:]:
-        assert f"--{ink.THEME[colour]}:" in ink.PAGE_STYLE
+    assert len(plot_style.ON_BLACK) == len(plot_style.COLOURS) - 1
+    assert len(plot_style.DASHES) == len(plot_style.COLOURS)
+    for colour in plot_style.COLOURS[1:]:
+        assert f"--{plot_style.THEME[colour]}:" in plot_style.PAGE_STYLE
 
 
 def test_a_long_name_keeps_both_ends() -> None:
-    assert ink.shortened("abcdefghij", 9) == "abc...hij"
-    assert ink.shortened("abcdefghi", 9) == "abcdefghi"
+    assert plot_style.shortened("abcdefghij", 9) == "abc...hij"
+    assert plot_style.shortened("abcdefghi", 9) == "abcdefghi"

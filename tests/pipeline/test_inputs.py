@@ -180,7 +180,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "games.obfuscated.game.Obfuscated": lambda _: {"of": BOARD},
     "games.watch.game.Watch": lambda _: {"of": BOARD, "num_seats": 1},
     "agents.noise.Noisy": lambda _: {"agent": RANDOM},
-    "agents.careless.Careless": conf("agent", "minimax_eps"),
+    "agents.epsilon_random.Careless": conf("agent", "minimax_eps"),
     "agents.actors.LookAhead": conf("agent", "lookahead"),
     "agents.observers.Constant": conf("agent", "constant"),
     "agents.rule.Rule": conf("agent", "rule"),

@@ -16,7 +16,7 @@ from pipeline import report
 from pipeline.judging.luck import error_of
 from pipeline.judging.references import Reference, games_of
 from pipeline.log.folder import Folder
-from pipeline.plan.chance import DEAL, stream
+from pipeline.plan.rng import DEAL, stream
 from tests.pipeline.conftest import Sweep
 
 COLUMNS = ["adjusted", "adj_low", "adj_high"]

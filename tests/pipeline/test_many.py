@@ -11,9 +11,9 @@ from rich.console import Console
 from common.terminal import WIDTH
 from games.capabilities import Measure
 from pipeline.log.results import CellResults
-from pipeline.tables import figures, ink, many, table
-from pipeline.tables.answers import answers
+from pipeline.tables import figures, large_sweep_plots, plot_style, table
 from pipeline.tables.conditions import MOST, conditions
+from pipeline.tables.findings import answers
 from pipeline.tables.pairing import paired_off
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import pairs_table, summary_table
@@ -38,7 +38,7 @@ def shown(number: int) -> dict[str, str]:
     summary = summary_table(found)
     pairs = pairs_table(found, paired_off(found, "first").chosen)
     drawn = figures.all_figures(summary, pairs, found)
-    return {name: ink.svg(figure) for name, figure in drawn.items()}
+    return {name: plot_style.svg(figure) for name, figure in drawn.items()}
 
 
 def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
@@ -54,11 +54,14 @@ def test_every_named_end_is_where_it_belongs() -> None:
     figure = figures.means(summary, table.short_names(summary), Scale("win rate", True))
     whole, ends = figure.axes
     labels = [one.get_text() for one in ends.texts]
-    assert len(labels) == many.HIGHEST + many.LOWEST
+    assert len(labels) == large_sweep_plots.HIGHEST + large_sweep_plots.LOWEST
     rates = dict(zip(table.short_names(summary), summary["mean"], strict=True))
     told = [rates[label] for label in labels]
     assert told == sorted(told, reverse=True)
-    assert told[: many.HIGHEST] == sorted(rates.values(), reverse=True)[: many.HIGHEST]
+    assert (
+        told[: large_sweep_plots.HIGHEST]
+        == sorted(rates.values(), reverse=True)[: large_sweep_plots.HIGHEST]
+    )
     assert whole.get_title() == "all 60, in order"
 
 
@@ -66,7 +69,7 @@ def test_a_heat_map_has_every_pair_on_both_sides() -> None:
     found = cells(10)
     pairs = pairs_table(found)
     names = {one.about.name: one.about.name for one in found}
-    assert many.dense(pairs)
+    assert large_sweep_plots.dense(pairs)
     figure = figures.paired_differences(pairs, names, Scale("win rate", True))
     shades = np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)
     assert np.isnan(np.diag(shades)).all()
@@ -78,7 +81,7 @@ def test_a_heat_map_has_every_pair_on_both_sides() -> None:
 
 def test_a_heat_map_is_for_pairs_that_fill_it() -> None:
     found = cells(60)
-    assert not many.dense(pairs_table(found, paired_off(found, "m0").chosen))
+    assert not large_sweep_plots.dense(pairs_table(found, paired_off(found, "m0").chosen))
 
 
 @pytest.mark.parametrize("measure", [SCORE, Measure("chips")])
@@ -92,7 +95,7 @@ def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too(measure: M
     drawn = figures.all_figures(summary_table(found), pairs, found)
     assert len(drawn) == 2
     for figure in drawn.values():
-        assert ink.svg(figure).startswith("<svg")
+        assert plot_style.svg(figure).startswith("<svg")
 
 
 def test_the_terminal_shows_some_rows_and_says_where_all_are() -> None:

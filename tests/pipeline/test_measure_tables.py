@@ -16,13 +16,13 @@ from common.terminal import WIDTH
 from games.capabilities import Measure
 from pipeline.log.results import CellResults
 from pipeline.tables import table
-from pipeline.tables.answers import answers
-from pipeline.tables.apart import SCORE as SCORES
-from pipeline.tables.best import CELL_COLUMNS, CONTROL_COLUMNS, PAIR_COLUMNS
+from pipeline.tables.breakdowns import SCORE as SCORES
 from pipeline.tables.conditions import conditions
-from pipeline.tables.ended import COUNTED
 from pipeline.tables.figures import all_figures
+from pipeline.tables.findings import answers
 from pipeline.tables.numbers import amount
+from pipeline.tables.outcomes import COUNTED
+from pipeline.tables.primary_test import CELL_COLUMNS, CONTROL_COLUMNS, PAIR_COLUMNS
 from pipeline.tables.summary import pairs_table, summary_table
 from stats.means import limits, p_value
 from stats.multiple import holm

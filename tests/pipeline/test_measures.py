@@ -18,9 +18,9 @@ from pipeline.judging.luck import refusal
 from pipeline.judging.stopping import judged
 from pipeline.log.folder import Folder
 from pipeline.log.live import Running
+from pipeline.log.metadata_files import written
 from pipeline.log.outcomes import outcome
-from pipeline.log.results import About
-from pipeline.log.small import written
+from pipeline.log.results import CellInfo
 from stats.means import limits, p_value
 from stats.paired import sign_flip
 from stats.sequential import FIRST_LOOK
@@ -165,8 +165,8 @@ def test_a_description_comes_back_as_it_was_written() -> None:
     for bounds in ((0, 10), (-np.inf, np.inf), (0, np.inf)):
         about = scored("a", [1]).about
         measure = type(about.measure)("score", *bounds)
-        kept = About(**{**vars(about), "measure": measure})
-        assert About.read(json.loads(json.dumps(kept.data(), allow_nan=False))) == kept
+        kept = CellInfo(**{**vars(about), "measure": measure})
+        assert CellInfo.read(json.loads(json.dumps(kept.data(), allow_nan=False))) == kept
 
 
 def test_a_log_without_the_measure_is_one_line(

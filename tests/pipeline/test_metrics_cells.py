@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pipeline import metrics, track
 from pipeline.log.folder import Folder
-from pipeline.log.small import written
+from pipeline.log.metadata_files import written
 from pipeline.tables.metric_figures import by_player, traces
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import placed, write

@@ -12,14 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from common.errors import UserError
-from games.base import Said
+from games.base import TextMove
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 from games.uno.arena import UnoArena
 from pipeline.judging.judge import Judged, Stand, Work, choices, judge
 from pipeline.judging.metric_rows import Reading, decisions, figures
 from pipeline.log.schema import MatchRecord
-from pipeline.plan.chance import DEAL, stream
+from pipeline.plan.rng import DEAL, stream
 from tests.games.bare import SumGuess
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
@@ -99,7 +99,7 @@ def test_the_same_words_are_judged_that_were_said() -> None:
     1 off. In the mean over words it is worth as much as a guess that is right or silence."""
     start = SumGuess().deal(stream(1, SumGuess(), 0, DEAL))
     options = (["keep silent", "say a word"], ["0", "1", "2", "3", "4"])
-    said, guess = Said(1, "high"), sum(start[0])
+    said, guess = TextMove(1, "high"), sum(start[0])
     last = SumGuess().play(SumGuess().play(start, (said,)), (guess,))
     told = ended(
         decision(0, options=options[0], chosen=1, text="high"),

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import metrics
 from pipeline.judging import judge
-from pipeline.judging.kept import most_deals, plies
+from pipeline.judging.judgement_cache import most_deals, plies
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited
 from tests.pipeline.records import decided, ended

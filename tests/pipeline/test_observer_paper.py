@@ -25,7 +25,7 @@ from papers.published import paper
 from papers.reproductions import read_csv
 from papers.verdicts import Estimate, of_means
 from pipeline.log.schema import DecisionRecord
-from pipeline.tables import ink
+from pipeline.tables import plot_style
 from stats import observation
 from stats.means import limits
 from stats.proportions import clopper_pearson
@@ -219,7 +219,7 @@ def test_the_table_has_every_published_line_once(
 
 
 def test_figures_have_what_they_show() -> None:
-    with ink.drawn_for(ink.WIDE):
+    with plot_style.drawn_for(plot_style.WIDE):
         drawn = dict(observer.drawings(played(None, ["fake"])))
     names = [f"fig1_{name}" for name in ("likeliest", "nearest", "fake")]
     parts = ("fig4", "fig5", "fig3_fixed", "fig3_paper", "fig3_blind", *names)

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from pipeline import compare, report
 from pipeline.log.results import Adjusted, CellResults
 from pipeline.pages import compare as page_of_two
-from pipeline.tables.best import best_of_cell, best_of_pair
 from pipeline.tables.conditions import claimed, conditions, family
 from pipeline.tables.latex import number
 from pipeline.tables.numbers import p_value
+from pipeline.tables.primary_test import best_of_cell, best_of_pair
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import short_names

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import report
 from pipeline.log.lines import line
-from pipeline.tables.origin import apart
+from pipeline.tables.provenance import apart
 from tests.pipeline.conftest import Sweep
 
 RUN: dict[str, Any] = {"host": "a", "commit": "c1", "versions": {"torch": "2.8.0", "numpy": "2.2"}}

@@ -15,7 +15,7 @@ from pipeline import replay
 from pipeline.log.folder import Folder
 from pipeline.tables.annotated import annotated, situation, telling
 from pipeline.tables.page import LONGEST, Contents, clipped, rows
-from pipeline.tables.setting import facts
+from pipeline.tables.run_metadata import facts
 from pipeline.tables.views import results_of
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

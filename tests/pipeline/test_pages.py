@@ -15,10 +15,10 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
 
 from pipeline.log.folder import Folder
-from pipeline.log.small import parsed, written
+from pipeline.log.metadata_files import parsed, written
 from pipeline.pages import __main__ as command
-from pipeline.pages import library, standing
-from pipeline.pages.doors import Doors
+from pipeline.pages import library, run_status
+from pipeline.pages.origin_check import Doors
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
 
@@ -103,8 +103,8 @@ def test_a_run_shows_its_cells_tables_and_damage(outputs: Path) -> None:
 def test_the_interim_figures_are_those_of_the_tables(outputs: Path) -> None:
     shelf = library.Library(outputs).shelf("whole")
     shelf.refresh()
-    now = standing.estimates(shelf, curves=True)
-    then = standing.finished("whole", shelf).estimates
+    now = run_status.estimates(shelf, curves=True)
+    then = run_status.finished("whole", shelf).estimates
     assert len(now) == 2
     for one, other in zip(now, then, strict=True):
         assert (one.name, one.deals, one.told) == (other.name, other.deals, other.told)
@@ -118,12 +118,12 @@ def test_a_run_that_died_says_so(outputs: Path, tmp_path: Path) -> None:
     told(folder, state="playing", process=2**22 + 1)
     shelf = library.Library(tmp_path).shelf("dead")
     shelf.refresh()
-    found = standing.standing("dead", shelf)
+    found = run_status.standing("dead", shelf)
     assert found.state == "gone"
     assert "start it again to go on" in found.headline
     told(folder, state="failed", error=SCRIPT)
     shelf.refresh()
-    assert standing.standing("dead", shelf).state == "failed"
+    assert run_status.standing("dead", shelf).state == "failed"
 
 
 def test_matches_are_filtered_and_lead_to_their_pages(outputs: Path) -> None:

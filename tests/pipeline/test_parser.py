@@ -21,7 +21,7 @@ from agents.prompting.gamebench import Base
 from agents.prompting.observe import Observe
 from agents.prompting.tutri import Tutri
 from agents.prompting.vanilla import Vanilla
-from games.base import Open, TextSpec
+from games.base import TextAction, TextSpec
 from games.uno import Uno
 from games.watch.game import Watch
 from models.base import Generate, Generation, Reply, Request
@@ -29,8 +29,8 @@ from models.exchanges import Exchange
 from pipeline.log.schema import DecisionRecord
 from pipeline.play.chains import Answered, answered
 from pipeline.tables import parser
-from pipeline.tables.judged import ambiguous, asked_again, judged, truncated
 from pipeline.tables.parser import Audit
+from pipeline.tables.reply_classification import ambiguous, asked_again, judged, truncated
 from tests.agents.play import turn_with
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import decided, ended, scored
@@ -171,12 +171,12 @@ def test_decisions_are_asked_again_recover_or_fall_back() -> None:
 
 def test_words_that_go_with_an_option_are_replies_too() -> None:
     wanted = TextSpec("one word", ("fish",), pattern=r"\w+")
-    turn = replace(turn_with("clue"), options=(Open(0, wanted),))
+    turn = replace(turn_with("clue"), options=(TextAction(0, wanted),))
     good, bad = '{"text": "bird"}', '{"text": "two words"}'
     told = made(Vanilla(), "hm", bad, good, turn=turn)
     assert kinds(told) == [("malformed",), ("illegal",), ()]
     assert counted(told)["recovered"] == counted(told)["reasked"] == 1
-    both = replace(turn_with("pass", "clue"), options=(0, Open(1, wanted)))
+    both = replace(turn_with("pass", "clue"), options=(0, TextAction(1, wanted)))
     assert kinds(made(Vanilla(), TWO, bad, good, turn=both)) == [(), ("illegal",), ()]
     own = '{"action": "2", "openended_response": "%s"}'
     assert kinds(made(Base(), own % "two words", own % "bird", turn=both)) == [("illegal",), ()]
@@ -223,7 +223,7 @@ def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> Non
     def guessing(reply: str, options: Sequence[str], form: str | None = None) -> int:
         return max(range(len(options)), key=lambda at: reply.rfind(options[at]))
 
-    monkeypatch.setattr("agents.prompting.reasoned.move_in", guessing)
+    monkeypatch.setattr("agents.prompting.cot_base.move_in", guessing)
     assert kinds(made(Cot(retries=0), prose)) == [("ambiguous",)]
     assert reading.move_in(prose, ("draw", "draw two", "red 3")) == "malformed"
 

@@ -14,7 +14,7 @@ from models.api.openai import OpenAI
 from models.fake import Fake
 from models.human import Terminal
 from pipeline.launch.cluster import _wait_until_ready
-from pipeline.launch.place import FIRST_SECONDS, HERE, check_nodes, resolve_launch, stages
+from pipeline.launch.placement import FIRST_SECONDS, HERE, check_nodes, resolve_launch, stages
 from tests.pipeline.conftest import Sweep
 
 PAID, OTHER = OpenAI("m", "http://a/v1"), OpenAI("n", "http://a/v1")

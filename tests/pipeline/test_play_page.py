@@ -18,14 +18,14 @@ from nicegui.testing import User
 
 from agents.base import Goal, Turn
 from common.errors import ModelError
-from games.base import Open, TextSpec
+from games.base import TextAction, TextSpec
 from games.tic_tac_toe import TicTacToe
 from pipeline import replay, verify
 from pipeline.log.folder import Folder
 from pipeline.pages import play
 from pipeline.pages.at_table import Shown
+from pipeline.pages.messages import Answer, Asked, answer
 from pipeline.pages.play import Wish
-from pipeline.pages.said import Answer, Asked, answer
 from pipeline.pages.seat import Line
 from pipeline.pages.table import Table
 from tests.pipeline.paged import visit
@@ -109,7 +109,7 @@ def test_whoever_is_gone_interrupts_the_run_and_an_answer_to_an_old_question_is_
         assert [line.line(""), line.line("")] == ["2", "so be it"]
         asked = page.recv()
         assert (asked.number, asked.observation.seat) == (1, 0)
-        line.hang_up()
+        line.cancel()
         with pytest.raises(ModelError, match="nobody is at the page"):
             line.line("")
         page.recv()
@@ -127,7 +127,7 @@ def turn() -> Turn:
 def test_words_go_with_their_option_and_alone_where_there_is_no_other() -> None:
     game = TicTacToe()
     seen = game.observe(game.deal(np.random.default_rng(0)), 0)
-    spoken = Open(0, TextSpec("a greeting", ("hello",)))
+    spoken = TextAction(0, TextSpec("a greeting", ("hello",)))
     alone, among = (Asked(7, game, seen, options, 0) for options in ((spoken,), (spoken, 1)))
     assert answer(alone, 0, "hello") == Answer(7, ("hello",))
     assert answer(among, 0, "hello") == Answer(7, ("1", "hello"))

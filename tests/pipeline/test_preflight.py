@@ -20,7 +20,7 @@ from pipeline.log.folder import Folder
 from pipeline.plan.cells import Task
 from pipeline.play.admission import Admission
 from pipeline.play.match import Table
-from pipeline.sweep import course
+from pipeline.sweep import run_sweep
 from tests import hostile
 from tests.hostile import at_work
 from tests.pipeline.conftest import Sweep
@@ -107,7 +107,7 @@ def test_on_a_terminal_each_is_one_row_of_80_columns(
     """However long the cell's name and the error are, the row says which, and what happened."""
     shown = StringIO()
     monkeypatch.setattr(
-        course, "console", lambda: Console(file=shown, force_terminal=True, width=80)
+        run_sweep, "console", lambda: Console(file=shown, force_terminal=True, width=80)
     )
     watched.fails = overflow
     assert sweep("game=obfuscated_tic_tac_toe", "prompt=counterfactual", "deals=9") == 1

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 from pipeline import report
-from pipeline.tables import gallery, latex, printed
+from pipeline.tables import figure_registry, latex, paper_export
 from pipeline.tables.diagnostics import CHOICE_COLUMNS, DIAGNOSTIC_COLUMNS, Diagnosis
-from pipeline.tables.gallery import Found, drawings
+from pipeline.tables.figure_registry import Found, drawings
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import Sheet
 from tests.pipeline.conftest import Sweep
@@ -97,7 +97,7 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "of_yesterday_wide.pdf").touch()
     shown = found(measure=False)
-    printed.write(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
+    paper_export.write(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
     main = re.sub(r"(?m)^%.*\n", "", (tmp_path / "main.tex").read_text())
     for name in re.findall(r"\\input\{(.+?)\}", main):
         assert balanced((tmp_path / f"{name}.tex").read_text()), name
@@ -114,7 +114,7 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
 
 
 def test_captions_say_n_interval_and_test() -> None:
-    wins, pairs = (sheet.foot for _, sheet in printed.sheets(found(measure=False)))
+    wins, pairs = (sheet.foot for _, sheet in paper_export.sheets(found(measure=False)))
     assert "40 matches, 20 deals a cell" in wins
     assert "of single wins Clopper and Pearson's" in wins
     assert "in points; p: other than the baseline" in wins
@@ -125,7 +125,7 @@ def test_captions_say_n_interval_and_test() -> None:
 
 
 def test_a_score_is_told_in_its_own_terms() -> None:
-    (_, cells), (_, pairs) = printed.sheets(found(measure=True))
+    (_, cells), (_, pairs) = paper_export.sheets(found(measure=True))
     assert cells.title == "Score of every cell"
     assert cells.rows[0][2] == "3.750"
     assert "points" not in cells.foot + pairs.foot
@@ -136,8 +136,8 @@ def test_a_score_is_told_in_its_own_terms() -> None:
 def test_a_table_of_many_cells_says_where_the_others_are() -> None:
     shown = found(measure=False)
     many = shown.summary.loc[np.zeros(99, int)].reset_index(drop=True)
-    sheet = printed._summary(Found([], many, shown.pairs, shown.diagnosis, None, None))
-    assert len(sheet.rows) == printed.ROWS
+    sheet = paper_export._summary(Found([], many, shown.pairs, shown.diagnosis, None, None))
+    assert len(sheet.rows) == paper_export.ROWS
     assert sheet.foot.startswith("The first 30 of 99; all: summary.csv.")
 
 
@@ -150,7 +150,7 @@ def test_the_command_prints_a_paper(
     assert sweep("game=tic_tac_toe", "measure=win", "prompt=cloze", "deals=2") == 0
     assert not (folder / "paper").exists()
     (folder / "figures" / "of_yesterday.png").touch()
-    monkeypatch.setattr(gallery, "drawings", drawings)
+    monkeypatch.setattr(figure_registry, "drawings", drawings)
     assert report.main([str(folder), "--paper"]) == 0
     assert f"paper:  {folder}/paper/main.tex" in capsys.readouterr().out
     assert {"summary.tex", "how_it_chose.tex"} <= {
@@ -178,7 +178,7 @@ def test_what_cannot_be_written_is_named(
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
     shown = found(measure=False)
-    printed.write(tmp_path, shown, drawings(shown))
+    paper_export.write(tmp_path, shown, drawings(shown))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-2000:]

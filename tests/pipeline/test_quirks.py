@@ -16,7 +16,7 @@ import pytest
 from games.base import Observation
 from games.uno import Uno
 from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.plan.chance import DEAL, stream
+from pipeline.plan.rng import DEAL, stream
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

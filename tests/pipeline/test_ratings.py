@@ -13,9 +13,9 @@ import pytest
 from common.errors import UserError
 from pipeline import ratings, run, track
 from pipeline.log.folder import Folder
-from pipeline.log.results import About
-from pipeline.tables import ink
-from pipeline.tables.contest import Contest, contest_of
+from pipeline.log.results import CellInfo
+from pipeline.tables import plot_style
+from pipeline.tables.pairwise_matches import Contest, contest_of
 from pipeline.tables.rating_figures import rating_figures, square, whiskers
 from pipeline.tables.ratings import rating_tables, sheets
 from pipeline.tracking.rated import add_ratings
@@ -35,7 +35,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     few = (*ROBIN[:2], "players=[random,greedy]", "game.size=4", "rotate=false", "deals=3")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
-        patch.setattr("pipeline.tables.gallery.drawings", lambda *_: {})
+        patch.setattr("pipeline.tables.figure_registry.drawings", lambda *_: {})
         for name, words in (("small", (*ROBIN, "rotate=true")), ("large", few)):
             given = {word.partition("=")[0] for word in words}
             base = [word for word in FAST if word.partition("=")[0] not in given]
@@ -86,7 +86,7 @@ def test_players_of_one_name_and_other_settings_are_two(
 ) -> None:
     original = Folder.description
 
-    def other(self: Folder, about: About) -> dict[str, Any]:
+    def other(self: Folder, about: CellInfo) -> dict[str, Any]:
         told: dict[str, Any] = json.loads(json.dumps(original(self, about)))
         if self.path.name == "large":
             told["identity"]["players"][0]["agent"]["policy"] = "changed"
@@ -213,9 +213,9 @@ def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
     assert np.isnan(found.overall["rating"].iloc[-1])
     assert found.overall["player"].iloc[-1] == "p18"
     assert [sheet.title for sheet in sheets(found)] == ["Ratings"]
-    for medium in (ink.WIDE, ink.COLUMN):
-        with ink.drawn_for(medium):
-            ink.save_png(dict(rating_figures(found)), tmp_path / medium.name)
+    for medium in (plot_style.WIDE, plot_style.COLUMN):
+        with plot_style.drawn_for(medium):
+            plot_style.save_png(dict(rating_figures(found)), tmp_path / medium.name)
         assert {path.stem for path in (tmp_path / medium.name).iterdir()} == {
             "ratings",
             "ratings_pairs",
@@ -233,8 +233,8 @@ def test_who_won_everything_has_no_limit_above(tmp_path: Path) -> None:
     assert paired.loc[:1, "high"].tolist() == [1, 1]
     (first, *_), *_ = (sheet.rows for sheet in sheets(found))
     assert first[2] == f"{overall['low'][0]:+.2f} to no limit"
-    with ink.drawn_for(ink.COLUMN):
-        ink.save_png(dict(rating_figures(found)), tmp_path / "figures")
+    with plot_style.drawn_for(plot_style.COLUMN):
+        plot_style.save_png(dict(rating_figures(found)), tmp_path / "figures")
     figure = whiskers(found.overall, "ratings")
     ends = np.concatenate([line.get_xdata() for line in figure.axes[0].lines])
     assert np.isfinite(ends.astype(float)).all()

@@ -79,7 +79,7 @@ def test_every_sample_counts_as_a_call() -> None:
 @pytest.mark.parametrize("method", [Tot(), Talaga()], ids=["tot", "talaga"])
 def test_the_fingerprint_covers_what_the_methods_import(method: Any) -> None:
     found = code_of(cell_of(method)).files
-    assert {"agents/prompting/reasoned.py", "agents/prompting/reading.py"} <= found.keys()
+    assert {"agents/prompting/cot_base.py", "agents/prompting/reading.py"} <= found.keys()
     assert "agents/mcts.py" not in found
 
 

@@ -20,9 +20,9 @@ from pipeline import report, status, verify
 from pipeline.log import records
 from pipeline.log.folder import Folder
 from pipeline.log.lines import line
+from pipeline.log.metadata_files import parsed, written
 from pipeline.log.outcomes import WINS
 from pipeline.log.records import Log
-from pipeline.log.small import parsed, written
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches, untimed
 from tests.pipeline.records import STATIC, decided, described, ended, placed

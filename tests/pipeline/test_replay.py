@@ -13,7 +13,7 @@ from common.errors import UserError
 from games.capabilities import with_score
 from games.uno import Uno
 from pipeline import replay
-from pipeline.log.small import written
+from pipeline.log.metadata_files import written
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited, matches
 

@@ -20,7 +20,7 @@ from pipeline.play.chains import run
 from pipeline.play.match import play
 from pipeline.run import main
 from pipeline.tables import robustness
-from pipeline.tables.apart import interval, score_columns, seats_table, seeds_table
+from pipeline.tables.breakdowns import interval, score_columns, seats_table, seeds_table
 from pipeline.tables.robustness import components_table, crossed, pooled_table, worded
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import summary_table

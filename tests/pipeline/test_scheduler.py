@@ -299,7 +299,7 @@ class Absent:
         assert self.hung_up.wait(SECONDS), "nobody hung up"
         raise ModelError("nobody is there")
 
-    def hang_up(self) -> None:
+    def cancel(self) -> None:
         self.hung_up.set()
 
     def close(self) -> None:

@@ -18,11 +18,11 @@ import pytest
 
 from pipeline import status
 from pipeline.log.folder import Folder
+from pipeline.log.follow import Tail
 from pipeline.log.lines import line
 from pipeline.log.live import Running
+from pipeline.log.metadata_files import parsed, written
 from pipeline.log.outcomes import WINS, Outcome
-from pipeline.log.small import parsed, written
-from pipeline.log.tail import Tail
 from pipeline.tables.numbers import duration
 from tests.pipeline.conftest import Sweep
 

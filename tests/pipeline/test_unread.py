@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.log.links import controls_file
-from pipeline.tables.answers import answers, of_cell
+from pipeline.log.control_links import controls_file
 from pipeline.tables.conditions import conditions
 from pipeline.tables.controls import COLUMNS
+from pipeline.tables.findings import answers, of_cell
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import foot
 from stats.multiple import holm

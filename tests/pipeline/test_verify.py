@@ -10,7 +10,7 @@ import pytest
 from common.disk import sealed
 from pipeline import report, verify
 from pipeline.log.folder import Folder
-from pipeline.log.small import written
+from pipeline.log.metadata_files import written
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.test_records import only_file

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from common import disk
 from common.disk import Disk
-from pipeline.log import mending, records
+from pipeline.log import records, recovery
 from pipeline.log.schema import MatchRecord
 from pipeline.play.driver import Driver
 from pipeline.play.prepare import Ready
@@ -46,7 +46,7 @@ def torn_line_kept() -> Iterator[None]:
     def mend(disk_: Disk, path: Path) -> Iterator[bytes]:
         return (line for line in disk_.lines(path) if line.endswith(b"\n"))
 
-    with patch.object(mending, "mend", mend):
+    with patch.object(recovery, "mend", mend):
         yield
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from common.errors import UserError
-from pipeline.tables.ink import ACCENT, COLOURS, save_png
+from pipeline.tables.plot_style import ACCENT, COLOURS, save_png
 from pipeline.tracking.store import STORE, experiment_in, log_points, open_store, tracking_uri
 from stats.checks import counts
 from stats.proportions import wilson

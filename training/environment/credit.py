@@ -20,7 +20,7 @@ from pipeline.judging.luck import refusal
 from pipeline.log.schema import DecisionRecord
 from pipeline.plan.baseline import Baseline, measure, with_reference
 from pipeline.plan.cells import Cell
-from pipeline.plan.chance import JUDGE, LUCK, stream
+from pipeline.plan.rng import JUDGE, LUCK, stream
 from training.environment.match import Match
 from training.environment.setting import Setting
 

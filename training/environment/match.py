@@ -13,7 +13,7 @@ from common.errors import UserError
 from models.base import Generate, Generation, Prompt, Reply
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.plan.cells import Task
-from pipeline.plan.chance import DEAL, stream
+from pipeline.plan.rng import DEAL, stream
 from pipeline.play.chains import Answered, Ask, Chain, joined
 from pipeline.play.match import Table
 from training.environment.outside import Outside

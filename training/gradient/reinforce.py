@@ -32,7 +32,7 @@ from torch.nn.utils import clip_grad_norm_
 from common.errors import UserError
 from models.engine.files import check_folder, local_folder
 from pipeline.log.progress import Bar
-from pipeline.tables.ink import ACCENT, save_png
+from pipeline.tables.plot_style import ACCENT, save_png
 from training.environment.environment import PLAYOUTS, Environment, Reward
 from training.gradient.matches import Choice, play
 from training.gradient.policy import Policy

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UserError
-from games.base import Open
+from games.base import TextAction
 from games.capabilities import judged, nothing_hidden
 from games.playouts import probabilities
 from training.environment.credit import checked, seated
@@ -48,7 +48,7 @@ class Values:
         """What each seat gets after each option: (options, seats)."""
         (mover,) = self.game.to_move(state)
         options = self.game.legal(state, mover)
-        if any(isinstance(option, Open) for option in options):
+        if any(isinstance(option, TextAction) for option in options):
             raise UserError("reward=expected: moves that want words cannot be gone through")
         ahead = [self._value(policies, self.game.play(state, [option])) for option in options]
         return np.stack(ahead)

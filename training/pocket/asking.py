@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import TypeVar
 
 from agents.base import Answer, Question
-from agents.together import together
+from agents.gather import together
 from models.base import Model
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup, escape
 
-from common.foreign import visible
+from common.sanitize import visible
 
 
 def tag(name: str, *inside: object, **attributes: object) -> Markup:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from agents.prompting.cot_base import MOVE_CUE, THOUGHT_CUE
 from agents.prompting.react import ACTION
 from agents.prompting.reading import move_in
-from agents.prompting.reasoned import MOVE_CUE, THOUGHT_CUE
 from agents.prompting.talaga import CLOSING, QUESTIONS
 from agents.prompting.tot import PLAN, VOTE
 from models.base import Prompt

@@ -20,7 +20,7 @@ from agents.prompting.acting import SHOWN
 from games.air_land_sea import AirLandSea
 from games.arctic_scavengers import ArcticScavengers
 from games.are_you_the_traitor import AreYouTheTraitor
-from games.base import Action, Game, Open, Said
+from games.base import Action, Game, TextAction, TextMove
 from games.codenames import Codenames
 from games.hive import Hive
 from games.pit import Pit
@@ -118,7 +118,7 @@ def turns(game: Game[Any], rng: np.random.Generator) -> Iterator[Turn]:
 
 def asked(turn: Turn) -> bool:
     """Whether a model would be asked: there is a choice, or words to be found."""
-    return len(turn.options) > 1 or isinstance(turn.options[0], Open)
+    return len(turn.options) > 1 or isinstance(turn.options[0], TextAction)
 
 
 def worths(turn: Turn, worlds: int, rng: np.random.Generator) -> np.ndarray:
@@ -143,14 +143,14 @@ def words(turn: Turn, copied: bool, rng: np.random.Generator) -> tuple[str, ...]
     """For each option what is said with it: what the greedy player says, or an example that a
     prompt shows; "" where it wants no words."""
     return tuple(
-        said(turn, option, copied, rng) if isinstance(turn.options[option], Open) else ""
+        said(turn, option, copied, rng) if isinstance(turn.options[option], TextAction) else ""
         for option in range(len(turn.options))
     )
 
 
 def said(turn: Turn, option: int, copied: bool, rng: np.random.Generator) -> str:
     wanted = turn.options[option]
-    if copied and isinstance(wanted, Open):
+    if copied and isinstance(wanted, TextAction):
         return str(rng.choice(wanted.text.examples[:SHOWN]))
     move = worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
-    return move.text if isinstance(move, Said) else ""
+    return move.text if isinstance(move, TextMove) else ""

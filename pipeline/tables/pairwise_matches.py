@@ -21,7 +21,7 @@ from common.errors import UserError
 from games.capabilities import MATCH_SCORE
 from pipeline.judging import stopping
 from pipeline.log.folder import Folder
-from pipeline.log.results import About, CellResults, collect
+from pipeline.log.results import CellInfo, CellResults, collect
 from pipeline.tables.standings import sides_of
 from stats.bradley_terry import parts
 from stats.matches import Matches, Ties
@@ -94,7 +94,7 @@ def _results(place: Folder) -> list[CellResults]:
     return stopping.cut(place.path, collect(abouts, outcomes, place.set_aside))
 
 
-def _even_sides(about: About) -> tuple[int, int] | None:
+def _even_sides(about: CellInfo) -> tuple[int, int] | None:
     """The numbers of a measured player and of one of the other side."""
     if sides_of(about) is None or not about.even:
         return None

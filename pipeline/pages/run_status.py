@@ -13,9 +13,9 @@ from pipeline.log.folder import damaged
 from pipeline.log.results import CellResults
 from pipeline.pages.library import SUMMARY, Shelf
 from pipeline.status import Row, headline, pace
-from pipeline.tables.best import best_of_cell, estimate
 from pipeline.tables.figures import band, running
 from pipeline.tables.numbers import short
+from pipeline.tables.primary_test import best_of_cell, estimate
 from pipeline.tables.scale import Scale, scales_of
 from pipeline.tables.table import short_names, warnings
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.log import code
+from pipeline.log.control_links import place_of
 from pipeline.log.folder import Folder
-from pipeline.log.links import place_of
 
 FEW = 3
 """How many values a line lists."""

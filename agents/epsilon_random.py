@@ -12,7 +12,7 @@ from games.base import Game
 
 
 @dataclass(frozen=True)
-class Careless:
+class EpsilonRandom:
     """Plays as `agent` does, but with chance `noise` takes any option alike. Raises ValueError for
     noise that is no chance."""
 

@@ -18,9 +18,9 @@ from typing import Any
 import openai
 
 from common.errors import GauntletError, ModelError, Stopped
-from common.foreign import one_line, without, without_parts
-from models.api.bounds import REDIRECTED, TooLong, most_bytes
+from common.sanitize import one_line, without, without_parts
 from models.api.ledger import Ledger, Tokens
+from models.api.response_limits import REDIRECTED, TooLong, most_bytes
 from models.api.sending import NOT_SENT, Cancelled, Sender
 from models.api.wire import Body, Wire, failure, usage
 
@@ -107,10 +107,10 @@ class Asker:
         reply: Mapping[str, Any] = json.loads(kept)
         return reply
 
-    def hang_up(self) -> None:
+    def cancel(self) -> None:
         """Ends all waiting; a reply under way is taken in and kept if it comes very soon."""
         self._over.set()
-        self._sender.hang_up()
+        self._sender.cancel()
 
     def close(self) -> None:
         self._sender.close()

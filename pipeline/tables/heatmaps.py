@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from pipeline.tables import ink
-from pipeline.tables.ink import INK, PALE, SIZE
+from pipeline.tables import plot_style
+from pipeline.tables.plot_style import INK, PALE, SIZE
 
 LIGHT, DARK = "white", "black"
 """Text on a shade, which no page changes."""
@@ -56,16 +56,19 @@ def shaded(
 def named(figure: Figure, axes: Axes, names: Sequence[str], both: bool = False) -> None:
     """Names of the rows, and of the columns too where they are the same; numbers with a key below
     where there is no room beside the rows."""
-    shown = [ink.shortened(name, ink.room(0.3)) for name in names]
-    if ink.narrow():
+    shown = [plot_style.shortened(name, plot_style.room(0.3)) for name in names]
+    if plot_style.narrow():
         shown = [str(number) for number in range(1, len(names) + 1)]
         lines = zip(shown, names, strict=True)
-        key = [ink.shortened(f"{number} {name}", ink.room(0.95)) for number, name in lines]
+        key = [
+            plot_style.shortened(f"{number} {name}", plot_style.room(0.95))
+            for number, name in lines
+        ]
         figure.supxlabel("\n".join(key), x=0.01, ha="left", fontsize=SIZE - 0.5)
     axes.set_yticks(range(len(names)), shown)
     if both:
         axes.set_xticks(range(len(names)), shown)
-        if not ink.narrow():
+        if not plot_style.narrow():
             upright(axes)
 
 
@@ -77,11 +80,13 @@ def upright(axes: Axes) -> None:
 
 def scaled(figure: Figure, axes: Axes | Sequence[Axes], image: AxesImage, label: str) -> None:
     """The key of the shades: beside the map, or below it in little room."""
-    where = "bottom" if ink.narrow() else "right"
+    where = "bottom" if plot_style.narrow() else "right"
     size: dict[str, Any] = (
-        {"aspect": 30, "pad": 0.02} if ink.narrow() else {"aspect": 25, "shrink": 0.8}
+        {"aspect": 30, "pad": 0.02} if plot_style.narrow() else {"aspect": 25, "shrink": 0.8}
     )
     bar = figure.colorbar(image, ax=axes, location=where, **size)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=SIZE - 0.5, length=2)
-    bar.set_label(ink.wrapped(label, 0.9) if ink.narrow() else ink.wrapped(label, 0.22))
+    bar.set_label(
+        plot_style.wrapped(label, 0.9) if plot_style.narrow() else plot_style.wrapped(label, 0.22)
+    )

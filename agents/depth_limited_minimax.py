@@ -17,7 +17,7 @@ MOST = 6
 
 
 @dataclass(frozen=True)
-class Shallow:
+class DepthLimitedMinimax:
     """Chooses uniformly among the moves that are best as far as it looks, for either seat.
 
     depth: plies, its own among them: with 1 it takes a win, with 2 it meets a threat. What goes on

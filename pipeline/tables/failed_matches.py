@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from common.foreign import visible
+from common.sanitize import visible
 from pipeline.log.results import CellResults
 
 LONGEST = 200

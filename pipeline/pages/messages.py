@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from games.base import Action, Game, Observation, Open
+from games.base import Action, Game, Observation, TextAction
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ News = Laid | Asked | Over
 
 def answer(asked: Asked, option: int, words: str = "") -> Answer:
     """The answer that takes an option, with the words where it wants some."""
-    wanted = isinstance(asked.options[option], Open)
+    wanted = isinstance(asked.options[option], TextAction)
     number = () if wanted and len(asked.options) == 1 else (str(option + 1),)
     return Answer(asked.number, (*number, words) if wanted else number)
 

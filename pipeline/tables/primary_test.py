@@ -15,10 +15,10 @@ import pandas as pd
 
 from games.capabilities import Measure
 from pipeline.config.read import Declared
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.plan.baseline import Baseline
-from pipeline.tables.apart import interval
-from pipeline.tables.claims import ALPHA, held_against
+from pipeline.tables.breakdowns import interval
+from pipeline.tables.claims import ALPHA, null_value
 from pipeline.tables.scale import Scale
 from stats.means import limits, p_value, per_deal, reaching, with_error
 from stats.paired import count_pairs, mcnemar, permutation
@@ -29,10 +29,10 @@ ADJUSTED = ("adjusted", "adj_low", "adj_high")
 """The raw and the luck-adjusted mean, each with its 95% interval."""
 CHANGE = ("change", "change_low", "change_high")
 
-CELL_COLUMNS = (*CHANGE, "test", "held_against", "p_test", "p_test_holm")
+CELL_COLUMNS = (*CHANGE, "test", "null_value", "p_test", "p_test_holm")
 """What summary.csv has of it, at its end. change: the best estimate less the baseline, with its 95%
-interval, both errors included. test: the one that the config declared; held_against: see
-`claims.held_against`. p_test: of the best estimate; empty where a rule stopped the sweep, as it
+interval, both errors included. test: the one that the config declared; null_value: see
+`claims.null_value`. p_test: of the best estimate; empty where a rule stopped the sweep, as it
 takes the number of deals as fixed. p_test_holm: corrected over all that the sentences of the
 experiment could claim, a test a cell and one a term."""
 
@@ -72,8 +72,8 @@ def estimate(result: CellResults) -> Estimate:
 def of_cell(result: CellResults) -> dict[str, Any]:
     """ADJUSTED and CELL_COLUMNS but Holm's; what cannot be said is left out."""
     about, base, found = result.about, result.about.baseline, result.adjusted
-    against, span, error = held_against(about), _span(about.measure), 0.0
-    row: dict[str, Any] = {"test": about.test.name, "held_against": against}
+    against, span, error = null_value(about), _span(about.measure), 0.0
+    row: dict[str, Any] = {"test": about.test.name, "null_value": against}
     values = per_deal(result.outcomes.column("figure"), result.outcomes.column("deal"))
     if found is not None:
         values, error = found.values, found.error
@@ -93,7 +93,7 @@ def of_cell(result: CellResults) -> dict[str, Any]:
     return row
 
 
-def _counted(about: About) -> bool:
+def _counted(about: CellInfo) -> bool:
     """Whether a deal is a win or none, beside a baseline of games that were counted."""
     base = about.baseline
     counted = isinstance(base, Baseline) and base.mean is None
@@ -196,7 +196,7 @@ def raw_pair(a: CellResults, b: CellResults, played: ByDeal | None = None) -> di
     }
 
 
-def measured_by(about: About) -> dict[str, Any]:
+def measured_by(about: CellInfo) -> dict[str, Any]:
     """Which measure it is; a bound that is not there is nan."""
     bounds = {"measure_low": about.measure.low, "measure_high": about.measure.high}
     finite = {name: x if np.isfinite(x) else np.nan for name, x in bounds.items()}

@@ -15,12 +15,12 @@ from pathlib import Path
 import pandas as pd
 
 from common.disk import write_atomically
-from common.foreign import one_line
-from pipeline.tables import diagnostics, ink, latex, metric_sheets
+from common.sanitize import one_line
+from pipeline.tables import diagnostics, latex, metric_sheets, plot_style
+from pipeline.tables.figure_registry import Drawing, Found
 from pipeline.tables.figures import deals_of
-from pipeline.tables.gallery import Drawing, Found
-from pipeline.tables.ink import COLUMN, WIDE, shortened
 from pipeline.tables.numbers import p_value
+from pipeline.tables.plot_style import COLUMN, WIDE, shortened
 from pipeline.tables.scale import Scale, heading, scales_of
 from pipeline.tables.table import TESTS, Sheet, clearest, left_out
 
@@ -68,7 +68,7 @@ def write(out: Path, found: Found, drawn: Mapping[str, Drawing]) -> None:
     for name, text in tables.items():
         write_atomically(out / "tables" / f"{name}.tex", text)
     for name, figure in pictures.items():
-        ink.save_pdf(figure, out / "figures" / name)
+        plot_style.save_pdf(figure, out / "figures" / name)
     floats = [f"\\input{{tables/{name}}}\n" for name in tables]
     for medium, star in ((COLUMN, ""), (WIDE, "*")):
         floats += [_figure(*one, medium.name, star) for one in captions.items()]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.log.folder import Folder
-from pipeline.log.results import About, CellResults
+from pipeline.log.results import CellInfo, CellResults
 from pipeline.tables.page import Entry
 
 NAMED = 3
@@ -63,9 +63,9 @@ def _plain(value: Any) -> str:
     return text if len(text) <= VALUE else f"{text[: VALUE - 3]}..."
 
 
-def _seats(abouts: Sequence[About], told: Sequence[Told]) -> list[str]:
+def _seats(abouts: Sequence[CellInfo], told: Sequence[Told]) -> list[str]:
     """A line a game and seating: who sits where, over all its cells."""
-    groups: defaultdict[tuple[str, ...], list[tuple[About, list[str]]]] = defaultdict(list)
+    groups: defaultdict[tuple[str, ...], list[tuple[CellInfo, list[str]]]] = defaultdict(list)
     for about, one in zip(abouts, told, strict=True):
         labels = one["players"]
         group = (about.labels["game"], about.labels["seats"], str(len(labels)))
@@ -87,7 +87,7 @@ def _some(names: Sequence[str]) -> str:
     return f"one of {len(names):,} ({', '.join(names[: NAMED - 1])}, ...)"
 
 
-def _seating(about: About) -> str:
+def _seating(about: CellInfo) -> str:
     every = about.rotations // about.samples
     seats = f"in turn, {every} matches a deal" if every > 1 else "as above in every match"
     return f"{seats}{f', {about.samples} samples of each' if about.samples > 1 else ''}"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from games.capabilities import MATCH_SCORE, WIN
 from pipeline.log.results import CellResults
-from pipeline.tables.apart import SCORE, interval, scores
+from pipeline.tables.breakdowns import SCORE, interval, scores
 from pipeline.tables.numbers import number, percent, whole
 from pipeline.tables.scale import Scale
 from pipeline.tables.table import Sheet

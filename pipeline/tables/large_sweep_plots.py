@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from pipeline.log.results import CellResults
-from pipeline.tables import heat, ink
-from pipeline.tables.ink import ACCENT, CONTRAST, GROUND, INK, MUTED, PALE
+from pipeline.tables import heatmaps, plot_style
+from pipeline.tables.plot_style import ACCENT, CONTRAST, GROUND, INK, MUTED, PALE
 from pipeline.tables.scale import Scale
 
 HIGHEST, LOWEST = 20, 10
@@ -53,29 +53,29 @@ def in_order(
     whole.set_ylim(len(order), -1)
     whole.set_yticks([])
     whole.set_title(f"all {len(order):,}, in order")
-    few = 2 if ink.narrow() else 1
+    few = 2 if plot_style.narrow() else 1
     top, low = order[: HIGHEST // few], order[HIGHEST // few :][-LOWEST // few :]
     places = np.arange(len(top) + len(low)) + (np.arange(len(top) + len(low)) >= len(top))
     some = np.concatenate((top, low))
     _lines(ends, told[some], clear[some], places + 0.1, thin=False)
-    share = 1.0 if ink.narrow() else 0.6
-    ink.name_rows(ends, places.tolist(), [names[at] for at in some], above=True, share=share)
+    share = 1.0 if plot_style.narrow() else 0.6
+    plot_style.name_rows(ends, places.tolist(), [names[at] for at in some], above=True, share=share)
     lowest = f" and {len(low)} lowest" if len(low) else ""
     ends.set_title(f"the {len(top)} highest{lowest}")
     for axes in (whole, ends):
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x", color=PALE, lw=0.6)
         axes.set_axisbelow(True)
-    figure.supxlabel(ink.wrapped(label), fontsize=ink.SIZE)
-    ink.titled(figure, title)
+    figure.supxlabel(plot_style.wrapped(label), fontsize=plot_style.SIZE)
+    plot_style.titled(figure, title)
     return figure
 
 
 def _beside_or_below() -> tuple[Figure, list[Axes]]:
     """Two pairs of axes: the second below the first where there is little room."""
-    if ink.narrow():
-        return ink.panels(2, 1, 8.4, sharex=True, height_ratios=(1, 2.4))
-    return ink.panels(1, 2, 9.0, sharex=True, width_ratios=(1, 1.6))
+    if plot_style.narrow():
+        return plot_style.panels(2, 1, 8.4, sharex=True, height_ratios=(1, 2.4))
+    return plot_style.panels(1, 2, 9.0, sharex=True, width_ratios=(1, 1.6))
 
 
 def _lines(axes: Axes, told: np.ndarray, clear: np.ndarray, places: np.ndarray, thin: bool) -> None:
@@ -107,7 +107,7 @@ def fan(summary: pd.DataFrame, results: Sequence[CellResults], scale: Scale, lab
         own = kept[kept < len(values)]
         row[: len(own)] = scale.factor * (np.cumsum(values) / np.arange(1, len(values) + 1))[own]
     rates = rates[np.isfinite(rates[:, 0])]
-    figure, axes = ink.canvas(2.9)
+    figure, axes = plot_style.canvas(2.9)
     for low, high, dark in BANDS:
         edges = np.nanpercentile(rates, (low, high), axis=0)
         axes.fill_between(
@@ -121,8 +121,8 @@ def fan(summary: pd.DataFrame, results: Sequence[CellResults], scale: Scale, lab
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.set_xlabel("deals")
     axes.set_ylabel(label)
-    ink.keyed(figure, 4)
-    ink.titled(figure, f"How {len(rates):,} cells spread after so many deals, raw")
+    plot_style.keyed(figure, 4)
+    plot_style.titled(figure, f"How {len(rates):,} cells spread after so many deals, raw")
     return figure
 
 
@@ -144,15 +144,15 @@ def heat_map(
     shades[a, b], shades[b, a] = (sign * scale.factor * pairs[column] for sign in (1, -1))
     clear[a, b] = clear[b, a] = pairs["p_test_holm"] < 0.05
     named, told = (
-        len(cells) <= ink.rows(),
-        len(cells) <= (8 if ink.narrow() else TOLD) and scale.share,
+        len(cells) <= plot_style.rows(),
+        len(cells) <= (8 if plot_style.narrow() else TOLD) and scale.share,
     )
-    figure, axes = ink.canvas(ink.width() * 0.8 + named * len(cells) * 0.08)
+    figure, axes = plot_style.canvas(plot_style.width() * 0.8 + named * len(cells) * 0.08)
     most = float(np.nanmax(np.abs(shades), initial=0)) or 1.0
     texts = [[f"{round(one) or 0:+d}" if np.isfinite(one) else "" for one in row] for row in shades]
-    image = heat.shaded(axes, shades, most, texts if told else None, clear == 1)
+    image = heatmaps.shaded(axes, shades, most, texts if told else None, clear == 1)
     if named:
-        heat.named(figure, axes, [names[cell] for cell in cells], both=True)
+        heatmaps.named(figure, axes, [names[cell] for cell in cells], both=True)
         if not told:
             axes.plot(*np.nonzero((clear == 1).T), ".", ms=2.5, color=INK)
     else:
@@ -160,10 +160,10 @@ def heat_map(
         axes.set_ylabel("row: cell A")
     found = int((pairs["p_test_holm"] < 0.05).sum())
     how = " in bold" if told else " with a dot" if named else ""
-    ink.titled(
+    plot_style.titled(
         figure,
         f"Row less column: {label}\n{len(pairs):,} pairs of {len(cells):,} cells, {found:,}{how}, "
         "p Holm < .05",
     )
-    heat.scaled(figure, axes, image, label)
+    heatmaps.scaled(figure, axes, image, label)
     return figure

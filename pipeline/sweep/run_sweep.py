@@ -17,23 +17,23 @@ from pipeline.config import resolved
 from pipeline.config.read import CellConfig, SweepConfig
 from pipeline.judging import luck, stopping
 from pipeline.launch.cluster import patience
-from pipeline.launch.place import paid, resolve_launch
-from pipeline.log import code, namesakes
+from pipeline.launch.placement import paid, resolve_launch
+from pipeline.log import code, same_name_cells
 from pipeline.log.events import cleaned, event, logged
 from pipeline.log.folder import Folder
 from pipeline.log.live import Live
 from pipeline.log.progress import Waiting
 from pipeline.log.records import Log
-from pipeline.log.results import About, CellResults, collect
+from pipeline.log.results import CellInfo, CellResults, collect
 from pipeline.plan.baseline import GAMES, Baseline, enough, measure
 from pipeline.plan.build import build_cells
 from pipeline.plan.cells import Cell, Plan
 from pipeline.plan.deals import planned_deals
-from pipeline.plan.patience import Watch, enough_of_a_slow_one
+from pipeline.plan.time_budget import Watch, enough_of_a_slow_one
 from pipeline.sweep import controls
 from pipeline.sweep.announce import announce
 from pipeline.sweep.play import missing, play_missing
-from pipeline.tables import aside, pairing
+from pipeline.tables import failed_matches, pairing
 from pipeline.tables.claims import planned_tests
 
 INTERRUPTED = 130
@@ -66,7 +66,7 @@ def run(
     changed = code.compare(sweep.output_dir, cells, sweep.accept_code)
     changed_controls = controls.compare(cells, sweep)
     baselines = measured(out, cells, sweep)
-    abouts = [About.of(cell, baselines[cell.key]) for cell in cells]
+    abouts = [CellInfo.of(cell, baselines[cell.key]) for cell in cells]
     deals = planned_deals(sweep, cells, baselines, planned_tests(abouts))
     plan = seated(Plan(cells, deals, sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)
@@ -85,7 +85,7 @@ def run(
         code.describe(log, cells, abouts, changed)
         for note in (
             *code.notes(sweep.output_dir, changed),
-            *namesakes.notes(Folder(log.folder), cells),
+            *same_name_cells.notes(Folder(log.folder), cells),
         ):
             out.print(note)
         pairing.keep(log.folder, sweep.pairs)
@@ -104,14 +104,16 @@ def run(
         results = stopping.settle(log.folder, cells, results, sweep)
         luck.adjust(log.folder, cells, results, sweep.seed, out.print)
         results = luck.attach(log.folder, results)
-        failure = None if interrupted else aside.nothing_played(results, entries)
+        failure = None if interrupted else failed_matches.nothing_played(results, entries)
         if not interrupted and not failure:
             try:
                 left_beside = controls.play(out, cells, results, sweep, changed_controls, command)
                 interrupted = left_beside > 0
             except Halted as error:
                 interrupted, halted = True, error
-        from pipeline.sweep.told import show  # pandas, matplotlib: no match waits for them
+        from pipeline.sweep.publish_results import (
+            show,  # pandas, matplotlib: no match waits for them
+        )
 
         show(out, sweep, results, hurry=interrupted and not halted)
         for account in dict.fromkeys(source.account() for source in paid(plan.sources)):
@@ -143,7 +145,7 @@ def measured(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> dict[st
         return {cell.key: measure(cell, sweep.seed, games, watch, slow) for cell in cells}
 
 
-def in_the_log(abouts: Sequence[About], log: Log) -> list[CellResults]:
+def in_the_log(abouts: Sequence[CellInfo], log: Log) -> list[CellResults]:
     """The cells with all their gap-free deals, also those beyond what this run asks for: as
     `views.results_of` has them, whoever reads the folder later."""
     return collect(abouts, log.outcomes, Folder(log.folder).set_aside)

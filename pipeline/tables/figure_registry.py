@@ -13,13 +13,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from pipeline.log.results import CellResults
-from pipeline.tables import figures, ink, metric_figures
+from pipeline.tables import figures, metric_figures, plot_style
 from pipeline.tables.choice_figures import choice_distribution
 from pipeline.tables.cost_figures import costs
 from pipeline.tables.diagnostics import Diagnosis
-from pipeline.tables.ink import COLUMN, WIDE, Medium
 from pipeline.tables.labels import Study
 from pipeline.tables.letter_figures import letter_prior
+from pipeline.tables.plot_style import COLUMN, WIDE, Medium
 from pipeline.tables.scale import by_scale
 from pipeline.tables.table import short_names
 
@@ -57,7 +57,7 @@ class Drawing:
         """Both as <svg>; the page shows the one that fits (`ink.PAGE_STYLE`)."""
         shown = {WIDE.name: self.wide, COLUMN.name: self.column}
         drawn = (
-            f'<div class="{medium}">{ink.svg(figure, f"{name} {medium}")}</div>'
+            f'<div class="{medium}">{plot_style.svg(figure, f"{name} {medium}")}</div>'
             for medium, figure in shown.items()
         )
         return f'<div class="drawing">{"".join(drawn)}</div>'
@@ -70,7 +70,7 @@ def drawings(found: Found) -> dict[str, Drawing]:
 
 
 def _drawn(found: Found, medium: Medium) -> dict[str, Figure]:
-    with ink.drawn_for(medium):
+    with plot_style.drawn_for(medium):
         own = figures.all_figures(found.summary, found.pairs, found.results)
         return {**own, **_costs(found), **_choices(found), **_letters(found), **_metrics(found)}
 
@@ -108,7 +108,7 @@ def _metrics(found: Found) -> dict[str, Figure]:
 
 def save_png(drawn: Mapping[str, Drawing], folder: Path) -> None:
     """Writes NAME.png of each; a picture of an earlier time that is none of these goes."""
-    ink.save_png({name: one.wide for name, one in drawn.items()}, folder)
+    plot_style.save_png({name: one.wide for name, one in drawn.items()}, folder)
     for old in folder.glob("*.png"):
         if old.stem not in drawn:
             old.unlink()

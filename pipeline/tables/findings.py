@@ -17,10 +17,10 @@ from scipy.special import ndtri
 
 from pipeline.config.read import Declared
 from pipeline.log.results import CellResults
-from pipeline.tables.best import best_of_pair, unbeaten
 from pipeline.tables.claims import ALPHA
 from pipeline.tables.conditions import Conditions, claimed, family, family_size, group_of
 from pipeline.tables.numbers import p_value
+from pipeline.tables.primary_test import best_of_pair, unbeaten
 from pipeline.tables.scale import Scale
 from pipeline.tables.stops import no_better
 from pipeline.tables.table import ROWS, clearest, left_out

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from msgspec import convert
 
 from common.disk import write_atomically
-from pipeline.log.small import parsed, written
+from pipeline.log.metadata_files import parsed, written
 
 WARNINGS = logging.getLogger("gauntlet")
 

@@ -11,7 +11,7 @@ from pipeline.config.read import SweepConfig
 from pipeline.log.folder import Folder
 from pipeline.log.progress import Waiting
 from pipeline.log.results import CellResults
-from pipeline.tables import origin
+from pipeline.tables import provenance
 from pipeline.tables.report import write_report
 from pipeline.tables.views import write_tables
 from pipeline.tracking.store import tracking_uri
@@ -27,7 +27,7 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     views.show()
     out.print()
     write_report(views, draw=not hurry)
-    for line in origin.notes(folder):
+    for line in provenance.notes(folder):
         out.print(line)
     if hurry:
         out.print(f"figures  python -m pipeline.report {folder}", soft_wrap=True)

@@ -56,7 +56,7 @@ class Labels(TypedDict):
 
 
 class Described(TypedDict):
-    """cells/<cell>.json, beside what `About.read` takes."""
+    """cells/<cell>.json, beside what `CellInfo.read` takes."""
 
     key: str
     labels: Labels
