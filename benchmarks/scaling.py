@@ -69,7 +69,7 @@ def sweep_seconds(folder: Path, workers: int, threads: int) -> float:
     """From the first to the last match in the log, scaled to all matches."""
     command = [sys.executable, "-m", "pipeline.run", "model=pocket", f"deals={DEALS}"]
     command += ["tracking=none", "baseline=null", "prompt=cloze", f"output_dir={folder}"]
-    command += ["launch=local", f"launch.workers={workers}", "width=16"]
+    command += ["launch=local", f"launch.workers={workers}", "concurrent_matches=16"]
     pinned = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     run = subprocess.Popen(command, env={**os.environ, **pinned}, stdout=subprocess.DEVNULL)
     began, at_first = 0.0, 0

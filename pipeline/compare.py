@@ -1,7 +1,7 @@
 """Two sweeps side by side: `python -m pipeline.compare DIR DIR`.
 
 Every cell of the first against every cell of the second, on the deals that both have finished; of
-many cells those that differ in one factor at most (`tables/pairing.py`). Two cells that one folder
+many cells those that differ in one factor at most (`tables/comparisons.py`). Two cells that one folder
 holds both of are in its own pairs.csv and not here, so no question has two corrected p-values.
 Only sweeps of one seed can be paired: the seed is what makes deal 7 the same cards in both.
 """
@@ -24,7 +24,7 @@ from common.terminal import console
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
 from pipeline.tables import table
-from pipeline.tables.pairing import CELLS, paired_off
+from pipeline.tables.comparisons import CELLS, paired_off
 from pipeline.tables.summary import paired
 from pipeline.tables.views import results_of
 

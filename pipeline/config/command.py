@@ -14,7 +14,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from common.errors import UserError, nearest
-from pipeline.config.keys import GROUPS
+from pipeline.config.keys import GROUPS, RENAMED
 from pipeline.config.seatings import fitting
 
 LISTS = "sweep"
@@ -83,6 +83,8 @@ def _refuse_word(word: str) -> None:
         )
     if key.partition(".")[0] == LISTS:
         raise UserError(f"{word}: {LISTS} is for experiments; here list values, as in seed=1,2")
+    if key in RENAMED:
+        raise UserError(f"{word}: {key} is now called {RENAMED[key]}")
     if key == "game.num_seats":
         named = fitting(lambda seats: str(seats) == value)
         more = "seats=NAME; seats.2={player: random} adds one to seats=solo"

@@ -29,6 +29,14 @@ TRACES = ("sample", "all", "none")
 """Of which matches the model calls go to MLflow; a config of an older version says nothing."""
 
 
+RENAMED = {
+    "width": "concurrent_matches",
+    "accept_code": "allow_code_change",
+    "pairs": "comparisons",
+}
+"""What keys were called before."""
+
+
 class Keys(TypedDict):
     """All keys of a run; conf/config.yaml says what each is for."""
 
@@ -45,7 +53,7 @@ class Keys(TypedDict):
     seed: Annotated[int, Meta(ge=0, le=MOST_SEED)]
     samples: Annotated[int, Meta(ge=1, le=10_000)]
     output_dir: Text
-    width: Annotated[int, Meta(ge=1, le=100_000)]
+    concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
     rotate: bool
     quirks: Literal["none", "paper"]
     baseline: Text | None
@@ -59,8 +67,8 @@ class Keys(TypedDict):
     measure: Text | None
     packages: Texts
     allow_env: Texts
-    pairs: Any
-    accept_code: bool
+    comparisons: Any
+    allow_code_change: bool
     noise_floor: bool
     max_failures: Count | None
 
@@ -89,6 +97,8 @@ TRACKING: Mapping[str, Mapping[str, Any]] = {
 def read(plain: Node) -> dict[str, Any]:
     """The value of every key, checked; what is within groups only as far as any run needs it.
     Raises UserError."""
+    for key in RENAMED.keys() & plain.keys():
+        raise UserError(f"{key} is now called {RENAMED[key]}")
     for group in (*GROUPS, "launch"):
         if not isinstance(plain.get(group), Mapping):
             raise UserError(

@@ -99,8 +99,9 @@ class SweepConfig:
     controls: the places of `agents.fixed.Fixed` whose players are played in the subjects' places;
     "auto" is the first and the last, where that asks no model.
     noise_floor: whether subjects are asked again in prompts that differ in nothing that matters.
-    accept_code: go on with a folder although the code has changed since its matches were played.
-    pairs: the rule of `pipeline.tables.pairing` by which the tables pair cells.
+    allow_code_change: go on with a folder although the code has changed since its matches were
+        played.
+    comparisons: the rule of `pipeline.tables.comparisons` by which the tables pair cells.
     max_failures: how many first matches of a cell may fail alike before this run stops the cell;
         None: any number.
     config: all that was composed, as `pipeline.config.resolved` has it.
@@ -110,15 +111,15 @@ class SweepConfig:
     simulate: bool
     seed: Seed
     output_dir: Path
-    width: int
+    concurrent_matches: int
     stop: keys.Stop
     expect: Expect
     launch: Node
     tracking: Node
     controls: Literal["auto"] | tuple[int, ...] = "auto"
     noise_floor: bool = False
-    accept_code: bool = False
-    pairs: str = "auto"
+    allow_code_change: bool = False
+    comparisons: str = "auto"
     max_failures: int | None = 5
     config: Node = field(default_factory=dict)
 
@@ -227,7 +228,7 @@ def _sweep(values: Node) -> SweepConfig:
         "output_dir": Path(values["output_dir"]),
         "expect": Expect(**settings(values["expect"], EXPECT, "expect.")),
         "controls": _controls(values["controls"]),
-        "pairs": str(values["pairs"]),
+        "comparisons": str(values["comparisons"]),
     }
     names = [own.name for own in fields(SweepConfig) if own.name != "config"]
     return SweepConfig(**{name: every[name] for name in names})

@@ -66,7 +66,7 @@ def resolve_launch(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepC
     """The sweep as it is to be played: in this process where a person plays, match by match, and
     where every model is paid."""
     if asks_a_person(sources):
-        return replace(sweep, launch=HERE, width=1)
+        return replace(sweep, launch=HERE, concurrent_matches=1)
     if sources and all(isinstance(source, Paid) for source in sources):
         return replace(sweep, launch=HERE)
     return sweep

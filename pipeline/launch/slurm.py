@@ -108,7 +108,7 @@ def check(cells: Sequence[CellConfig], sweep: SweepConfig, nodes: int) -> list[s
             if away.isdisjoint(acted.sources.values())
         ]
     )
-    compare(sweep.output_dir, built, sweep.accept_code)
+    compare(sweep.output_dir, built, sweep.allow_code_change)
     return [source.path for source in known if source in away]
 
 

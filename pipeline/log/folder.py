@@ -227,9 +227,9 @@ class Folder:
         return found
 
     @property
-    def pairs(self) -> str:
+    def comparisons(self) -> str:
         """The rule by which the latest run paired cells; "auto" where none said."""
-        return str((_object(self.tables_file, Paired) or {}).get("pairs", "auto"))
+        return str((_object(self.tables_file, Paired) or {}).get("comparisons", "auto"))
 
     @property
     def status(self) -> dict[str, Any] | None:

@@ -82,7 +82,7 @@ class Stops(TypedDict):
 class Paired(TypedDict):
     """tables.json."""
 
-    pairs: str
+    comparisons: str
 
 
 class Event(TypedDict):

@@ -33,7 +33,7 @@ VERBS = ("controls", "controls: played")
 def compare(cells: Sequence[Cell], sweep: SweepConfig) -> code.Changed:
     """What has changed since their controls were played, see `pipeline.log.code`."""
     every = [one for cell in cells for one in beside(cell, sweep)]
-    return code.compare(place_of(sweep.output_dir), every, sweep.accept_code)
+    return code.compare(place_of(sweep.output_dir), every, sweep.allow_code_change)
 
 
 def play(

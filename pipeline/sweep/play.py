@@ -87,13 +87,13 @@ def play_missing(
             for stage in stages(sweep.launch, plan.sources, admission.tasks()):
                 left = missing(plan, log, rule.stopped)
                 with (
-                    started(stage.launch, plan, sweep.width) as workers,
+                    started(stage.launch, plan, sweep.concurrent_matches) as workers,
                     stop_asked() as stop,
                     Bar(out, left, asks_a_person(plan.sources), *verbs) as bar,
                 ):
                     live.play(len(workers))
                     preflight.workers = len(workers)
-                    lease, ahead = lease_size(sweep.width, left, len(workers)), AHEAD
+                    lease, ahead = lease_size(sweep.concurrent_matches, left, len(workers)), AHEAD
                     if stage.one_by_one:
                         lease = ahead = 1
                     Driver(

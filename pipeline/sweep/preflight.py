@@ -57,7 +57,7 @@ class Preflight:
             tasks = plan.tasks_of(cell)
             return (task for task in tasks if cell.key not in stopped and not log.has(task))
 
-        self.workers, self._width, self._most = 1, sweep.width, sweep.max_failures
+        self.workers, self._width, self._most = 1, sweep.concurrent_matches, sweep.max_failures
         self._out, self._plan = out, plan
         self._cells = {cell.key: cell for cell in plan.cells}
         careful = not asks_a_person(plan.sources)

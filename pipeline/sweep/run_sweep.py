@@ -33,7 +33,7 @@ from pipeline.plan.time_budget import Watch, enough_of_a_slow_one
 from pipeline.sweep import controls
 from pipeline.sweep.announce import announce
 from pipeline.sweep.play import missing, play_missing
-from pipeline.tables import failed_matches, pairing
+from pipeline.tables import comparisons, failed_matches
 from pipeline.tables.claims import planned_tests
 
 INTERRUPTED = 130
@@ -63,7 +63,7 @@ def run(
 
         simulate.run(out, cells, sweep)
         return 0
-    changed = code.compare(sweep.output_dir, cells, sweep.accept_code)
+    changed = code.compare(sweep.output_dir, cells, sweep.allow_code_change)
     changed_controls = controls.compare(cells, sweep)
     baselines = measured(out, cells, sweep)
     abouts = [CellInfo.of(cell, baselines[cell.key]) for cell in cells]
@@ -72,7 +72,7 @@ def run(
     sweep = resolve_launch(sweep, plan.sources)
     stopping.check(sweep, abouts)
     patience(sweep.launch)
-    pairing.check(sweep.pairs, (cell.name for cell in cells))
+    comparisons.check(sweep.comparisons, (cell.name for cell in cells))
     halted, left_beside = None, 0
     with (
         Log(sweep.output_dir, sweep.seed, abouts=abouts) as log,
@@ -88,7 +88,7 @@ def run(
             *same_name_cells.notes(Folder(log.folder), cells),
         ):
             out.print(note)
-        pairing.keep(log.folder, sweep.pairs)
+        comparisons.keep(log.folder, sweep.comparisons)
         config = resolved.as_yaml(cleaned(sweep.config))
         write_atomically(Folder(log.folder).config_file, config)
         played = max(result.complete_deals for result in in_the_log(abouts, log))

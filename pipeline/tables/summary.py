@@ -16,10 +16,10 @@ import pandas as pd
 from games.capabilities import WIN
 from pipeline.log.results import CellResults
 from pipeline.tables.breakdowns import SCORE, interval, score_columns
+from pipeline.tables.comparisons import Pair, paired_off
 from pipeline.tables.conditions import Conditions, family
 from pipeline.tables.numbers import whole
 from pipeline.tables.outcomes import COUNTED, counted
-from pipeline.tables.pairing import Pair, paired_off
 from pipeline.tables.primary_test import (
     ADJUSTED,
     CELL_COLUMNS,

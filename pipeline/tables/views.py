@@ -29,9 +29,9 @@ from pipeline.tables import (
     stops,
     table,
 )
+from pipeline.tables.comparisons import paired_off
 from pipeline.tables.conditions import claimed, conditions, family
 from pipeline.tables.findings import Answer, answers
-from pipeline.tables.pairing import paired_off
 from pipeline.tables.scale import Scale, scales_of
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import Sheet
@@ -67,7 +67,7 @@ def write_tables(folder: Path, results: Sequence[CellResults]) -> Views:
     something to tell, and where a cell studies letters labels.csv and debiasing.csv. The page and
     the figures are `report.write_report`'s: they take longest."""
     matter = conditions(results)
-    pairing = paired_off(results, Folder(folder).pairs)
+    pairing = paired_off(results, Folder(folder).comparisons)
     rivals = controls.table(folder, results)
     summary = summary_table(results, matter, rivals)
     pairs = pairs_table(results, pairing.chosen, claimed(family(summary, matter)[1]))

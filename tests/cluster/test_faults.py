@@ -33,7 +33,7 @@ pytestmark = [
 DEALS = 40
 COMMAND = (
     *("model=fake", "packages=[tests]", "model._target_=tests.cluster.brake.Braked"),
-    *(f"deals={DEALS}", "baseline=null", "width=8"),
+    *(f"deals={DEALS}", "baseline=null", "concurrent_matches=8"),
 )
 PATIENCE = 600
 LOG_BYTES = 300_000

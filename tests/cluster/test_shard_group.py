@@ -21,7 +21,13 @@ from tests.pipeline.test_kill import ancestors
 pytestmark = pytest.mark.cluster
 
 DEALS = 40
-COMMAND = ("tracking=none", "model=pocket", f"deals={DEALS}", "baseline=null", "width=8")
+COMMAND = (
+    "tracking=none",
+    "model=pocket",
+    f"deals={DEALS}",
+    "baseline=null",
+    "concurrent_matches=8",
+)
 SHARDED = ("launch=local", "launch.workers=1", "model.shards=2")
 
 

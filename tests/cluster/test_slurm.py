@@ -141,7 +141,7 @@ def brake(tmp_path: Path) -> Path:
 
 def common(folder: Path, brake: Path) -> list[str]:
     return [
-        "tracking=none", "baseline=null", *words(brake), f"deals={DEALS}", "width=4",
+        "tracking=none", "baseline=null", *words(brake), f"deals={DEALS}", "concurrent_matches=4",
         f"output_dir={folder}",
     ]  # fmt: skip
 

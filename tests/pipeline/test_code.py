@@ -103,7 +103,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
     status, said = play(OWN, AFTER)
     assert (status, "helping.py changed since 2 match(es) in " in said) == (2, True), said
     assert snapshot(folder) == before, "nothing is written"
-    status, said = play(f"# a comment\n{OWN}", AFTER, "accept_code=true", "deals=3")
+    status, said = play(f"# a comment\n{OWN}", AFTER, "allow_code_change=true", "deals=3")
     assert status == 0, said
     assert "helping.py changed, which is written down" in said
     (line,) = Folder(folder).lines("accepted")

@@ -40,7 +40,7 @@ TOLD = {
     "-sc query=bash": "-sc is not an option",
     "experiment=quickstart,robust": "experiment takes one value a run; run them one after",
     "baseline=random,rule": "baseline takes one value a run, got random and rule",
-    "+foo=1": "foo is not a key of the config (known: accept_code, agent",
+    "+foo=1": "foo is not a key of the config (known: allow_code_change, agent",
     "deal=5": "deal is not a key of the config; did you mean 'deals'?",
     "+expect.foo=1": "expect.foo is not a key of the config (known: alpha, gain",
     "~launch": "launch is null; a run needs one: launch=NAME",
@@ -140,9 +140,16 @@ def test_words_of_hydra_that_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "experiment").mkdir()
     mine = "# @package _global_\nname: mine\ndeals: 7\n"
     (tmp_path / "experiment" / "mine.yaml").write_text(mine)
-    words = ("-r", "~tracking", "--config-dir", str(tmp_path), "experiment=mine", "width=2")
+    words = (
+        "-r",
+        "~tracking",
+        "--config-dir",
+        str(tmp_path),
+        "experiment=mine",
+        "concurrent_matches=2",
+    )
     (cell,), sweep = composed(*words)
-    assert (cell.experiment, sweep.deals, sweep.width) == ("mine", 7, 2)
+    assert (cell.experiment, sweep.deals, sweep.concurrent_matches) == ("mine", 7, 2)
     assert sweep.tracking["kind"] == "none"
     assert sweep.output_dir == Path("outputs/mine")
 

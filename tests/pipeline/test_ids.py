@@ -41,7 +41,7 @@ def test_a_class_that_moves_keeps_its_deals_and_its_key(
     del sys.modules["homes.first"]
 
     monkeypatch.setattr(ids, "MOVED", {"homes.second.Race": "homes.first.Race"})
-    assert sweep(*words, "game._target_=homes.second.Race", "accept_code=true") == 0
+    assert sweep(*words, "game._target_=homes.second.Race", "allow_code_change=true") == 0
     assert "8 of them already in the log" in capsys.readouterr().out
     assert matches(folder) == before
     again = folder.with_name("again")

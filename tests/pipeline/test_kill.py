@@ -26,7 +26,7 @@ from tests.pipeline.logs import finished, matches
 A_ROUND = 6
 """Kills of a round, which has every kind: a write, a driver, three workers and their driver."""
 
-COMMAND = ("tracking=none", "baseline=null", "width=8")
+COMMAND = ("tracking=none", "baseline=null", "concurrent_matches=8")
 PAUSE = 0.15
 """Seconds that the braked fake waits before a batch of answers while its sweep is being killed: a
 test process that the machine leaves without a core for a second still finds the sweep under way."""

@@ -12,9 +12,9 @@ from common.terminal import WIDTH
 from games.capabilities import Measure
 from pipeline.log.results import CellResults
 from pipeline.tables import figures, large_sweep_plots, plot_style, table
+from pipeline.tables.comparisons import paired_off
 from pipeline.tables.conditions import MOST, conditions
 from pipeline.tables.findings import answers
-from pipeline.tables.pairing import paired_off
 from pipeline.tables.scale import Scale
 from pipeline.tables.summary import pairs_table, summary_table
 from pipeline.tables.table import ROWS, Sheet, listed

@@ -13,7 +13,7 @@ from common.errors import UserError
 from pipeline import report
 from pipeline.log.folder import Folder
 from pipeline.log.results import CellResults
-from pipeline.tables.pairing import CELLS, PAIRS, check, factors, keep, paired_off
+from pipeline.tables.comparisons import CELLS, PAIRS, check, factors, keep, paired_off
 from pipeline.tables.summary import pairs_table
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import SCORE, about, won
@@ -67,7 +67,7 @@ def test_up_to_a_bound_every_two_are_paired_as_ever() -> None:
 def test_of_many_cells_those_within_a_factor_and_of_very_many_those_with_its_first_value() -> None:
     some = paired_off(grid(10, 10))
     assert (some.rule, len(some.chosen), some.possible) == ("factor", 900, 4950)
-    assert "4,050 of 4,950 are left out (pairs=factor" in some.foot
+    assert "4,050 of 4,950 are left out (comparisons=factor" in some.foot
     many = paired_off(grid(100, 4))
     assert PAIRS < 4 * 100 * 99 / 2
     assert (many.rule, len(many.chosen)) == ("first", 4 * 99 + 100 * 3)
@@ -80,7 +80,9 @@ def test_cells_of_other_deals_or_measures_are_never_paired() -> None:
 
 
 def test_what_is_no_rule_and_no_cell_is_one_line() -> None:
-    with pytest.raises(UserError, match=r"pairs is 'fctor'; .* a cell; did you mean 'factor'"):
+    with pytest.raises(
+        UserError, match=r"comparisons is 'fctor'; .* a cell; did you mean 'factor'"
+    ):
         check("fctor", ["uno a x"])
 
 
@@ -101,9 +103,9 @@ def test_a_folder_remembers_the_rule(tmp_path: Path) -> None:
     keep(tmp_path, "auto")
     assert not Folder(tmp_path).tables_file.exists()
     keep(tmp_path, "first")
-    assert Folder(tmp_path).pairs == "first"
+    assert Folder(tmp_path).comparisons == "first"
     keep(tmp_path, "auto")
-    assert Folder(tmp_path).pairs == "auto"
+    assert Folder(tmp_path).comparisons == "auto"
 
 
 def test_the_report_has_the_pairs_of_the_run(
@@ -111,10 +113,10 @@ def test_the_report_has_the_pairs_of_the_run(
 ) -> None:
     swept = ("game=tic_tac_toe", "deals=4", "prompt=cloze,counterfactual", "model.seed=0,1")
     named = "tic_tac_toe-solo-llm.fake_seed_1_.cloze"
-    assert sweep(*swept, f"pairs={named}x") == 2
-    assert f"pairs is '{named}x'" in capsys.readouterr().err
+    assert sweep(*swept, f"comparisons={named}x") == 2
+    assert f"comparisons is '{named}x'" in capsys.readouterr().err
     assert not folder.exists()
-    assert sweep(*swept, f"pairs={named}") == 0
+    assert sweep(*swept, f"comparisons={named}") == 0
     pairs = pd.read_csv(folder / "pairs.csv")
     assert set(pairs["cell_b"]) == {named}
     assert len(pairs) == 3

@@ -79,10 +79,10 @@ def test_every_choice_tells_the_prior_that_it_used(sweep: Sweep, folder: Path) -
 def test_width_and_resuming_change_no_record(
     sweep: Sweep, folder: Path, tmp_path: Path, method: str
 ) -> None:
-    sweep(f"prompt={method}", "width=50", "deals=8")
+    sweep(f"prompt={method}", "concurrent_matches=50", "deals=8")
     parts = tmp_path / "parts"
     for deals in (3, 8):
-        sweep(f"prompt={method}", "width=1", f"deals={deals}", f"output_dir={parts}")
+        sweep(f"prompt={method}", "concurrent_matches=1", f"deals={deals}", f"output_dir={parts}")
     assert matches(parts) == matches(folder)
     assert preparations(parts) == preparations(folder)
 

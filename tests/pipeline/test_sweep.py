@@ -134,8 +134,8 @@ def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, fol
 
 
 def test_width_changes_no_record(sweep: Sweep, folder: Path, tmp_path: Path) -> None:
-    sweep("width=1")
-    sweep("width=50", f"output_dir={tmp_path / 'wide'}")
+    sweep("concurrent_matches=1")
+    sweep("concurrent_matches=50", f"output_dir={tmp_path / 'wide'}")
     assert matches(folder) == matches(tmp_path / "wide")
 
 

@@ -15,7 +15,12 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.test_records import only_file
 
-WORDS = ("game=tic_tac_toe", "prompt=cloze", "deals=3", "width=1")  # so that deals end in order
+WORDS = (
+    "game=tic_tac_toe",
+    "prompt=cloze",
+    "deals=3",
+    "concurrent_matches=1",
+)  # so that deals end in order
 Told = pytest.CaptureFixture[str]
 
 

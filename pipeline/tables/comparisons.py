@@ -56,7 +56,7 @@ class Pairing:
             return ""
         told = TOLD.get(self.rule, f"every cell against {self.rule}")
         return (
-            f"Pairs: {told}; {left_out:,} of {self.possible:,} are left out (pairs={self.rule}; or "
+            f"Pairs: {told}; {left_out:,} of {self.possible:,} are left out (comparisons={self.rule}; or "
             "all, factor, first, or a cell's name)."
         )
 
@@ -66,7 +66,7 @@ def check(rule: str, names: Iterable[str]) -> None:
     cells = set(names)
     if rule not in RULES and rule not in cells:
         raise UserError(
-            f"pairs is {rule!r}; it must be {', '.join(RULES)} or the name of a cell"
+            f"comparisons is {rule!r}; it must be {', '.join(RULES)} or the name of a cell"
             f"{nearest(rule, [*RULES, *get_close_matches(rule, cells)])}"
         )
 
@@ -74,8 +74,8 @@ def check(rule: str, names: Iterable[str]) -> None:
 def keep(folder: Path, rule: str) -> None:
     """Remembers the rule, so that other views of the folder have the same pairs."""
     place = Folder(folder)
-    if rule != place.pairs:
-        write_atomically(place.tables_file, written({"pairs": rule}))
+    if rule != place.comparisons:
+        write_atomically(place.tables_file, written({"comparisons": rule}))
 
 
 def paired_off(results: Sequence[CellResults], rule: str = "auto") -> Pairing:
