@@ -1,8 +1,9 @@
 """Two sweeps side by side: `python -m pipeline.compare DIR DIR`.
 
 Every cell of the first against every cell of the second, on the deals that both have finished; of
-many cells those that differ in one factor at most (`tables/comparisons.py`). Two cells that one folder
-holds both of are in its own pairs.csv and not here, so no question has two corrected p-values.
+many cells those that differ in one factor at most (`tables/comparisons.py`). Two cells that one
+folder holds both of are in its own pairs.csv and not here, so no question has two corrected
+p-values.
 Only sweeps of one seed can be paired: the seed is what makes deal 7 the same cards in both.
 """
 

@@ -65,7 +65,7 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
     if changes and not accept:
         raise UserError(
             f"{named(changes)} changed since {matches:,} match(es) in {folder} were played: choose "
-            "another output_dir, or allow_code_change=true to go on with both, which is written down"
+            "another output_dir, or allow_code_change=true to go on with both, which is noted"
         )
     keys = tuple(map(key_of, touched))
     return Changed(frozenset(changes), keys, matches, unknown)
@@ -107,9 +107,7 @@ def notes(folder: Path, changed: Changed) -> list[str]:
             "the code of now is noted, and any later change is told"
         )
     if changed.changes:
-        found.append(
-            f"allow_code_change=true: {named(changed.changes)} changed, which is written down"
-        )
+        found.append(f"allow_code_change=true: {named(changed.changes)} changed, which is noted")
     return found
 
 

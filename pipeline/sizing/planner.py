@@ -250,7 +250,8 @@ def _packs(load: Load, found: Fit, device: Device, pace: Pace) -> str:
     hidden = "hides" if full >= read else "does not hide"
     return (
         f"{load.name}: layers take {read:,.1f} s a pass at {pace.disk:g} GB/s, a pack of "
-        f"{found.pack:,} tokens\n{full:,.1f} s, which {hidden} that; concurrent_matches={width} fills it.\n"
+        f"{found.pack:,} tokens\n{full:,.1f} s, which {hidden} that; concurrent_matches={width} "
+        "fills it.\n"
     )
 
 

@@ -56,8 +56,8 @@ class Pairing:
             return ""
         told = TOLD.get(self.rule, f"every cell against {self.rule}")
         return (
-            f"Pairs: {told}; {left_out:,} of {self.possible:,} are left out (comparisons={self.rule}; or "
-            "all, factor, first, or a cell's name)."
+            f"Pairs: {told}; {left_out:,} of {self.possible:,} are left out "
+            f"(comparisons={self.rule}; or all, factor, first, or a cell's name)."
         )
 
 

@@ -105,7 +105,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
     assert snapshot(folder) == before, "nothing is written"
     status, said = play(f"# a comment\n{OWN}", AFTER, "allow_code_change=true", "deals=3")
     assert status == 0, said
-    assert "helping.py changed, which is written down" in said
+    assert "helping.py changed, which is noted" in said
     (line,) = Folder(folder).lines("accepted")
     assert (line["matches"], [file for file, *_ in line["changed"]]) == (2, ["helping.py"])
     status, said = play(OWN, AFTER)

@@ -19,6 +19,8 @@ MISTAKES = {
     ("seed=1,-2",): "seed is -2; it must be a whole number from 0 to 9,223",
     ("concurrent_matches=1,2",): "concurrent_matches takes one value a run, got 1 and 2",
     ("concurrent_matches=0",): "concurrent_matches is 0",
+    ("width=8",): "width=8: width is now called concurrent_matches",
+    ("+accept_code=true",): "accept_code is now called allow_code_change",
     ("colour=red",): "colour is not a key of the config",
     ("game=tic_tac_toe", "seats=coop"): "2 players, got 3",
     ("game=tic_tac_toe", "agent=rule"): "has no scripted policy 'rule'",
