@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 from common.errors import nearest
@@ -31,14 +32,14 @@ COMMANDS = {
     "reproduce": ("papers.reproduce", "a paper's numbers beside our own"),
 }
 COMPLETION = "completion"
+CONF = Path(__file__).parent.parent / "conf"
 
 BASH = """\
 _gauntlet() {
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "@COMMANDS@" -- "${COMP_WORDS[1]}"))
     elif [ "${COMP_WORDS[1]}" = run ]; then
-        local line="gauntlet ${COMP_LINE#*gauntlet*run}"
-        COMPREPLY=($(COMP_LINE="$line" COMP_POINT=${#line} gauntlet run -sc query=bash))
+        COMPREPLY=($(compgen -W "$(gauntlet completion settings)" -- "${COMP_WORDS[COMP_CWORD]}"))
     else
         COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
     fi
@@ -84,12 +85,25 @@ def usage() -> str:
 
 
 def completion(words: Sequence[str]) -> int:
-    """Prints the script of a shell."""
+    """Prints the script of a shell, or with `settings` what that script completes."""
+    if list(words) == ["settings"]:
+        print("\n".join(settings()))
+        return 0
     if len(words) != 1 or words[0] not in SHELLS:
         print(f"gauntlet: completion of which shell: {' or '.join(SHELLS)}?", file=sys.stderr)
         return 2
     print(SHELLS[words[0]].replace("@COMMANDS@", " ".join([*COMMANDS, COMPLETION])), end="")
     return 0
+
+
+def settings() -> Iterator[str]:
+    """Every choice of every group, such as game=uno, and every key of a run, such as deals=."""
+    for file in sorted(CONF.glob("*/*.yaml")):
+        yield f"{file.parent.name}={file.stem}"
+    for line in (CONF / "config.yaml").read_text(encoding="utf-8").splitlines():
+        key, colon, _ = line.partition(":")
+        if colon and key.isidentifier() and key != "defaults":
+            yield f"{key}="
 
 
 def command() -> NoReturn:

@@ -85,10 +85,10 @@ def differences(then: Code, now: Code, shared: bool = False) -> set[Change]:
 
 
 def named(changes: Iterable[Change]) -> str:
-    """The files that changed: games/uno/rules.py and games/uno/words.py."""
+    """The files that changed: games/uno/rules.py and games/uno/words.py; "" where none did."""
     files = sorted({file for file, *_ in changes})
     more = [f"{len(files) - FEW:,} more files"] if len(files) > FEW else []
-    *first, last = [*files[:FEW], *more]
+    *first, last = [*files[:FEW], *more] or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 

@@ -172,7 +172,7 @@ def _shown(titles: Sequence[str], *told: str) -> Sequence[str]:
 def foot(summary: pd.DataFrame) -> str:
     """What the columns mean that a reader could get wrong."""
     family = ", ".join(
-        f"{len(rows)} cell{'s' if len(rows) > 1 else ''} of {name}"
+        f"{len(rows)} cell{'s' if len(rows) > 1 else ''} of {visible(str(name))}"
         for name, rows in summary.groupby("experiment")
     )
     baselines = list(dict.fromkeys(f"{n:,}" for n in summary["baseline_n"] if n))

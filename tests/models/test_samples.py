@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.json import encode
 
+from common.disk import sealed
 from common.errors import ModelError
 from models.base import Dialogue, Generate, Generation, Model, Prompt, Reply
 from models.checkpoint import Checkpoint
@@ -121,7 +122,7 @@ def logged(tmp_path: Path, *pairs: tuple[Generate, Reply]) -> Model:
     statics: dict[str, str] = {}
     asked = [exchange(*pair, statics) for pair in pairs]
     line = encode({"statics": statics, "decisions": [{"asked": asked}]})
-    (tmp_path / "cell.jsonl").write_bytes(line + b"\n")
+    (tmp_path / "cell.jsonl").write_bytes(sealed(line) + b"\n")
     return Replay(str(tmp_path)).load()
 
 

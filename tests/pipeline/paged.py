@@ -26,7 +26,7 @@ from tests.pipeline.logs import edited
 SCRIPT = "<script>document.title='stolen'</script><img src=https://evil.example/x onerror=alert(1)>"
 """What the model of the runs replies, before its answer."""
 DEALS = 6
-OWN = (f"deals={DEALS}", "game=tic_tac_toe", "prompt=cloze,direct")
+OWN = (f"deals={DEALS}", "game=tic_tac_toe", "prompt=cloze,direct", "+model.texts=[Well.]")
 
 
 def played(folder: Path, *overrides: str) -> None:

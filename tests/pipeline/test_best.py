@@ -129,4 +129,4 @@ def test_the_declared_test_is_in_the_tables_and_wrong_ones_are_one_line(
     assert line == "gauntlet: test is 'one_sided'; it must be two_sided or above or non_inferior"
     assert sweep("margin=2") == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "margin is 2; it must lie between 0 and 1" in line
+    assert "margin is 2; it must be a number between 0 and 1" in line

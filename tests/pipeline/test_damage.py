@@ -27,8 +27,8 @@ from pipeline.log import folder, reading, records, recovery
 from pipeline.log.folder import Folder
 from pipeline.log.reading import Reader
 from pipeline.log.schema import MatchRecord, Preparation
+from pipeline.sweep import play, run_sweep
 from pipeline.sweep import publish_results as in_the_end
-from pipeline.sweep import run_sweep
 from pipeline.tables.views import results_of
 from pipeline.verify import verify
 from tests.pipeline.conftest import FAST
@@ -83,7 +83,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sound]:
         with redirect_stdout(io.StringIO()):
             assert resume(base / "sound") == resume(base / "other", 2) == 0
         (run,) = Folder(base / "sound").lines("runs")
-        patched.setattr(run_sweep, "about_this_run", lambda plan, left, _: {**run, "matches": left})
+        patched.setattr(play, "about_this_run", lambda plan, left, _: {**run, "matches": left})
         folder, others = base / "sound", Folder(base / "other").record_files()
         files = [path for part in LOGS for path in (folder / part).iterdir()]
         files += [folder / name for name in SMALL]

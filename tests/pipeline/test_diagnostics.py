@@ -153,7 +153,9 @@ def test_beyond_the_margin_no_rounding_turns_a_choice(dtype: str, data: st.DataO
     before, after = (np.exp(x[:, 0]) + sign * np.exp(x[:, 1]) for x in (rows, moved))
     asked = scored(branches=("",) * count, logprobs=tuple(map(tuple, rows.tolist())))
     scores = tuple(before.tolist())
-    decision = decided(1, asked=(asked,), scores=scores, margin=margin(scores))
+    options = tuple("abcd"[:count])
+    told = {"options": options, "scores": scores, "margin": margin(scores)}
+    decision = decided(1, asked=(asked,), **told)
     if not by_rounding(decision, rounding):
         assert after.argmax() == before.argmax()
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from pipeline.config.compose import compose
+from pipeline.config.read import CellConfig, SweepConfig
+from pipeline.log.results import CellInfo
 from pipeline.plan.build import build_cells
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
@@ -94,7 +96,11 @@ def refused(
     (folder / group / "x.yaml").write_bytes(text)
     given = ("--config-dir", str(folder), f"{group}=x", *words)
     base = [word for word in BASE if not word.startswith(f"{group}=")]
-    assert compose([*base, *given], lambda cells, _: len(build_cells(cells))) == 2
+
+    def described(configs: Sequence[CellConfig], _: SweepConfig) -> int:
+        return len([CellInfo.of(cell, None) for cell in build_cells(configs)])
+
+    assert compose([*base, *given], described) == 2
     said = capsys.readouterr().err
     assert said.startswith("gauntlet: ")
     assert said.count("\n") == 1

@@ -191,7 +191,7 @@ CELLS: dict[str, Callable[[], Cell]] = {
 }
 EDITS = [
     ("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 500", {"uno", "arena"}),
-    ("games/uno/chance.py", "np.uint64(30)", "np.uint64(29)", {"uno", "arena", "holdem"}),
+    ("games/compiling.py", "np.uint64(30)", "np.uint64(29)", {"uno", "arena", "holdem"}),
     ("games/uno/game.py", "return (0.0,) * self.num_seats", "return ()", {"uno", "arena"}),
     ("games/uno/policies.py", "if policy == RULE and plain:", "if plain:", {"uno", "arena"}),
     ("games/uno/arena/rules.py", "from __future__", "X = 1\nfrom __future__", {"arena"}),

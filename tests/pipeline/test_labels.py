@@ -149,10 +149,11 @@ def only_deal(folder: Path, *decisions: DecisionRecord) -> None:
     """Leaves the first deal alone in the log, with these decisions."""
     (path,) = Folder(folder).record_files()
     record = next(record for record in Folder(folder).matches() if record.deal == 0)
-    statics = {asked.static: "Rules.\n" for made in decisions for asked in made.asked}
+    asked = (asked.static for made in decisions for asked in made.asked)
+    statics = {**record.statics, **dict.fromkeys(asked, "Rules.\n")}
     write(
         path,
-        [replace(record, clock=None, decisions=decisions, statics={**record.statics, **statics})],
+        [replace(record, clock=None, plies=len(decisions), decisions=decisions, statics=statics)],
     )
 
 

@@ -120,15 +120,6 @@ def test_a_log_is_played_again_without_its_model(
     assert list(preparations(again).values()) == list(preparations(folder).values())
 
 
-def test_the_wording_of_a_preparation_is_part_of_a_cell(
-    sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sweep("prompt=calibrated", "deals=1")
-    monkeypatch.setattr("agents.prompting.calibrated.COUNTS", range(2, 26))
-    sweep("prompt=calibrated", "deals=1", f"output_dir={tmp_path / 'other'}")
-    assert not matches(folder).keys() & matches(tmp_path / "other").keys()
-
-
 @pytest.mark.parametrize(
     "published",
     ["prompt=calibrated prompt.inputs=[N/A,'','[MASK]']", "prompt=pride prompt.mean=arithmetic"],

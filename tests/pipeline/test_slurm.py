@@ -97,7 +97,7 @@ def test_the_weights_need_not_be_where_the_job_is_submitted(
     ("mistake", "message"),
     [
         ("model.shards=0", "shards 0 of model"),
-        ("model.dtype=int3", "allowed: float32, bfloat16, float16"),
+        ("model.dtype=int3", "it must be float32 or bfloat16 or float16"),
         ("+model.nonsense=1", "model.nonsense is not a setting"),
         ("prompt=nonsense", "prompt=nonsense does not exist"),
         ("seats.0.agent=nobody", "nobody"),

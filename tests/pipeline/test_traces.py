@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from common.errors import UserError
 from pipeline import track
-from pipeline.config import keys
 from pipeline.log.folder import Folder
 from pipeline.log.schema import Clock, MatchRecord
 from pipeline.tracking.sampled import CLOSE, FALLBACK, FIRST, striking
@@ -131,8 +129,9 @@ def span_tokens(trace: Any) -> int:
     return int(sum(usage))
 
 
-def test_a_sample_that_nobody_knows_is_refused() -> None:
-    node = {"kind": "mlflow", "store": "outputs/mlflow"}
-    assert keys.tracking({"tracking": node})["traces"] == "sample"
-    with pytest.raises(UserError, match=r"tracking\.traces is 'some'; it must be sample or all"):
-        keys.tracking({"tracking": {**node, "traces": "some"}})
+def test_a_sample_that_nobody_knows_is_refused(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sweep("tracking=mlflow", "tracking.traces=some") == 2
+    said = capsys.readouterr().err
+    assert "tracking.traces is 'some'; it must be sample or all or none" in said

@@ -14,8 +14,8 @@ from pipeline import metrics, track
 from pipeline.log import live
 from pipeline.log.folder import Folder
 from pipeline.play.match import Table
+from pipeline.sweep import play as sweeping
 from pipeline.sweep import publish_results as ending
-from pipeline.sweep import run_sweep as sweeping
 from pipeline.tracking import follow
 from pipeline.tracking import track as tracking
 from pipeline.tracking.store import tracking_uri
