@@ -20,13 +20,15 @@ from pipeline import run
 from pipeline.pages import runs
 from pipeline.pages.site import register
 from pipeline.tables import figure_registry
+from pipeline.tables.report import write_report
+from pipeline.tables.views import results_of, write_tables
 from tests.pipeline.conftest import FAST
 from tests.pipeline.logs import edited
 
 SCRIPT = "<script>document.title='stolen'</script><img src=https://evil.example/x onerror=alert(1)>"
 """What the model of the runs replies, before its answer."""
 DEALS = 6
-OWN = (f"deals={DEALS}", "game=tic_tac_toe", "prompt=cloze,direct", "+model.texts=[Well.]")
+OWN = (f"deals={DEALS}", "game=tic_tac_toe", "prompt=cloze,direct")
 
 
 def played(folder: Path, *overrides: str) -> None:
@@ -37,14 +39,19 @@ def played(folder: Path, *overrides: str) -> None:
         patch.setattr(figure_registry, "drawings", lambda *_: {})
         patch.chdir(folder.parent)
         assert run.main() == 0
-    for file in (folder / "records").iterdir():
-        edited(file, with_script)
+        for file in (folder / "records").iterdir():
+            edited(file, with_script)
+        write_report(write_tables(folder, results_of(folder)))
 
 
 def with_script(told: dict[str, Any]) -> dict[str, Any]:
-    for asked in (one for made in told["decisions"] for one in made["asked"]):
-        if "text" in asked:
-            asked["text"] = SCRIPT + asked["text"]
+    """Every reply begins with SCRIPT, and those to a match's first question could not be read."""
+    written = [made for made in told["decisions"] if any("text" in one for one in made["asked"])]
+    for asked in (one for made in written for one in made["asked"]):
+        asked["text"] = SCRIPT + asked["text"]
+    for made in written[:1]:
+        unread = ["malformed"] * len(made["asked"])
+        made |= {"status": "malformed", "fallback": True, "notes": {"answers": unread}}
     return told
 
 
