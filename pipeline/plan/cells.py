@@ -1,7 +1,7 @@
 """One frozen plan: cells with their players built, and the matches to play.
 
 A cell's key is a hash of all that can change its matches, and of nothing that cannot. A match's
-id adds the seed, the deal and the rotation. Neither seeds anything: see `chance.py`.
+id adds the seed, the deal and the rotation. Neither seeds anything: see `rng.py`.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Drawing:
         return " ".join(self.wide.get_suptitle().split())
 
     def html(self, name: str) -> str:
-        """Both as <svg>; the page shows the one that fits (`ink.PAGE_STYLE`)."""
+        """Both as <svg>; the page shows the one that fits (`plot_style.PAGE_STYLE`)."""
         shown = {WIDE.name: self.wide, COLUMN.name: self.column}
         drawn = (
             f'<div class="{medium}">{plot_style.svg(figure, f"{name} {medium}")}</div>'

@@ -1,8 +1,8 @@
 """The parser's audit: how the replies of every cell were read, and examples of what was not plain.
 
 A parser that guesses, or a limit on a reply's length, may settle a result that is taken for the
-model's. So every cell tells how many replies of each of `judged.KINDS` it had, and what became of
-the decisions.
+model's. So every cell tells how many replies of each of `reply_classification.KINDS` it had, and
+what became of the decisions.
 
 DIR/parser.csv            a row a cell that asked a model
 DIR/parser_examples.csv   the first few of every kind, with the end of the question
@@ -37,10 +37,10 @@ LINES, CHARACTERS = 12, 4000
 DECISIONS = ("reasked", "recovered", "fallbacks")
 COLUMNS = ["cell", "decisions", "replies", *KINDS, "unreported", *DECISIONS]
 """parser.csv. decisions: the subjects', for which a model was asked; replies: all that it gave,
-scored choices once a request. The kinds are in `judged.KINDS`; a reply may be of several.
-unreported: choices that it gave no probability. Of decisions: reasked, those that were asked for
-again after a reply that could not be used; recovered, those with such a reply which another reply
-of the model settled; fallbacks, those that none did."""
+scored choices once a request. The kinds are in `reply_classification.KINDS`; a reply may be of
+several. unreported: choices that it gave no probability. Of decisions: reasked, those that were
+asked for again after a reply that could not be used; recovered, those with such a reply which
+another reply of the model settled; fallbacks, those that none did."""
 EXAMPLE_COLUMNS = ["cell", "kinds", "match", "deal", "rotation", "question", "reply", "outcome"]
 
 

@@ -122,7 +122,7 @@ class Schedule:
         )
 
     def _live(self, natures: list[Nature]) -> set[str]:
-        """What `course.py` does with a driver and a log. Returns what was set aside."""
+        """What `sweep/play.py` does with a driver and a log. Returns what was set aside."""
         arrivals = SimulatedArrivals(self.world)
         workers = [
             SimulatedWorker(
