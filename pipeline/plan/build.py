@@ -136,10 +136,13 @@ def _agent_and_model(seat: SeatConfig, packages: Sequence[str]) -> tuple[Agent, 
     if not methods:
         return agent, Terminal() if isinstance(agent, Human) else None
     model: ModelSource = build(seat.model, f"{seat.where}model", packages)
+    named = f"{type(model).__module__}.{type(model).__qualname__}"
+    for name in ("identity", "load", "check_choices"):
+        if not callable(getattr(model, name, None)):
+            raise UserError(f"{seat.where}model: {named}.{name} is not a method; it must be one")
     try:
         hash(model)
     except TypeError as error:
-        named = f"{type(model).__module__}.{type(model).__qualname__}"
         raise UserError(f"{seat.where}model: {named}: {error}; it must have a hash") from error
     try:
         model_identity(model)

@@ -146,6 +146,7 @@ BUILT = {
     ): "unhashable type: 'list'; it must have a hash",
     ("model", "def identity(self): raise RuntimeError('x')"): "line 8: RuntimeError: x",
     ("model", "def identity(self): sys.exit(0)"): "line 8: SystemExit: 0",
+    ("model", "identity = 7"): "Mine.identity is not a method",
     ("model", "def identity(self): return None"): "Mine.identity() is a NoneType; it must be a",
     ("model", "def identity(self): return {'a': [{1}]}"): "identity().a.0 is of type set",
     ("model", "def identity(self): return {'a': float('inf')}"): "identity().a is inf",
