@@ -136,7 +136,8 @@ def reached(wins: ArrayLike) -> NDArray[np.bool_]:
 
 def _numbered(alike: NDArray[np.bool_]) -> Ints:
     """The number of each row's group, of an equivalence as a table."""
-    return np.unique(alike.argmax(axis=1), return_inverse=True)[1].astype(np.int64)
+    first = alike.argmax(axis=1) if alike.size else np.zeros(len(alike), np.int64)
+    return np.unique(first, return_inverse=True)[1].astype(np.int64)
 
 
 def _tables(wins: ArrayLike) -> Floats:

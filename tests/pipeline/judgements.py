@@ -18,7 +18,8 @@ def describe(folder: Path, cell: str, key: str, age: int) -> None:
     """Writes what a cell is; the higher its age, the newer."""
     about = {"key": key, "name": cell, "experiment": "e", "rotations": 2}
     about["labels"] = dict.fromkeys(("game", "seats", "agent", "model", "prompt"), "-")
-    about |= {"baseline": None, "deal_key": "", "helping": False, "described": age}
+    about |= {"baseline": None, "deal_key": "", "helping": False}
+    about |= {"described": age, "identity": {}, "players": ()}
     path = folder / "cells" / f"{cell}-{key}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(written(about))

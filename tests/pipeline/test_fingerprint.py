@@ -130,6 +130,7 @@ SILENT = {
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Code]]:
     """The code of `own.game.Game` as a new process would find it, with one text changed."""
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "helping", raising=False)  # another test's
 
     def write(changed: str = "", old: str = "", new: str = "") -> Code:
         for name, text in OWN.items():

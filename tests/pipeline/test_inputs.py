@@ -180,7 +180,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "games.obfuscated.game.Obfuscated": lambda _: {"of": BOARD},
     "games.watch.game.Watch": lambda _: {"of": BOARD, "num_seats": 1},
     "agents.noise.Noisy": lambda _: {"agent": RANDOM},
-    "agents.epsilon_random.Careless": conf("agent", "minimax_eps"),
+    "agents.epsilon_random.EpsilonRandom": conf("agent", "minimax_eps"),
     "agents.actors.LookAhead": conf("agent", "lookahead"),
     "agents.observers.Constant": conf("agent", "constant"),
     "agents.rule.Rule": conf("agent", "rule"),
@@ -294,7 +294,8 @@ def watched(case: str, given: Settings) -> tuple[list[Used], list[Path]]:
 
 
 def _apart(path: Path) -> bool:
-    packages = path.is_relative_to(sys.base_prefix) or "site-packages" in path.parts
+    installed = "site-packages" in path.parts or path.parent.suffix == ".egg-info"
+    packages = path.is_relative_to(sys.base_prefix) or installed
     return path.suffix in CODE or packages or path.parts[1] in ("proc", "sys", "dev", "etc", "usr")
 
 

@@ -25,7 +25,7 @@ class Settings:
     """The part of a sweep's config that matters here."""
 
     launch: object = "as asked"
-    width: int = 64
+    concurrent_matches: int = 64
 
 
 def test_a_sweep_of_paid_models_needs_no_workers() -> None:
