@@ -141,10 +141,10 @@ def test_pages_claim_no_more_than_they_may(
     """Whatever any page says of cells that do not read is false where it claims a difference."""
     runs, started = 1_000, time.monotonic()
     false = claims(eight(habits, beside), 5, runs, DEALS)
-    low, high = clopper_pearson(false, runs)
+    found = clopper_pearson(false, runs)
     figure(
         f"{'habits with controls' if beside else 'random players'}: a page claimed a difference in "
-        f"{false} of {runs:,} runs of 8 cells ({low:.3f} to {high:.3f}), "
+        f"{false} of {runs:,} runs of 8 cells ({found.low:.3f} to {found.high:.3f}), "
         f"{time.monotonic() - started:.0f} s"
     )
-    assert low <= 0.05
+    assert found.low <= 0.05
