@@ -41,12 +41,12 @@ class Watching(Protocol):
         ...
 
     def likelihoods(self, observation: Observation) -> np.ndarray:
-        """How likely each policy makes what each player did in each step that is told, float64 of
+        """The likelihood of what each player did in each step shown, under each policy, float64 of
         shape (steps, players, policies); 1 where a player did nothing."""
         ...
 
     def frequencies(self, observation: Observation) -> np.ndarray:
-        """How often each player took each option in the steps that are told, shares of shape
+        """How often each player took each option in the steps shown so far, shares of shape
         (players, options). Raises ValueError where the watched game has no mixes."""
         ...
 

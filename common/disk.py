@@ -5,7 +5,7 @@ own: one that fails, writes half, and forgets at a power cut what was not synced
 
 JSON objects that a run reads again notice damage: the last key is a checksum over all bytes before
 it. CRC-32 finds every burst of up to 32 bits, and any other change but one in four thousand
-million. Whoever means to deceive can compute it too.
+million. It is no protection against a deliberate edit.
 
     {"kind":"match","deal":48,"crc32":"5a0c81f2"}
 """

@@ -35,11 +35,11 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     """
     packages: set[str] = set()
     try:
-        given = sys.argv[1:] if arguments is None else arguments
-        if shown := _shown(command.read(given)):
+        asked = command.read(sys.argv[1:] if arguments is None else arguments)
+        if shown := _shown(asked):
             print(shown)
             return 0
-        cells, sweep = composed(given)
+        cells, sweep = _composed(asked)
         packages.update(name for cell in cells for name in cell.packages)
         return then(cells, sweep)
     except KeyboardInterrupt:
@@ -56,7 +56,10 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
 
 def composed(given: Sequence[str]) -> tuple[Sequence[CellConfig], SweepConfig]:
     """The sweep that these words ask for. Raises UserError."""
-    asked = command.read(given)
+    return _composed(command.read(given))
+
+
+def _composed(asked: command.Asked) -> tuple[Sequence[CellConfig], SweepConfig]:
     interpolation.use()
     with reading(asked.folders) as loader:
         configs = Configs(loader)

@@ -48,8 +48,8 @@ def check(config: Mapping[str, Any]) -> None:
     def size(path: tuple[str, ...]) -> int:
         """The characters of what stands there once it is resolved."""
         if path not in sizes:
-            sizes[path] = None
-            sizes[path] = added(_at(config, path), path) + len(str(_at(config, path)))
+            sizes[path], node = None, _at(config, path)
+            sizes[path] = added(node, path) + len(str(node))
         if (known := sizes[path]) is None:
             raise UserError(f"{'.'.join(path)}: a config includes or refers to itself")
         return known
