@@ -16,16 +16,16 @@ from rich.console import Console
 from rich.markup import escape as no_markup
 from rich.table import Table
 
-from agents.prompting.wording import on_a_line
-from common.disk import write_atomically
-from common.errors import UserError
-from common.process import as_process
-from common.sanitize import one_line, visible
-from common.terminal import WIDTH, console
-from pipeline.log.folder import Folder
-from pipeline.log.replayed import ReplayedMatch, ReplayedTurn, replayed
-from pipeline.log.trace import Trace, TracedPrompt
-from pipeline.tables.page import Entry, rendered, rows
+from gauntlet.agents.prompting.wording import on_a_line
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.sanitize import one_line, visible
+from gauntlet.common.terminal import WIDTH, console
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.replayed import ReplayedMatch, ReplayedTurn, replayed
+from gauntlet.pipeline.log.trace import Trace, TracedPrompt
+from gauntlet.pipeline.tables.page import Entry, rendered, rows
 
 TEMPLATE = Path(__file__).parent / "replay.html.j2"
 

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from common.errors import UserError
-from games.base import Game, move_with
-from games.capabilities import WIN, seatings_of, with_score
-from pipeline.config.read import Seed
-from pipeline.log.folder import Folder
-from pipeline.log.recorded import player_name, recorded_game
-from pipeline.log.results import CellInfo
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.log.trace import Trace, trace
-from pipeline.plan.rng import DEAL, stream
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game, move_with
+from gauntlet.games.capabilities import WIN, seatings_of, with_score
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.recorded import player_name, recorded_game
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.log.trace import Trace, trace
+from gauntlet.pipeline.plan.rng import DEAL, stream
 
 
 @dataclass(frozen=True)

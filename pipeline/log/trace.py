@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.exchanges import Exchange, TextExchange
-from pipeline.log.schema import DecisionRecord
+from gauntlet.models.exchanges import Exchange, TextExchange
+from gauntlet.pipeline.log.schema import DecisionRecord
 
 LETTERED = re.compile(r"^(\w+)\) (.+)$", re.MULTILINE)
 

@@ -9,11 +9,11 @@ import numpy as np
 from nicegui import html, ui
 from nicegui.events import KeyEventArguments
 
-from common.sanitize import visible
-from pipeline.pages.child import Child
-from pipeline.pages.drawn import watched
-from pipeline.pages.frame import note, part, text_block, words
-from pipeline.pages.messages import Guessed, Scene
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.pages.child import Child
+from gauntlet.pipeline.pages.drawn import watched
+from gauntlet.pipeline.pages.frame import note, part, text_block, words
+from gauntlet.pipeline.pages.messages import Guessed, Scene
 
 TICK = 0.2
 """Seconds after which a page looks what is new."""

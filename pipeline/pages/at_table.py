@@ -8,17 +8,17 @@ from functools import partial
 from nicegui import html, run, ui
 from nicegui.events import KeyEventArguments
 
-from common.errors import UserError
-from common.sanitize import visible
-from games.base import TextAction
-from pipeline.log.replayed import ReplayedMatch
-from pipeline.pages import drawn
-from pipeline.pages.drawn.plain import told
-from pipeline.pages.forms import button
-from pipeline.pages.frame import note, part, text_block, words
-from pipeline.pages.matches import link
-from pipeline.pages.messages import Asked, Over, answer
-from pipeline.pages.table import Table
+from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import visible
+from gauntlet.games.base import TextAction
+from gauntlet.pipeline.log.replayed import ReplayedMatch
+from gauntlet.pipeline.pages import drawn
+from gauntlet.pipeline.pages.drawn.plain import told
+from gauntlet.pipeline.pages.forms import button
+from gauntlet.pipeline.pages.frame import note, part, text_block, words
+from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.pages.messages import Asked, Over, answer
+from gauntlet.pipeline.pages.table import Table
 
 LOOK_SECONDS = 0.2
 """How often a page looks whether anything has changed at its table."""

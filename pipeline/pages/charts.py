@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from nicegui import html, ui
 
-from pipeline.pages.frame import words
-from pipeline.pages.run_status import Estimate
-from pipeline.tables.scale import Scale
+from gauntlet.pipeline.pages.frame import words
+from gauntlet.pipeline.pages.run_status import Estimate
+from gauntlet.pipeline.tables.scale import Scale
 
 SERIES = 8
 """Curves that can be told apart; of more cells the first are drawn."""

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from msgspec.json import encode
 
-from pipeline.pages.library import Kept
+from gauntlet.pipeline.pages.library import Kept
 
 RESULTS = ("all", "lost", "won", "drawn", "shared")
 ORDERS: dict[str, Callable[[Kept], Any]] = {

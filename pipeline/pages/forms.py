@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
-from pipeline.config.compose import CONF
+from gauntlet.pipeline.config.compose import CONF
 
 
 def choices(group: str) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from nicegui import html, ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from common.sanitize import visible
+from gauntlet.common.sanitize import visible
 
 STYLE = Path(__file__).parent / "pages.css"
 PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play", "Observe": "/observe"}

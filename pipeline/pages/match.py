@@ -8,17 +8,17 @@ import json
 from nicegui import background_tasks, events, html, ui
 from nicegui import run as threads
 
-from common.errors import UserError
-from common.sanitize import one_line, visible
-from games.base import Game
-from pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
-from pipeline.log.trace import TracedPrompt
-from pipeline.pages import drawn
-from pipeline.pages.frame import framed, note, text_block, words
-from pipeline.pages.library import Library, Shelf
-from pipeline.pages.matches import link
-from pipeline.pages.runs import link as run_link
-from pipeline.tables.page import rows
+from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import one_line, visible
+from gauntlet.games.base import Game
+from gauntlet.pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
+from gauntlet.pipeline.log.trace import TracedPrompt
+from gauntlet.pipeline.pages import drawn
+from gauntlet.pipeline.pages.frame import framed, note, text_block, words
+from gauntlet.pipeline.pages.library import Library, Shelf
+from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.pages.runs import link as run_link
+from gauntlet.pipeline.tables.page import rows
 
 KEYS = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 """How many plies a key goes on."""

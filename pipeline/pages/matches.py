@@ -12,15 +12,15 @@ from nicegui import background_tasks, events, html, ui
 from nicegui import run as threads
 from nicegui.elements.mixins.value_element import ValueElement
 
-from common.sanitize import visible
-from pipeline.log.folder import damaged
-from pipeline.pages import sheets
-from pipeline.pages.choosing import ORDERS, RESULTS, Choice, result
-from pipeline.pages.frame import framed, note, words
-from pipeline.pages.library import Kept, Library, Shelf
-from pipeline.pages.runs import EVERY
-from pipeline.tables.numbers import short
-from pipeline.tables.scale import Scale
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.log.folder import damaged
+from gauntlet.pipeline.pages import sheets
+from gauntlet.pipeline.pages.choosing import ORDERS, RESULTS, Choice, result
+from gauntlet.pipeline.pages.frame import framed, note, words
+from gauntlet.pipeline.pages.library import Kept, Library, Shelf
+from gauntlet.pipeline.pages.runs import EVERY
+from gauntlet.pipeline.tables.numbers import short
+from gauntlet.pipeline.tables.scale import Scale
 
 PAGE = 50
 """Matches on the page at a time."""

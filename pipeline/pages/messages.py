@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from games.base import Action, Game, Observation, TextAction
+from gauntlet.games.base import Action, Game, Observation, TextAction
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from nicegui import html, ui
 
-from games.rock_paper_scissors.strategies import CODES
-from pipeline.config.output_dir import short
-from pipeline.pages.at_observer import Follower, show
-from pipeline.pages.forms import button, choices, number, select
-from pipeline.pages.frame import framed, note, part, words
-from pipeline.pages.play import WATCHING
+from gauntlet.games.rock_paper_scissors.strategies import CODES
+from gauntlet.pipeline.config.output_dir import short
+from gauntlet.pipeline.pages.at_observer import Follower, show
+from gauntlet.pipeline.pages.forms import button, choices, number, select
+from gauntlet.pipeline.pages.frame import framed, note, part, words
+from gauntlet.pipeline.pages.play import WATCHING
 
 OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
 """Those who say their guess; a random player's is drawn for it once it has decided."""

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from nicegui import html, ui
 
-from pipeline.config.output_dir import short
-from pipeline.pages.at_table import show
-from pipeline.pages.forms import button, choices, number, select
-from pipeline.pages.frame import framed, note, part, words
-from pipeline.pages.table import Table
+from gauntlet.pipeline.config.output_dir import short
+from gauntlet.pipeline.pages.at_table import show
+from gauntlet.pipeline.pages.forms import button, choices, number, select
+from gauntlet.pipeline.pages.frame import framed, note, part, words
+from gauntlet.pipeline.pages.table import Table
 
 STYLE = Path(__file__).parent / "play.css"
 WATCHING = "watch_"

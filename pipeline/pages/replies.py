@@ -10,8 +10,8 @@ import pandas as pd
 from nicegui import html, ui
 from nicegui import run as threads
 
-from pipeline.pages.frame import note, part, text_block, words
-from pipeline.tables import parser
+from gauntlet.pipeline.pages.frame import note, part, text_block, words
+from gauntlet.pipeline.tables import parser
 
 CELLS = 20
 """Cells that the page shows replies of; the file has all."""

@@ -23,18 +23,18 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.base import Answer as Replied
-from agents.base import Question, Thinking, Turn
-from agents.human import Human
-from common.errors import ModelError
-from models.base import Prompt
-from models.human import POLL_SECONDS, PersonModel, Terminal
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.log.folder import Folder
-from pipeline.log.run_info import typed
-from pipeline.pages.messages import Answer, Asked, Laid, News, Over
-from pipeline.plan.cells import Cell, Plan, Player, Task
+from gauntlet.agents.base import Answer as Replied
+from gauntlet.agents.base import Question, Thinking, Turn
+from gauntlet.agents.human import Human
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Prompt
+from gauntlet.models.human import POLL_SECONDS, PersonModel, Terminal
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.run_info import typed
+from gauntlet.pipeline.pages.messages import Answer, Asked, Laid, News, Over
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
 
 
 class Line(PersonModel):
@@ -145,7 +145,9 @@ def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
 def play(
     line: Line, first: int, words: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig
 ) -> int:
-    from pipeline.sweep import run_sweep  # takes seconds, which a refused config need not wait
+    from gauntlet.pipeline.sweep import (
+        run_sweep,  # takes seconds, which a refused config need not wait
+    )
 
     seated = partial(at_page, line, first, sweep.output_dir)
     return run_sweep.run(cells, sweep, typed("python -m pipeline.run", words), seated)

@@ -8,10 +8,10 @@ from pathlib import Path
 from fastapi import FastAPI
 from nicegui import ui
 
-from pipeline.pages import compare, drawn, match, matches, observe, play, run, runs
-from pipeline.pages.frame import STYLE
-from pipeline.pages.library import Library
-from pipeline.pages.origin_check import Doors
+from gauntlet.pipeline.pages import compare, drawn, match, matches, observe, play, run, runs
+from gauntlet.pipeline.pages.frame import STYLE
+from gauntlet.pipeline.pages.library import Library
+from gauntlet.pipeline.pages.origin_check import Doors
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '

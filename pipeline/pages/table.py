@@ -6,10 +6,10 @@ import threading
 from collections.abc import Sequence
 from itertools import islice
 
-from pipeline.log.folder import Folder
-from pipeline.log.replayed import ReplayedMatch, replayed
-from pipeline.pages.child import Child
-from pipeline.pages.messages import Answer, Asked, Laid, News, Over
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.replayed import ReplayedMatch, replayed
+from gauntlet.pipeline.pages.child import Child
+from gauntlet.pipeline.pages.messages import Answer, Asked, Laid, News, Over
 
 
 class Table(Child):

@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, Answer, Decision, Goal, Prepared, Question, Thinking, Turn
-from agents.observers import log_likelihoods, posteriors
-from common.errors import UserError
-from games.base import Game
-from games.watch import State, Watch
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, Seed, SweepConfig
-from pipeline.log.run_info import typed
-from pipeline.pages.messages import Guessed, Scene
-from pipeline.pages.seat import FromDeal
-from pipeline.plan.cells import Plan
-from pipeline.plan.rng import DEAL, stream
+from gauntlet.agents.base import Agent, Answer, Decision, Goal, Prepared, Question, Thinking, Turn
+from gauntlet.agents.observers import log_likelihoods, posteriors
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game
+from gauntlet.games.watch import State, Watch
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, Seed, SweepConfig
+from gauntlet.pipeline.log.run_info import typed
+from gauntlet.pipeline.pages.messages import Guessed, Scene
+from gauntlet.pipeline.pages.seat import FromDeal
+from gauntlet.pipeline.plan.cells import Plan
+from gauntlet.pipeline.plan.rng import DEAL, stream
 
 
 @dataclass
@@ -113,7 +113,9 @@ def play(
     cells: Sequence[CellConfig],
     sweep: SweepConfig,
 ) -> int:
-    from pipeline.sweep import run_sweep  # takes seconds, which a refused config need not wait
+    from gauntlet.pipeline.sweep import (
+        run_sweep,  # takes seconds, which a refused config need not wait
+    )
 
     seated = partial(followed, connection, first, sweep.output_dir)
     return run_sweep.run(cells, sweep, typed("python -m pipeline.run", words), seated)

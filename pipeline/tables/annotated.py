@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from models.exchanges import Exchange, ScoreExchange
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.log.trace import LETTERED, TracedPrompt, trace
-from pipeline.tables.page import Row, rows
-from pipeline.tables.replies import known_statics
+from gauntlet.models.exchanges import Exchange, ScoreExchange
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.log.trace import LETTERED, TracedPrompt, trace
+from gauntlet.pipeline.tables.page import Row, rows
+from gauntlet.pipeline.tables.replies import known_statics
 
 ENOUGH = 6
 """A decision between more options says no more of how a player decides."""

@@ -12,8 +12,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from common.sanitize import visible
-from pipeline.tables.numbers import number, p_value
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.tables.numbers import number, p_value
 
 HERE = Path(__file__).parent
 """Where head.html.j2 and parts.html.j2 lie."""

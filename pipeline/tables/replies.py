@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from common.sanitize import visible
-from models.exchanges import Exchange, ScoreExchange
-from pipeline.log.outcomes import Outcomes
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables.choices import Tally
+from gauntlet.common.sanitize import visible
+from gauntlet.models.exchanges import Exchange, ScoreExchange
+from gauntlet.pipeline.log.outcomes import Outcomes
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.tables.choices import Tally
 
 Kind = Literal["letter", "word", "text"]
 """A letter stands for an option of the prompt's list, as `A) draw`; a word that was scored does

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from models.base import Generate, Prompt
-from models.human import TerminalModel
-from pipeline import replay
-from pipeline.tables.replies import Sample
+from gauntlet.models.base import Generate, Prompt
+from gauntlet.models.human import TerminalModel
+from gauntlet.pipeline import replay
+from gauntlet.pipeline.tables.replies import Sample
 from tests import hostile
 from tests.api import KEY
 from tests.hostile import Behaviour, Talk, at_work, good, reply

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from games.hive import Hive, rules, words
-from pipeline.pages import drawn
+from gauntlet.games.hive import Hive, rules, words
+from gauntlet.pipeline.pages import drawn
 from tests.games.cases import final
 
 

@@ -13,14 +13,14 @@ import pytest
 from nicegui import ui
 from nicegui.testing import User
 
-from common.sanitize import visible
-from pipeline.config.compose import compose
-from pipeline.log.folder import Folder
-from pipeline.pages import at_observer, watcher
-from pipeline.pages.at_observer import Follower, Shown
-from pipeline.pages.drawn import watched
-from pipeline.pages.messages import Guessed, Scene
-from pipeline.pages.observe import DRAWN, Wish
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.pages import at_observer, watcher
+from gauntlet.pipeline.pages.at_observer import Follower, Shown
+from gauntlet.pipeline.pages.drawn import watched
+from gauntlet.pipeline.pages.messages import Guessed, Scene
+from gauntlet.pipeline.pages.observe import DRAWN, Wish
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import visit

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from models.exchanges import TextExchange
-from pipeline import replay
-from pipeline.log.folder import Folder
-from pipeline.tables.annotated import annotated, situation, telling
-from pipeline.tables.page import LONGEST, Contents, clipped, rows
-from pipeline.tables.run_metadata import facts
-from pipeline.tables.views import results_of
+from gauntlet.models.exchanges import TextExchange
+from gauntlet.pipeline import replay
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables.annotated import annotated, situation, telling
+from gauntlet.pipeline.tables.page import LONGEST, Contents, clipped, rows
+from gauntlet.pipeline.tables.run_metadata import facts
+from gauntlet.pipeline.tables.views import results_of
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import STATIC, decided, ended, scored
@@ -129,7 +129,7 @@ def test_a_replay_shows_what_was_written_and_what_was_made_of_it(
 
 
 def test_words_of_an_open_option_are_told_after_what_was_wrong_with_others() -> None:
-    from pipeline.log.trace import trace
+    from gauntlet.pipeline.log.trace import trace
 
     def wrote(text: str) -> TextExchange:
         told = {"static": STATIC, "cue": "", "logical_tokens": 2, "tokens": (1, 1)}

@@ -10,8 +10,8 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from pipeline.pages import connection
-from pipeline.pages.__main__ import configured
+from gauntlet.pipeline.pages import connection
+from gauntlet.pipeline.pages.__main__ import configured
 
 SECONDS = 0.5
 LIVE = (

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import ModelError, UserError
-from common.terminal import console
-from games.tic_tac_toe import TicTacToe
-from models.checkpoint import Checkpoint
-from pipeline.config.nodes import build
-from pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
-from pipeline.log.trace import Answer, Trace, TracedPrompt
-from pipeline.replay import page, show
+from gauntlet.common.errors import ModelError, UserError
+from gauntlet.common.terminal import console
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
+from gauntlet.pipeline.log.trace import Answer, Trace, TracedPrompt
+from gauntlet.pipeline.replay import page, show
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 
@@ -53,8 +53,6 @@ def test_what_is_only_imported_somewhere_is_not_named_there(
 ) -> None:
     import argparse
     import dataclasses
-
-    import models.fake
 
     foreign = dataclasses.make_dataclass("Foreign", [])
     foreign.__module__ = argparse.__name__

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline import replay
-from pipeline.log import replayed
+from gauntlet.pipeline import replay
+from gauntlet.pipeline.log import replayed
 from tests.agents.hints import HINT, Hints
 from tests.pipeline.conftest import Sweep
 

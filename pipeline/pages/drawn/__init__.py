@@ -8,8 +8,8 @@ from typing import Any, Protocol, cast
 
 from markupsafe import Markup
 
-from common.ids import class_id
-from games.base import Game, Observation
+from gauntlet.common.ids import class_id
+from gauntlet.games.base import Game, Observation
 
 STYLE = Path(__file__).parent / "drawn.css"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from games.base import Observation
-from games.uno.arena import rules, words
-from games.uno.arena.game import UnoArena
-from games.uno.arena.rules import View
-from games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
-from games.uno.state import State
-from pipeline.pages.drawn import uno
-from pipeline.pages.drawn.markup import tag
+from gauntlet.games.base import Observation
+from gauntlet.games.uno.arena import rules, words
+from gauntlet.games.uno.arena.game import UnoArena
+from gauntlet.games.uno.arena.rules import View
+from gauntlet.games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
+from gauntlet.games.uno.state import State
+from gauntlet.pipeline.pages.drawn import uno
+from gauntlet.pipeline.pages.drawn.markup import tag
 
 
 def whole(game: UnoArena, state: State) -> Markup:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from games.base import Observation
-from games.tic_tac_toe import State, TicTacToe
-from pipeline.pages.drawn.markup import picture, tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.tic_tac_toe import State, TicTacToe
+from gauntlet.pipeline.pages.drawn.markup import picture, tag, together
 
 CELL, EDGE = 60, 22
 """In the drawing's own units: a cell's side, and the room for the names of rows and columns."""

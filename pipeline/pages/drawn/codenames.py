@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from games.base import Observation
-from games.codenames import Codenames
-from games.codenames.game import View
-from games.codenames.rules import BLUE, RED, State, Turn, guessed, team_of
-from games.codenames.words import KINDS, ROLES
-from pipeline.pages.drawn.markup import entry, picture, sign, tag
+from gauntlet.games.base import Observation
+from gauntlet.games.codenames import Codenames
+from gauntlet.games.codenames.game import View
+from gauntlet.games.codenames.rules import BLUE, RED, State, Turn, guessed, team_of
+from gauntlet.games.codenames.words import KINDS, ROLES
+from gauntlet.pipeline.pages.drawn.markup import entry, picture, sign, tag
 
 UNKNOWN = -1
 

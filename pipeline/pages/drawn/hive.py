@@ -6,11 +6,11 @@ import math
 
 from markupsafe import Markup
 
-from games.base import Observation
-from games.hive import Hive, State
-from games.hive import words as told
-from games.hive.rules import OWN
-from pipeline.pages.drawn.markup import picture, seat, tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.hive import Hive, State
+from gauntlet.games.hive import words as told
+from gauntlet.games.hive.rules import OWN
+from gauntlet.pipeline.pages.drawn.markup import picture, seat, tag, together
 
 SIDE = 26
 """A hex's side, in the drawing's own units."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from games.base import Observation
-from games.holdem import rules, words
-from games.holdem.game import Holdem
-from games.holdem.rules import (
+from gauntlet.games.base import Observation
+from gauntlet.games.holdem import rules, words
+from gauntlet.games.holdem.game import Holdem
+from gauntlet.games.holdem.rules import (
     AWARD,
     BACK,
     BETS,
@@ -24,7 +24,7 @@ from games.holdem.rules import (
     View,
     faceup,
 )
-from pipeline.pages.drawn.markup import entry, picture, seat, sign, tag
+from gauntlet.pipeline.pages.drawn.markup import entry, picture, seat, sign, tag
 
 SUITS = (("clubs", "\u2663"), ("diamonds", "\u2666"), ("hearts", "\u2665"), ("spades", "\u2660"))
 RANKS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup, escape
 
-from common.sanitize import visible
+from gauntlet.common.sanitize import visible
 
 
 def tag(name: str, *inside: object, **attributes: object) -> Markup:

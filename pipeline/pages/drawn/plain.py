@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from games.base import Game, Observation
-from pipeline.pages.drawn.markup import picture, tag
+from gauntlet.games.base import Game, Observation
+from gauntlet.pipeline.pages.drawn.markup import picture, tag
 
 
 def whole(game: Game[Any], state: Any) -> Markup:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from games.base import Observation
-from games.santorini import Santorini, State
-from games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
-from games.santorini.words import NAMES, square
-from pipeline.pages.drawn.markup import picture, tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.santorini import Santorini, State
+from gauntlet.games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
+from gauntlet.games.santorini.words import NAMES, square
+from gauntlet.pipeline.pages.drawn.markup import picture, tag, together
 
 CELL, EDGE = 64, 22
 """In the drawing's own units: a square's side, and the room for the names of rows and columns."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from games.base import Observation
-from games.sea_battle import SeaBattle, State, View
-from games.sea_battle.rules import AT, DAMAGE, HEADING, ROCKS, SHIPS, SIDE, SIZE, SUNK
-from games.sea_battle.words import HEADINGS, NAMES
-from pipeline.pages.drawn.markup import picture, tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.sea_battle import SeaBattle, State, View
+from gauntlet.games.sea_battle.rules import AT, DAMAGE, HEADING, ROCKS, SHIPS, SIDE, SIZE, SUNK
+from gauntlet.games.sea_battle.words import HEADINGS, NAMES
+from gauntlet.pipeline.pages.drawn.markup import picture, tag, together
 
 CELL = 16
 """A square's side in the drawing's own units."""

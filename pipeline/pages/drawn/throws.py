@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from games.base import Observation
-from games.rock_paper_scissors import HANDS, RockPaperScissors, State
-from pipeline.pages.drawn.markup import picture, tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors, State
+from gauntlet.pipeline.pages.drawn.markup import picture, tag, together
 
 MOST = 20
 """Rounds that are drawn; of longer games the last ones."""

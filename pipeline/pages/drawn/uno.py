@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from games.base import Observation
-from games.uno import rules
-from games.uno.game import Uno
-from games.uno.rules import WILD
-from games.uno.state import State, View, card_order, hand
-from games.uno.words import CARD_NAMES, COLOURS
-from pipeline.pages.drawn.markup import entry, picture, seat, sign, tag
+from gauntlet.games.base import Observation
+from gauntlet.games.uno import rules
+from gauntlet.games.uno.game import Uno
+from gauntlet.games.uno.rules import WILD
+from gauntlet.games.uno.state import State, View, card_order, hand
+from gauntlet.games.uno.words import CARD_NAMES, COLOURS
+from gauntlet.pipeline.pages.drawn.markup import entry, picture, seat, sign, tag
 
 SIGNS = (*"0123456789", "\u2298", "\u21c4", "+2", "W", "W+4")
 """What stands on a card, by its trait; its colour stands below in words too."""

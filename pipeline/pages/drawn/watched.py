@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
-from pipeline.pages.drawn.markup import picture, tag, text, together
+from gauntlet.pipeline.pages.drawn.markup import picture, tag, text, together
 
 SIDE = 14
 """A cell of the heat map, in its own units."""
