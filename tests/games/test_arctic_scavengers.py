@@ -12,13 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gauntlet.games.arctic_scavengers import ArcticScavengers, State
-from gauntlet.games.arctic_scavengers.rules import payment, uses
 from gauntlet.games.arctic_scavengers.state import (
     CONTESTED,
-    DIG,
     GATHER,
-    HIRE,
-    HUNT,
     JUNKYARD,
     KIND,
     LOOK,
@@ -27,11 +23,9 @@ from gauntlet.games.arctic_scavengers.state import (
     RESPOND,
     SKIRMISH,
     START,
-    Action,
     Tribe,
     known,
     show,
-    strength,
 )
 from tests.games.cases import walk
 from tests.games.duels import scores
@@ -78,75 +72,6 @@ def test_no_card_is_made_or_lost(seed: int) -> None:
             assert Counter((*owned, *state.junkyard, *state.contested, *state.piles)) == whole
 
 
-@few
-@given(seeds)
-def test_rounds_take_turns_to_begin_and_the_first_has_no_skirmish(seed: int) -> None:
-    last = [state for state, _, _ in walk(GAME, seed)][-1]
-    begins = [clause for clause in last.history if "begins" in clause]
-    assert begins == [f"round {n + 1}: player {n % 2} begins" for n in range(6)]
-    assert "round 1 has no skirmish" in last.history
-    assert sum("fight " in clause for clause in last.history) == 5
-    assert last.contested == ()
-
-
-def test_a_tool_needs_a_card_to_use_it_and_one_that_adds_nothing_is_left_out() -> None:
-    hand = of("Refugee", "Refugee", "Scavenger", "Shovel", "Pickaxe")
-    found = uses(hand, DIG, False)
-    assert of("Shovel") not in found
-    assert of("Refugee", "Shovel") in found
-    assert of("Scavenger", "Shovel", "Pickaxe") not in found
-    assert of("Refugee", "Scavenger", "Shovel", "Pickaxe") in found
-    assert of("Refugee", "Scavenger") not in found
-    assert of("Refugee") not in found
-    assert of("Scavenger", "Shovel", "Pickaxe") in uses(hand, DIG, True)
-    assert uses(of("Junk", "Pills", "Net"), HUNT, False) == ()
-
-
-def test_group_leaders_help_beside_a_tool() -> None:
-    hand = of("Scavenger", "Group Leaders", "Spear", "Net")
-    assert of("Scavenger", "Group Leaders", "Net") in uses(hand, HUNT, False)
-    assert of("Scavenger", "Spear", "Net") not in uses(hand, HUNT, False)
-
-
-def test_fight_values() -> None:
-    assert strength(of("Refugee", "Spear"), False) == 0
-    assert strength(of("Scavenger", "Spear", "Shovel"), False) == 3
-    assert strength(of("Scavenger", "Brawler", "Spear", "Shovel"), False) == 6
-    assert strength(of("Brawler", "Group Leaders", "Grenade"), False) == 7
-    assert strength(of("Tribe Family", "Wolf Pack"), False) == 2
-    assert strength(of("Refugee", "Spear", "Shovel"), True) == 3
-
-
-def test_medicine_is_paid_with_as_little_too_much_as_can_be() -> None:
-    assert payment(of("Medkit", "Pills", "Pills"), 1) == of("Pills")
-    assert payment(of("Medkit", "Pills", "Pills"), 2) == of("Medkit")
-    assert payment(of("Medkit"), 1) == of("Medkit")
-    assert payment(of("Pills"), 2) is None
-    assert payment(of("Junk"), 0) == ()
-
-
-def test_hunting_pays_a_mercenary_once_a_round() -> None:
-    state = position(("Scavenger", "Scavenger", "Refugee", "Spear", "Pills"))
-    hires = [one for one in names(state) if one.startswith("hire")]
-    assert hires == ["hire Hunter for Pills"]
-    state = after(state, "hunt 2 with 2 Scavenger")
-    hires = [one for one in names(state) if one.startswith("hire")]
-    assert hires == [
-        "hire Scavenger for 1 food",
-        "hire Brawler for 2 food",
-        "hire Hunter for Pills",
-        "hire Saboteur for 1 food + Pills",
-        "hire Scout for 2 food + Pills",
-    ]
-    assert not any(one.startswith("hunt") for one in names(state))
-    hired = after(state, "hire Saboteur for 1 food + Pills")
-    assert hired.food == 1
-    assert hired.piles.count(KIND["Saboteur"]) == 7
-    assert KIND["Saboteur"] in hired.tribes[0].reserve
-    assert hired.tribes[0].aside == of("Scavenger", "Scavenger", "Pills")
-    assert not any(one.startswith("hire") for one in names(hired))
-
-
 def test_a_digger_keeps_one_or_none_and_the_rest_goes_to_the_bottom() -> None:
     state = position(("Scavenger", "Shovel", "Refugee"))
     top, rest = state.junkyard[:3], state.junkyard[3:]
@@ -161,18 +86,6 @@ def test_a_digger_keeps_one_or_none_and_the_rest_goes_to_the_bottom() -> None:
         position(("Scavenger", "Shovel", "Refugee")), "dig 3 with Scavenger + Shovel", game=PAPER
     )
     assert "keep none" not in names(paper, PAPER)
-
-
-def test_drawing_takes_from_the_reserve() -> None:
-    state = after(position(("Scout", "Junk")), "draw 2 with Scout")
-    assert state.tribes[0].hand == of("Refugee", "Refugee", "Junk")
-    assert len(state.tribes[0].reserve) == 2
-
-
-def test_trash_is_gone_into_the_junkyard() -> None:
-    state = after(position(("Junk", "Refugee", "Junk")), "trash Junk", "trash Junk")
-    assert state.tribes[0].cards == of(*["Refugee"] * 5)
-    assert state.junkyard.count(KIND["Junk"]) == 9
 
 
 def test_a_sniper_stops_people_and_a_saboteur_the_rest_at_the_cost_of_a_card() -> None:
@@ -205,26 +118,6 @@ def test_strikes_in_a_skirmish_leave_the_striker() -> None:
     paper = after(paper._replace(round=2, second=True, seat=1), "stop gathering", game=PAPER)
     assert names(paper, PAPER) == ("sabotage Net", "sabotage Spear", "hold")
     assert names(after(paper, "sabotage Net", game=PAPER), PAPER) == ("sabotage Spear", "hold")
-
-
-@pytest.mark.parametrize(
-    ("own", "other", "winner"),
-    [
-        (("Brawler",), ("Scavenger",), 0),
-        (("Scavenger",), ("Scavenger", "Refugee"), 1),
-        (("Scavenger",), ("Scavenger",), None),
-        (("Refugee", "Spear"), ("Scavenger",), 1),
-    ],
-)
-def test_who_wins_a_contested_card(
-    own: tuple[str, ...], other: tuple[str, ...], winner: int | None
-) -> None:
-    state = position(own, other, second=True)._replace(seat=1)
-    prize = state.contested[0]
-    done = after(state, "stop gathering")
-    holders = [seat for seat in (0, 1) if prize in done.tribes[seat].cards]
-    assert holders == ([] if winner is None else [winner])
-    assert (prize in done.junkyard) == (winner is None)
 
 
 @pytest.mark.parametrize(
@@ -283,19 +176,6 @@ def test_a_redeal_changes_what_is_hidden_and_nothing_that_is_known(seed: int) ->
             assert other.seed != state.seed
             varied += other.junkyard != state.junkyard
     assert varied > 5
-
-
-def test_actions_are_named_by_what_they_do() -> None:
-    assert Action(HIRE, of("Pills"), KIND["Hunter"]).hired == KIND["Hunter"]
-    told = GAME.observe(position(("Refugee", "Spear", "Scavenger")), 0)
-    facts = {fact.name: fact.text for fact in told.facts}
-    assert facts["Your hand in a skirmish"] == "fight 3, 2 people"
-    assert facts["People"] == "you 6, player 1 4"
-    assert told.options[:3] == (
-        "dig 1 with Scavenger",
-        "draw 1 with Scavenger",
-        "hunt 1 with Scavenger",
-    )
 
 
 @pytest.mark.parametrize("rounds", [0, 21])

@@ -158,69 +158,13 @@ def test_every_state_of_20_000_games_equals_that_of_the_referee(
 
 SLIPS = {
     "six cards are dealt": ("HAND = 7", "HAND = 6"),
-    "hands are dealt one after the other": (
-        "for _ in range(HAND):\n        for seat in range(seats):",
-        "for seat in range(seats):\n        for _ in range(HAND):",
-    ),
     "a function may be turned up": ("state[TRAIT] >= SKIP:", "state[TRAIT] >= 13:"),
-    "only the first card turned up stays": (
-        ">= SKIP:\n        turn_up(",
-        ">= SKIP:\n        state[PLAYED] = 0\n        turn_up(",
-    ),
-    "the last seat begins": (
-        "    state[BEFORE] = state[IN_FORCE]\n",
-        "    state[BEFORE] = state[IN_FORCE]\n    state[TO_MOVE] = seats - 1\n",
-    ),
     "the colour must fit": ("if state[TRAIT] < WILD:", "if False:"),
-    "the number must fit": ("PLAIN << (15 * state[IN_FORCE])\n    if", "0\n    if"),
-    "a wild waits until nothing else fits": (
-        "if held & WILDS:",
-        "if held & WILDS and not actions:",
-    ),
-    "a wild draw four waits until nothing else fits": (
-        "if held & WILD_DRAW_FOURS:",
-        "if held & WILD_DRAW_FOURS and not actions:",
-    ),
     "a draw is open to all": ("return actions if actions else", "return actions |"),
-    "a draw goes on until a card fits": (
-        "elif give(state, state[TO_MOVE], 1):",
-        "elif give(state, state[TO_MOVE], 1) and legal(state) == 1 << DRAW:",
-    ),
-    "two cards are drawn": ("state[TO_MOVE], 1)", "state[TO_MOVE], 2)"),
-    "a wild names no colour": ("elif action in (WILD, WILD_DRAW_FOUR):", "elif action == 14:"),
-    "a wild draw four cannot be challenged": ("state[PHASE] = CHALLENGE", "answer(state, YIELD)"),
     "a wild can be challenged": ("== WILD_DRAW_FOUR:", ">= WILD:"),
-    "its player judges the challenge": (
-        "state[IN_FORCE] = colour\n    pass_turn(state)\n    if",
-        "state[IN_FORCE] = colour\n    if trait_of(state[TOP]) == WILD:\n"
-        "        pass_turn(state)\n    if",
-    ),
     "a challenge looks for the new colour": ("15 * state[BEFORE]", "15 * state[IN_FORCE]"),
-    "a challenge looks for any card but a wild": (
-        "PLAIN << (15 * state[BEFORE])",
-        "(1 << 60) - 1",
-    ),
-    "every challenge is right": ("action == CALL and held_by", "action == CALL or held_by"),
     "a bluff costs six": ("state[TOP_BY], FOUR)", "state[TOP_BY], SIX)"),
-    "a bluff passes the turn": (
-        "give(state, state[TOP_BY], FOUR)",
-        "give(state, state[TOP_BY], FOUR)\n        pass_turn(state)",
-    ),
-    "a challenge in vain costs four": ("SIX if action", "FOUR if action"),
-    "a challenge in vain keeps the turn": (
-        "else FOUR):\n        pass_turn(state)",
-        "else FOUR):\n        if action == YIELD:\n            pass_turn(state)",
-    ),
-    "who draws four plays on": (
-        "else FOUR):\n        pass_turn(state)",
-        "else FOUR):\n        if action == CALL:\n            pass_turn(state)",
-    ),
-    "a wild draw four brings three": ("TWO, FOUR, SIX = 2, 4, 6", "TWO, FOUR, SIX = 2, 3, 6"),
-    "skip only passes the turn": ("trait == SKIP or (", "(")
-    ,
     "reverse skips": ("trait == SKIP or", "trait in (SKIP, REVERSE) or"),
-    "reverse changes nothing": ("-state[DIRECTION]", "state[DIRECTION]"),
-    "draw two brings one": ("TWO, FOUR, SIX = 2,", "TWO, FOUR, SIX = 1,"),
     "draw two keeps the turn": (
         "SKIP or (trait == DRAW_TWO and give(state, state[TO_MOVE], TWO)):",
         "SKIP or (trait == DRAW_TWO and not give(state, state[TO_MOVE], TWO)):",
@@ -229,16 +173,10 @@ SLIPS = {
         "state[WINNERS] = 1 << seat\n    elif",
         "state[WINNERS] = 1 << seat\n        take_effect(state, trait_of(action))\n    elif",
     ),
-    "one card left wins": ("state[hand_of(seat)] == 0:", "state[hand_of(seat)] <= 1:"),
     "the game ends with the last card of the pile": (
         "state[PILE] < count:",
         "state[PILE] <= count:",
     ),
-    "a draw takes what there is": (
-        "if state[PILE] < count:",
-        "count = min(count, max(1, state[PILE]))\n    if state[PILE] < count:",
-    ),
-    "most cards win": ("size = state[hand", "size = -state[hand"),
     "one winner is enough": ("if size == least:", "if size == least and not seats:"),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ from gauntlet.games.compiling import derive
 from gauntlet.games.holdem import Holdem, State, game, rules
 from gauntlet.games.holdem.playouts import DEAL, believe, make_belief
 from gauntlet.games.holdem.policies import PAIRS, make_room, preflop
-from gauntlet.games.holdem.words import NAMES, cards, parse
+from gauntlet.games.holdem.words import NAMES, parse
 from gauntlet.games.playouts import play_on, probabilities, results, simulate
 from tests.agents.play import drive, turn_at, unasked
 from tests.games import holdem_amounts
@@ -32,11 +32,6 @@ def after(played: Any, *names: str, deal: int = 0) -> State:
     for name in names:
         state = played.play(state, (NAMES.index(name),))
     return state
-
-
-def fact(played: Any, state: State, name: str) -> str:
-    (seat,) = played.to_move(state)
-    return {fact.name: fact.text for fact in played.observe(state, seat).facts}[name]
 
 
 def test_every_amount_is_as_written_down() -> None:
@@ -60,35 +55,6 @@ def test_every_name_fits_the_format_of_moves_and_is_an_intent() -> None:
         for text in (name, name.lower().replace("_", " "), name.replace("_", "")):
             assert re.fullmatch(HANDS.move_format, text, re.IGNORECASE)
     assert not re.search(HANDS.move_format, "raise it by 3 bb", re.IGNORECASE)
-
-
-def test_a_seat_is_told_what_it_needs() -> None:
-    state = after(HANDS, "RAISE_3BB", "CALL", "CHECK", "RAISE_HALF_POT")
-    (seat,) = HANDS.to_move(state)
-    seen = HANDS.observe(state, seat)
-    board = state.array[rules.BOARD : rules.BOARD + 3].tolist()
-    assert seat == 1
-    assert fact(HANDS, state, "Board") == cards(board)
-    assert fact(HANDS, state, "Pot") == "18 chips"
-    assert fact(HANDS, state, "Stacks") == "player 0 188, player 1 (you) 194"
-    assert fact(HANDS, state, "Bets this round") == "player 0 6, player 1 (you) 0"
-    assert fact(HANDS, state, "Street") == "flop"
-    assert fact(HANDS, state, "Your cards") == cards(state.array[rules.CARDS + 2 :][:2].tolist())
-    assert fact(HANDS, state, "This hand") == (
-        "hand 1: player 0 deals and posts 1, player 1 posts 2; player 0: RAISE_3BB to 6; "
-        f"player 1: CALL 4; flop: {cards(board)}; player 1: CHECK; player 0: RAISE_HALF_POT to 6"
-    )
-    assert "CALL: match the bet with 6" in fact(HANDS, state, "Legal actions").splitlines()
-    assert seen.options == ("FOLD", "CALL", *NAMES[4:])
-    assert HANDS.fallback(seen) == 0
-
-
-def test_a_new_hand_tells_its_own_actions_alone() -> None:
-    state = after(HANDS, "CALL", "RAISE_3BB", "FOLD")
-    assert fact(HANDS, state, "This hand").startswith("hand 2: player 1 deals")
-    assert state.history[-2] == "player 1 wins 4; 4 uncalled go back to player 1"
-    assert fact(HANDS, state, "Hand") == "2 of 2"
-    assert "before: player 1 wins 4" in HANDS.show(state)
 
 
 def test_what_a_seat_sees_holds_no_seed_and_no_hidden_card() -> None:

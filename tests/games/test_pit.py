@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
-from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import measured
 from gauntlet.games.pit import Pit, published
-from gauntlet.games.pit.rules import BEAR, BULL, DECK, LOTS, SIZES, State, cornered, hand_of
-from tests.games.cases import final, looked_at, seeds
+from gauntlet.games.pit.rules import BEAR, BULL, State
+from tests.games.cases import final
 from tests.games.duels import scores
 
 GAME, QUIRKS = Pit(), Pit(quirks=True)
@@ -54,103 +51,6 @@ def play(state: Any, *names: str, game: Game[Any] = GAME) -> Any:
 
 def options(state: Any, game: Game[Any] = GAME) -> tuple[str, ...]:
     return game.observe(state, game.to_move(state)[0]).options
-
-
-def test_lots_are_of_one_commodity_with_one_animal_at_the_most() -> None:
-    assert len(set(LOTS)) == len(LOTS) == 42
-    for lot, size in zip(LOTS, SIZES, strict=True):
-        assert 1 <= size == sum(lot) <= 4
-        assert sum(count > 0 for count in lot[:4]) <= 1
-        assert lot[BULL] + lot[BEAR] <= 1
-
-
-def test_an_offer_tells_only_its_number_and_stands() -> None:
-    state = play(position(), "offer 3 corn", "offer 2 wheat and the bear", "wait", "wait")
-    assert state.history[-4:-2] == ("trader A offered 3 cards", "trader B offered 3 cards")
-    told = {fact.name: fact.text for fact in GAME.observe(state, 0).facts}
-    assert told["Offers to you"] == "trader B offers 3 cards"
-    assert told["Your offer"] == "3 corn"
-    trades = [name for name in options(state) if name.startswith("trade")]
-    assert sorted(trades) == ["trade 3 barley with trader B", "trade 3 corn with trader B"]
-    assert "offer 3 corn" not in options(state)
-
-
-def test_a_trade_exchanges_lots_and_ends_both_offers() -> None:
-    state = play(position(), "offer 2 corn", "offer 2 soybeans", "trade 2 wheat with trader B")
-    assert state.hands[2] == hand(barley=1, corn=4, wheat=1, soybeans=2, bull=1)
-    assert state.hands[1] == hand(barley=2, wheat=6, soybeans=1, bear=1)
-    assert state.offers[1:3] == (None, None)
-    assert SIZES[state.offers[0] or 0] == 2
-    assert state.points == (0, 0), "trader B has six wheat, and the bear"
-    state = play(state, "wait", "wait")
-    told = {fact.name: fact.text for fact in GAME.observe(state, 1).facts}
-    assert told["Your trades in this deal"] == "gave trader C 2 soybeans for 2 wheat"
-
-
-def test_a_corner_pays_and_the_bear_and_a_losing_bull_cost() -> None:
-    start = position(mover=1)
-    state = play(start, "offer 1 barley", "wait", "wait", "trade 1 wheat with trader B")
-    assert state.points == (85 - 20, -20)
-    assert state.deal == 2
-    assert state.turns == 4
-    assert state.turn == 0
-    assert state.trades == ()
-    assert state.mover == 1, "each deal begins with the next trader"
-    assert "cornered barley and gets 85 points" in state.history[-1]
-
-
-def test_the_bull_is_a_card_and_doubles_where_it_is_one_too_many() -> None:
-    assert cornered(hand(wheat=5, bull=1), 6) == 3
-    assert cornered(hand(wheat=4, bull=1), 6) is None
-    assert cornered(hand(wheat=6, bear=1), 6) is None
-    assert cornered(hand(barley=6, corn=6), 6) == 0
-    hands = list(position().hands)
-    hands[0] = hand(barley=5, corn=3, wheat=1, bull=1)
-    hands[2] = hand(barley=1, corn=5, wheat=3)
-    state = play(
-        position(mover=1, hands=tuple(hands)),
-        *("offer 1 barley", "wait", "wait", "trade 1 wheat with trader B"),
-    )
-    assert state.points == (170, -20)
-
-
-def test_who_takes_the_offer_corners_first() -> None:
-    hands = list(position().hands)
-    hands[1] = hand(barley=1, wheat=5, soybeans=3, bear=0)
-    hands[3] = hand(barley=2, corn=1, soybeans=6, bear=1)
-    state = position(mover=1, hands=tuple(hands))
-    state = play(state, "offer 1 barley", "wait", "wait", "trade 1 wheat with trader B")
-    assert state.points == (85 - 20, -20), "trader A, who took it, not B with six wheat"
-
-
-def test_a_deal_and_a_match_close_in_time() -> None:
-    game = Pit(turns=10, deal_turns=4)
-    state = game.deal(np.random.default_rng(3))
-    for turn in range(10):
-        assert (state.deal, state.turn) == (1 + turn // 4, turn % 4)
-        state = play(state, "wait", game=game)
-    assert game.to_move(state) == ()
-    assert measured(game, state)["match_score"] == (0.5, 0.5)
-    with pytest.raises(IllegalAction):
-        game.play(state, [0])
-
-
-def test_a_score_is_a_share_of_points_and_less_than_none_is_none() -> None:
-    for points, share in (((500, 250), 2 / 3), ((500, -20), 1.0), ((-20, -40), 0.5)):
-        state = position(points=points, turns=200)
-        assert measured(GAME, state)["match_score"] == pytest.approx((share, 1 - share))
-        assert GAME.returns(state) == pytest.approx((2 * share - 1, 1 - 2 * share))
-
-
-@settings(max_examples=10, deadline=None)
-@given(seeds)
-def test_cards_only_change_hands_and_nobody_holds_a_corner(seed: int) -> None:
-    for state, _, _ in looked_at(GAME, seed):
-        assert tuple(map(sum, zip(*state.hands, strict=True))) == hand_of(DECK)
-        if GAME.to_move(state):
-            assert all(cornered(own, GAME.corner) is None for own in state.hands)
-        for own, lot in zip(state.hands, state.offers, strict=True):
-            assert lot is None or all(a <= b for a, b in zip(LOTS[lot], own, strict=True))
 
 
 def test_a_seat_is_a_team_or_a_trader() -> None:

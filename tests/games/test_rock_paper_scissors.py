@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Fact
 from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors, State
 
 hands = st.integers(0, 2)
@@ -60,30 +59,8 @@ def test_the_seats_move_at_once() -> None:
             game.play((), moves)
 
 
-def test_what_a_seat_is_told() -> None:
-    seen = RockPaperScissors(rounds=10).observe(((0, 1), (2, 2)), 1)
-    assert seen.facts == (
-        Fact("Round", "3 of 10"),
-        Fact("Score", "player 0: 0, player 1 (you): 1"),
-    )
-    assert seen.options == ("rock", "paper", "scissors")
-    assert seen.history == (
-        "round 1: player 0 rock, player 1 paper",
-        "round 2: player 0 scissors, player 1 scissors",
-    )
-    assert "10 rounds" in seen.rules
-
-
 def test_the_rules_speak_of_one_round_in_the_singular() -> None:
     assert "play 1 round." in RockPaperScissors().observe((), 0).rules
-
-
-def test_the_rounds_are_shown() -> None:
-    shown = """\
-2 of 10 rounds played, score 0:1
-round 1: player 0 rock, player 1 paper
-round 2: player 0 scissors, player 1 scissors"""
-    assert RockPaperScissors(rounds=10).show(((0, 1), (2, 2))) == shown
 
 
 @pytest.mark.parametrize(

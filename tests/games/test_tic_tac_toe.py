@@ -8,14 +8,10 @@ from functools import cache
 import numpy as np
 import pyspiel
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Fact
 from gauntlet.games.tic_tac_toe import State, TicTacToe
-from tests.games.cases import seeds, walk
+from tests.games.cases import walk
 
 GAME = TicTacToe()
 START = GAME.deal(np.random.default_rng(0))
@@ -66,37 +62,6 @@ def test_lockstep_with_openspiel(theirs: str, game: TicTacToe) -> None:
                 other.apply_action(moves[0])
 
 
-def longest_run(marks: int, size: int) -> int:
-    """The longest unbroken line of marks, found by walking from every cell."""
-    cells = {divmod(cell, size) for cell in range(size**2) if marks >> cell & 1}
-    longest = 0
-    for start in cells:
-        for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
-            length = 0
-            while (start[0] + down * length, start[1] + right * length) in cells:
-                length += 1
-            longest = max(longest, length)
-    return longest
-
-
-@st.composite
-def grids(draw: st.DrawFn) -> TicTacToe:
-    size = draw(st.integers(2, 7))
-    return TicTacToe(size=size, win_length=draw(st.integers(2, size)))
-
-
-@given(grids(), seeds)
-def test_who_has_a_long_enough_line_wins_and_the_game_ends_there(
-    game: TicTacToe, seed: int
-) -> None:
-    for state, seats, _ in walk(game, seed):
-        lines = [longest_run(marks, game.size) >= game.win_length for marks in state.marks]
-        assert not all(lines)
-        assert (not seats) == (any(lines) or len(state.moves) == game.size**2)
-        expected = (1, -1) if lines[0] else (-1, 1) if lines[1] else (0, 0)
-        assert game.returns(state) == expected
-
-
 def test_a_position_is_what_is_on_the_grid_however_it_came_about() -> None:
     one, other = after(GAME, 0, 4, 8), after(GAME, 8, 4, 0)
     assert one == other
@@ -124,44 +89,11 @@ def test_simulated_games_end_as_often_as_random_play_does() -> None:
         assert binomtest(count, 20000, float(chance)).pvalue > 1e-4
 
 
-def test_the_first_player_always_wins_where_two_in_a_line_are_enough() -> None:
-    game = TicTacToe(size=2, win_length=2)
-    assert game.simulate(("random", "random"), 500, seed=0).tolist() == [500, 0, 0]
-
-
-def test_what_a_seat_is_told() -> None:
-    state = after(GAME, 4, 6, 1, 2)
-    seen = GAME.observe(state, 0)
-    assert seen.facts == (Fact("Your marks", "C2R1, C2R2"), Fact("Opponent's marks", "C3R1, C1R3"))
-    assert seen.options == ("C1R1", "C1R2", "C3R2", "C2R3", "C3R3")
-    assert seen.history[:2] == ("player 0 marked C2R2", "player 1 marked C1R3")
-    assert GAME.observe(START, 0).facts[1] == Fact("Opponent's marks", "none")
-
-
 def test_the_rules_tell_the_parameters() -> None:
     game = TicTacToe(size=5, win_length=4)
     rules = game.observe(game.deal(np.random.default_rng(0)), 0).rules
     assert "5 columns and 5 rows" in rules
     assert "4 marks" in rules
-
-
-def test_the_board_is_drawn() -> None:
-    drawn = """\
-   C1 C2 C3
-R1 .  X  O
-R2 .  X  .
-R3 O  .  ."""
-    assert GAME.show(after(GAME, 4, 6, 1, 2)) == drawn
-
-
-def test_a_taken_cell_cannot_be_marked_again() -> None:
-    with pytest.raises(IllegalAction, match=r"cell 4 is not an empty cell of\n.*C1 C2 C3"):
-        after(GAME, 4, 4)
-
-
-def test_nothing_can_be_marked_after_the_end() -> None:
-    with pytest.raises(IllegalAction, match=r"moves \[8\] for seats \(\)"):
-        after(GAME, 0, 3, 1, 4, 2, 8)
 
 
 @pytest.mark.parametrize(

@@ -75,65 +75,10 @@ def mover(state: State) -> int:
     return int(state.array[rules.TO_MOVE])
 
 
-@pytest.mark.parametrize(
-    ("top", "held", "expected"),
-    [
-        ("red 7", "red 3, green 7, blue 8", "red 3, green 7"),
-        ("red skip", "green skip, blue reverse, red 0", "red 0, green skip"),
-        ("red 7", "blue 8, wild", "wild naming red, wild naming green, "
-         "wild naming blue, wild naming yellow"),
-        ("red 7", "blue 8, wild draw four", "wild draw four naming red, "
-         "wild draw four naming green, wild draw four naming blue, wild draw four naming yellow"),
-        ("red 7", "red 8, wild draw four", "red 8"),
-        ("red 7", "blue 8, yellow draw two", "draw a card"),
-    ],
-)  # fmt: skip
-def test_what_may_be_played(top: str, held: str, expected: str) -> None:
-    assert options(position(top, held, "red 1")) == expected
-
-
-def test_a_wild_draw_four_waits_until_no_wild_is_left() -> None:
-    assert "draw four" not in options(position("red 7", "blue 8, wild, wild draw four", "red 1"))
-
-
-def test_after_a_wild_only_its_colour_counts() -> None:
-    state = position("wild", "red 3, green 3, blue 3", "red 1", colour="green")
-    assert options(state) == "green 3"
-
-
 def test_equal_cards_are_one_option_by_default_and_listed_twice_with_quirks() -> None:
     state = position("red 7", "blue 7, red 3, blue 7", "red 1")
     assert options(state) == "red 3, blue 7"
     assert options(state, quirks=True) == "blue 7, red 3, blue 7"
-
-
-def test_two_wilds_are_listed_once_where_the_first_stands() -> None:
-    state = position("red 7", "blue 1, wild, red 3, wild", "red 1")
-    wilds = ", ".join(f"wild naming {colour}" for colour in COLOURS)
-    assert options(state, quirks=True) == f"{wilds}, red 3"
-
-
-@pytest.mark.parametrize(
-    ("drawn", "kept"),
-    [("red 9", False), ("red skip", False), ("blue 7", True), ("blue 9", True), ("wild", False)],
-)
-def test_a_drawn_card_plays_itself_by_colour_or_if_wild_but_not_by_number(
-    drawn: str, kept: bool
-) -> None:
-    state = position("red 7", "blue 8", "red 1, red 2", pile=f"{drawn}, green 1")
-    after = play(state, "draw a card")
-    assert hands(after)[0] == (f"blue 8, {drawn}" if kept else "blue 8")
-    assert CARD_NAMES[after.array[rules.TOP] & 63] == ("red 7" if kept else drawn)
-    told = "drew a card" if kept else f"drew and played {drawn}"
-    assert after.history[0].startswith(f"player 0 {told}")
-
-
-def test_a_drawn_skip_takes_effect_but_a_drawn_wild_draw_four_does_not() -> None:
-    skipped = play(position("red 7", "blue 8", "red 1", "red 2", pile="red skip"), "draw a card")
-    assert mover(skipped) == 2
-    state = position("red 7", "blue 8", "red 1", "red 2", pile="wild draw four, red 3, red 4")
-    drawn = play(state, "draw a card")
-    assert (mover(drawn), hands(drawn)) == (1, ["blue 8", "red 1", "red 2"])
 
 
 def test_after_a_drawn_wild_chance_names_the_colour() -> None:
@@ -145,79 +90,12 @@ def test_after_a_drawn_wild_chance_names_the_colour() -> None:
     assert colours == {f"player 0 drew and played wild naming {colour}" for colour in COLOURS}
 
 
-@pytest.mark.parametrize(
-    ("card", "direction", "expected"),
-    [
-        ("red 5", 1, 1),
-        ("red 5", -1, 2),
-        ("red skip", 1, 2),
-        ("red skip", -1, 1),
-        ("red reverse", 1, 2),
-        ("red reverse", -1, 1),
-        ("red draw two", 1, 2),
-    ],
-)
-def test_whose_turn_it_is_next_of_three(card: str, direction: int, expected: int) -> None:
-    pile = "green 1, green 2"
-    state = position("red 7", f"{card}, blue 8", "red 1", "red 2", pile=pile, direction=direction)
-    assert mover(play(state, card)) == expected
-
-
-@pytest.mark.parametrize(("card", "expected"), [("skip", 0), ("draw two", 0), ("reverse", 1)])
-def test_of_two_players_a_skip_lets_play_again_and_a_reverse_does_not(
-    card: str, expected: int
-) -> None:
-    state = position("red 7", f"red {card}, blue 8", "red 1", pile="green 1, green 2")
-    assert mover(play(state, f"red {card}")) == expected
-
-
-def test_draw_two_and_wild_draw_four_fill_the_next_hand() -> None:
-    pile = "green 1, green 2, green 3, green 4, green 5"
-    two = play(position("red 7", "red draw two, blue 8", "red 1", pile=pile), "red draw two")
-    assert hands(two) == ["blue 8", "red 1, green 1, green 2"]
-    state = position("red 7", "wild draw four, blue 8", "red 1", pile=pile)
-    four = play(state, "wild draw four naming green")
-    assert hands(four) == ["blue 8", "red 1, green 1, green 2, green 3, green 4"]
-    assert (mover(four), int(four.array[rules.COLOUR])) == (0, COLOURS.index("green"))
-
-
-def test_the_first_empty_hand_wins_and_its_last_card_still_counts() -> None:
-    state = position("red 7", "red draw two", "red 1", "red 2", pile="green 1, green 2")
-    won = play(state, "red draw two")
-    assert Uno(3).to_move(won) == ()
-    assert Uno(3).returns(won) == (1, -1, -1)
-    assert hands(won) == ["", "red 1, green 1, green 2", "red 2"]
-
-
 def test_after_the_last_ply_nobody_has_won() -> None:
     state = position("red 7", "red 3, blue 8", "red 1")
     state.array[rules.PLY] = rules.PLY_CAP - 1
     assert Uno().to_move(state) == (0,)
     late = play(state, "red 3")
     assert (Uno().to_move(late), Uno().returns(late)) == ((), (0, 0))
-
-
-@pytest.mark.parametrize(
-    ("action", "pile", "shuffled"),
-    [
-        ("draw a card", "", True),
-        ("draw a card", "green 1", False),
-        ("red draw two", "green 1", True),
-        ("red draw two", "green 1, green 2", False),
-        ("wild draw four naming red", "green 1, green 2, green 3", True),
-    ],
-)
-def test_when_the_pile_is_short_all_played_cards_make_a_new_one(
-    action: str, pile: str, shuffled: bool
-) -> None:
-    held = {"r": "red draw two", "w": "wild draw four"}.get(action[0], "blue 8")
-    top = "red 7" if action[0] == "r" else "yellow 9"
-    after = play(position(top, f"{held}, blue 6", "red 1", pile=pile), action).array
-    assert after[rules.SHUFFLES] == shuffled
-    if shuffled:
-        held_cards = after[rules.hand_of(0)] + after[rules.hand_of(1)]
-        assert after[rules.PILE] + after[rules.PLAYED] + held_cards == 108
-        assert after[rules.PLAYED] == after[rules.AUTO]
 
 
 def test_where_no_card_is_left_a_draw_takes_what_there_is() -> None:

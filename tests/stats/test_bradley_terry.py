@@ -25,24 +25,6 @@ def table(rng: np.random.Generator, k: int = 7, most: float = 20.0) -> Floats:
     return wins
 
 
-def by_chain(wins: Floats, alpha: float, rounds: int = 20_000) -> Floats:
-    """Iterative Luce spectral ranking as it is told in words: a walker leaves a player for whoever
-    beat it; how long it stays with each is its worth, with which the next chain is made."""
-    k = len(wins)
-    worth = np.ones(k)
-    for _ in range(rounds):
-        rates = alpha + wins.T / (worth[:, None] + worth)  # from the row to the column
-        np.fill_diagonal(rates, 0)
-        flow = rates - np.diag(rates.sum(1))
-        system = np.vstack((flow.T, np.ones(k)))
-        stays = np.linalg.lstsq(system, np.append(np.zeros(k), 1.0), rcond=None)[0]
-        before, worth = worth, stays / stays.sum() * k
-        if np.abs(worth - before).max() < 1e-14:
-            break
-    logs: Floats = np.log(worth)
-    return logs - logs.mean()
-
-
 # --- closed forms ---
 
 
@@ -76,12 +58,6 @@ def test_ratings_are_centred_and_a_tie_is_0(fit: Fit) -> None:
 # --- others' code, and a slow way ---
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_chain_of_luce_spectral_ranking_by_hand(seed: int) -> None:
-    wins = table(np.random.default_rng(seed), k=5)
-    assert spectral(wins, 0.05) == pytest.approx(by_chain(wins, 0.05), abs=1e-8)
-
-
 def test_choix_to_a_millionth() -> None:
     choix = pytest.importorskip("choix")
     rng = np.random.default_rng(3)
@@ -96,26 +72,6 @@ def test_choix_to_a_millionth() -> None:
 
 
 # --- what may not matter ---
-
-
-@BOTH
-def test_names_do_not_matter(fit: Fit) -> None:
-    rng = np.random.default_rng(4)
-    wins, order = table(rng), rng.permutation(7)
-    assert fit(wins[order][:, order]) == pytest.approx(fit(wins)[order], abs=1e-7)
-    assert fit(wins.T) != pytest.approx(fit(wins))
-
-
-def test_with_hardly_a_prior_weights_may_be_scaled() -> None:
-    wins = 1 + table(np.random.default_rng(5)) * (1 - np.eye(7))
-    np.fill_diagonal(wins, 0)
-    for fit in (lambda x: spectral(x, 1e-9), lambda x: penalised(x, 1e5)):
-        assert fit(30 * wins) == pytest.approx(fit(wins), abs=1e-6)
-
-
-def test_turned_results_turn_the_penalised_ratings() -> None:
-    wins = table(np.random.default_rng(6))
-    assert penalised(wins.T) == pytest.approx(-penalised(wins), abs=1e-7)
 
 
 @BOTH

@@ -39,26 +39,6 @@ def decided(values: list[list[float]], chosen: list[int], playouts: int = 10**8)
     return Decisions(together, np.array(chosen), np.arange(len(chosen)), playouts)
 
 
-@pytest.mark.parametrize(
-    ("values", "chosen", "tie", "expected"),
-    [
-        ([0.5, 0.4, 0.3], 0, "min", 1),
-        ([0.5, 0.4, 0.3], 2, "min", 3),
-        ([0.5, 0.5, 0.3], 1, "min", 1),
-        ([0.5, 0.5, 0.3], 1, "average", 1.5),
-        ([0.5, 0.5, 0.3], 1, "strict_index", 2),
-        ([0.5, 0.5, 0.3], 0, "strict_index", 1),
-        ([0.5, 0.3, 0.3, 0.3], 2, "min", 2),
-        ([0.5, 0.3, 0.3, 0.3], 2, "average", 3),
-        ([0.5, 0.3, 0.3, 0.3], 2, "strict_index", 3),
-    ],
-)
-def test_the_rank_of_the_option_taken(
-    values: list[float], chosen: int, tie: str, expected: float
-) -> None:
-    assert ranks(values, chosen, tie) == expected  # type: ignore[arg-type]
-
-
 @given(shares)
 def test_ranks_are_those_of_scipy(values: np.ndarray) -> None:
     for tie, method in (("min", "min"), ("average", "average"), ("strict_index", "ordinal")):
@@ -90,23 +70,6 @@ def test_hit_rate_and_mean_rank_of_a_hand_case() -> None:
     assert every.hit_rate.denoised == pytest.approx(0.5)
 
 
-@given(shares, st.randoms(use_true_random=False))
-def test_of_two_options_one_figure_tells_the_other(values: np.ndarray, luck: object) -> None:
-    """ADR@2 = 2 - ODHR@2, ties at their best rank."""
-    chosen = [luck.randrange(2) for _ in values]  # type: ignore[attr-defined]
-    found = score(decided((values[:, :2] / 10).tolist(), chosen), 0.0, draws=2)
-    assert found.mean_rank.estimate == pytest.approx(2 - found.hit_rate.estimate)
-
-
-@pytest.mark.parametrize("k", [2, 3, 4])
-def test_blind_choice_hits_one_in_k(k: int) -> None:
-    """Over every choice once: 1/K, and the mean of the ranks 1 to K."""
-    values = [[(option + 1) / 10 for option in range(k)]] * k
-    found = score(decided(values, list(range(k))), 0.0)
-    assert found.hit_rate.estimate == pytest.approx(1 / k)
-    assert found.mean_rank.estimate == pytest.approx((k + 1) / 2)
-
-
 def test_a_player_that_takes_every_option_alike() -> None:
     """Hits one in K of different options, and its ranks are 1 to K; ties share the best place."""
     found = decided([[0.9, 0.5, 0.1], [0.2, 0.7, 0.4]], [0, 0])
@@ -123,12 +86,6 @@ def test_no_decisions_tell_nothing() -> None:
     assert found.decisions == 0
     assert isnan(found.hit_rate.estimate)
     assert isnan(found.mean_rank.high)
-
-
-def test_one_game_has_no_interval() -> None:
-    found = score(decided([[0.6, 0.2]], [0]), 0.0)
-    assert found.hit_rate.estimate == 1
-    assert isnan(found.hit_rate.low)
 
 
 def test_playouts_won_together_are_counted() -> None:
@@ -242,16 +199,6 @@ def test_many_games_take_little_memory() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 * games * decisions.REPLICATES / 4
-
-
-def test_fewer_playouts_make_a_wider_interval() -> None:
-    rng = np.random.default_rng(3)
-    values = np.clip(0.5 + 0.05 * rng.standard_normal((300, 3)), 0, 1)
-    widths = []
-    for n in (50, 5000):
-        found = score(playouts(np.random.default_rng(1), values, n, 0.0), 0.0)
-        widths.append(found.mean_rank.high - found.mean_rank.low)
-    assert widths[0] > widths[1]
 
 
 def test_more_of_the_same_within_a_game_makes_no_interval_narrower() -> None:

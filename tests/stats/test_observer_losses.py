@@ -7,8 +7,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gauntlet.games.rock_paper_scissors.strategies import CODES, grid
 from gauntlet.stats import observation
@@ -135,26 +133,6 @@ def test_ev_loss_is_not_strictly_proper() -> None:
     truth, other = [0.5, 0.0, 0.5], [0.0, 1.0, 0.0]
     assert observation.ev_loss(truth, other) == 0
     assert observation.brier(truth, other) == pytest.approx(1.5)
-
-
-chances = st.lists(st.floats(0.01, 1), min_size=3, max_size=3).map(lambda x: np.array(x) / sum(x))
-
-
-@given(chances, chances)
-def test_cross_entropy_and_brier_are_proper(truth: np.ndarray, guess: np.ndarray) -> None:
-    for loss in (observation.cross_entropy, observation.brier):
-        assert loss(truth, guess) >= loss(truth, truth) - 1e-10
-    assert observation.union(truth, truth, OUTCOMES) == pytest.approx(0, abs=1e-9)
-
-
-def test_a_divergence_is_never_below_0() -> None:
-    """With a large eps a guess beside the truth is the least surprising."""
-    truth = np.array([0.5, 0.3, 0.2])
-    guess = truth * 1.03 - 0.01
-    assert observation.cross_entropy(truth, guess, 0.01) < observation.cross_entropy(
-        truth, truth, 0.01
-    )
-    assert observation.divergence(truth, guess, 0.01) == 0
 
 
 def test_more_outcomes_than_three() -> None:

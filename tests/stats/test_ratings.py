@@ -42,12 +42,6 @@ def test_each_game_weighs_the_same() -> None:
     assert rated(own).fitted == pytest.approx([0, 0])
 
 
-def test_points_means_and_who_met_whom() -> None:
-    assert SOME.met.tolist() == [[0, 3, 3, 0], [3, 0, 2, 0], [3, 2, 0, 0], [0, 0, 0, 0]]
-    assert SOME.points[0].tolist() == [0, 1.75, 2.0, 0]
-    assert SOME.means == pytest.approx([3.75 / 6, 3.25 / 5, 1 / 5, np.nan], nan_ok=True)
-
-
 def test_a_tie_is_half_a_win_for_each_or_does_not_count() -> None:
     half, drop = SOME.wins("half"), SOME.wins("drop")
     assert half[0, 2] - drop[0, 2] == half[2, 0] - drop[2, 0] == 1.0
@@ -84,12 +78,6 @@ def test_draws_are_the_matches_in_the_mean(ties: Ties) -> None:
     assert (np.abs(tables.mean(0) - SOME.wins(ties)) < 5 * error).all()
 
 
-def test_a_draw_by_match_has_as_many_matches() -> None:
-    tables = np.concatenate([*drawn_by_match(SOME, "half", 500, np.random.default_rng(1))])
-    assert tables.sum((1, 2)) == pytest.approx(np.full(500, 8.0))
-    assert len(np.unique(tables[:, 0, 1] * 4 % 1)) == 1  # quarters: whole matches were drawn
-
-
 # --- ratings ---
 
 
@@ -119,12 +107,6 @@ def test_parts_that_never_met_are_rated_apart() -> None:
     chance, low, high = found.chances
     assert np.isnan(chance[:2, 2:]).all()
     assert low[0, 1] < chance[0, 1] < high[0, 1]
-
-
-def test_ties_alone_rate_nobody_where_they_are_dropped() -> None:
-    ties = matches([(0, 1, 0.5, 0, deal) for deal in range(5)], 2)
-    assert np.isnan(rated(ties, ties="drop").fitted).all()
-    assert rated(ties).fitted.tolist() == [0, 0]
 
 
 def test_one_deal_of_a_game_has_no_limits() -> None:
