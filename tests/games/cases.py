@@ -177,3 +177,18 @@ HIDDEN: dict[type, Callable[[int, Any, np.random.Generator], Any]] = {
     Watch: played_by_others,
 }
 """For a game of ours without `sample`: another state that the seat cannot tell from this one."""
+
+
+def after(game: Game[Any], state: Any, *options: str) -> Any:
+    """The state after these options, by their names, one after the other."""
+    for name in options:
+        (seat,) = game.to_move(state)
+        known = game.observe(state, seat).options
+        assert name in known, f"{name} is not among {known}"
+        state = game.play(state, [game.legal(state, seat)[known.index(name)]])
+    return state
+
+
+def options(game: Game[Any], state: Any) -> tuple[str, ...]:
+    """The names of what the seat to move may do."""
+    return game.observe(state, game.to_move(state)[0]).options

@@ -11,7 +11,7 @@ import pytest
 from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.air_land_sea.state import NAMES, THEATRES
 from tests.games.air_land_sea_referee import Battle
-from tests.games.package_slips import slipped_package
+from tests.games.slips import caught, slipped_package
 
 WITHDRAW = 0.2
 """Chance that a withdrawal that was drawn is made, so that most battles are fought to their end."""
@@ -107,19 +107,10 @@ SLIPS = {
 
 @pytest.mark.parametrize("name", SLIPS)
 def test_a_planted_slip_is_caught(name: str) -> None:
-    game = slipped_package("gauntlet.games.air_land_sea", *SLIPS[name]).AirLandSea()
-    assert any(differs(game, number) for number in range(150))
+    package = slipped_package("gauntlet.games.air_land_sea", *SLIPS[name])
+    assert caught(lockstep, package.AirLandSea(), 150)
 
 
 def test_nothing_is_caught_without_a_slip() -> None:
     package = slipped_package("gauntlet.games.air_land_sea", "state", "RAISED = 4", "RAISED = 4")
-    assert not any(differs(package.AirLandSea(), number) for number in range(5))
-
-
-def differs(game: Any, number: int) -> bool:
-    """Whether the referee has a game otherwise."""
-    try:
-        lockstep(game, number)
-    except (AssertionError, StopIteration, LookupError, ValueError):
-        return True
-    return False
+    assert not caught(lockstep, package.AirLandSea(), 5)

@@ -1,17 +1,13 @@
-"""Pit: a position for every rule, and the published code's way."""
+"""Pit: who knows what, and the published code's way. `test_pit_lockstep.py` has the rules."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
-from gauntlet.games.base import Game
 from gauntlet.games.pit import Pit, published
 from gauntlet.games.pit.rules import BEAR, BULL, State
-from tests.games.cases import final
-from tests.games.duels import scores
+from tests.games.cases import after, final, options
 
 GAME, QUIRKS = Pit(), Pit(quirks=True)
 WORDS = ("barley", "corn", "soybeans", "wheat", "bull", "bear")
@@ -21,36 +17,15 @@ def hand(**counts: int) -> tuple[int, ...]:
     return tuple(counts.get(word, 0) for word in WORDS)
 
 
-def position(**changes: Any) -> State:
-    """Trader A moves; its team mate is C. Six barley are one short of trader B's offer."""
-    state = State(
-        seed=1,
-        first=0,
-        deal=1,
-        turns=0,
-        turn=0,
-        mover=0,
-        hands=(
-            hand(barley=5, corn=4, wheat=1),
-            hand(barley=2, wheat=4, soybeans=3, bear=1),
-            hand(barley=1, corn=4, wheat=3, bull=1),
-            hand(barley=1, corn=1, wheat=1, soybeans=6),
-        ),
-        offers=(None,) * 4,
+def position() -> State:
+    """Trader A moves; its team mate is C."""
+    hands = (
+        hand(barley=5, corn=4, wheat=1),
+        hand(barley=2, wheat=4, soybeans=3, bear=1),
+        hand(barley=1, corn=4, wheat=3, bull=1),
+        hand(barley=1, corn=1, wheat=1, soybeans=6),
     )
-    return state._replace(**changes)
-
-
-def play(state: Any, *names: str, game: Game[Any] = GAME) -> Any:
-    for name in names:
-        (seat,) = game.to_move(state)
-        options = game.observe(state, seat).options
-        state = game.play(state, [game.legal(state, seat)[options.index(name)]])
-    return state
-
-
-def options(state: Any, game: Game[Any] = GAME) -> tuple[str, ...]:
-    return game.observe(state, game.to_move(state)[0]).options
+    return State(seed=1, first=0, deal=1, turns=0, turn=0, mover=0, hands=hands, offers=(None,) * 4)
 
 
 def test_a_seat_is_a_team_or_a_trader() -> None:
@@ -64,14 +39,16 @@ def test_a_seat_is_a_team_or_a_trader() -> None:
         assert seen.role == f"trader {'ABCD'[trader]}"
         assert seen.team == (trader % 2, trader % 2 + 2)
         assert GAME.observe(state, trader % 2).facts == seen.facts
-        state = play(state, "wait")
+        state = after(GAME, state, "wait")
     with pytest.raises(ValueError, match="got 4"):
         Pit(num_seats=4, quirks=True)
 
 
 def test_a_sample_changes_all_that_a_trader_does_not_know() -> None:
-    state = play(position(), "offer 2 corn", "offer 2 soybeans", "trade 2 wheat with trader B")
-    state = play(state, "offer 3 soybeans", "offer 1 wheat")
+    state = after(
+        GAME, position(), "offer 2 corn", "offer 2 soybeans", "trade 2 wheat with trader B"
+    )
+    state = after(GAME, state, "offer 3 soybeans", "offer 1 wheat")
     seen, others = GAME.observe(state, 1), set()
     for seed in range(40):
         other = GAME.sample(seen, np.random.default_rng(seed))
@@ -88,8 +65,8 @@ def test_quirks_put_a_trade_to_both_hands_of_a_side() -> None:
     first = [published.hand(start, which) for which in range(4)]
     kind = max(range(4), key=first[0].__getitem__)
     given = max(range(4), key=first[2].__getitem__)
-    state = play(start, f"offer 2 {WORDS[kind]}", game=QUIRKS)
-    state = play(state, f"take 2 {WORDS[kind]} for 1 {WORDS[given]}", game=QUIRKS)
+    state = after(QUIRKS, start, f"offer 2 {WORDS[kind]}")
+    state = after(QUIRKS, state, f"take 2 {WORDS[kind]} for 1 {WORDS[given]}")
     assert state.deal == 1
     change = [0] * 6
     change[kind] -= 2
@@ -102,12 +79,8 @@ def test_quirks_put_a_trade_to_both_hands_of_a_side() -> None:
 
 def test_quirks_know_corners_of_exactly_six_or_five_and_a_bull() -> None:
     corner = published.is_corner
-    assert corner(hand(wheat=6), 3)
-    assert corner(hand(wheat=6, bull=1), 3)
-    assert corner(hand(wheat=5, bull=1), 3)
-    assert corner(hand(wheat=5, bull=-1), 3)
-    assert not corner(hand(wheat=7), 3)
-    assert not corner(hand(wheat=5), 3)
+    for wheat, bull, is_one in ((6, 0, 1), (6, 1, 1), (5, 1, 1), (5, -1, 1), (7, 0, 0), (5, 0, 0)):
+        assert corner(hand(wheat=wheat, bull=bull), 3) == is_one
     assert corner(hand(bull=6), BULL)
 
 
@@ -115,19 +88,13 @@ def test_quirks_offer_what_a_hand_lacks_in_vain() -> None:
     start = QUIRKS.deal(np.random.default_rng(0))
     lacking = next(kind for kind in (BULL, BEAR) if not published.own(start, 0)[kind])
     name = published.NAMES[lacking]
-    state = play(start, f"offer 4 {name}", game=QUIRKS)
+    state = after(QUIRKS, start, f"offer 4 {name}")
     assert state.offers == (None, None)
     assert state.history[0] == f"player 0 offered 4 {name} without having them"
-    assert len(options(state, QUIRKS)) == 24
+    assert len(options(QUIRKS, state)) == 24
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_quirks_end_by_points_or_turns(seed: int) -> None:
-    last = final(QUIRKS, seed)
-    assert max(last.points) >= 500 or last.turns == 200
-
-
-def test_greedy_beats_random_and_one_ply_beats_greedy() -> None:
-    game = Pit(goal=300, turns=120)
-    assert scores(game, "greedy", "random", 12).mean() > 0.65
-    assert scores(game, "one_ply", "greedy", 3).mean() > 0.55
+def test_quirks_end_by_points_or_turns() -> None:
+    for seed in range(3):
+        last = final(QUIRKS, seed)
+        assert max(last.points) >= 500 or last.turns == 200
