@@ -40,7 +40,7 @@ class Calibrated(Worded):
     moves: how many recent moves the prompt tells.
     inputs: what they read instead, "N/A" or others; of several the mean probability counts. The
         default is older than the setting, so it is no part of a cell's key
-        (`pipeline.config.nodes.describe`).
+        (`pipeline.plan.identity.describe`).
 
     The content-free answers hang on the number of options alone: 25 prompts an input, asked once.
     """

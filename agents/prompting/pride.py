@@ -95,7 +95,7 @@ class Pride(Rotating):
     """One prompt a decision; each letter's probability is divided by its estimated prior.
 
     mean: of the decisions' priors, "geometric" or, as published, "arithmetic". The default is older
-        than the setting, so it is no part of a cell's key (`pipeline.config.nodes.describe`).
+        than the setting, so it is no part of a cell's key (`pipeline.plan.identity.describe`).
     """
 
     mean: str = field(default="geometric", metadata={"told": "unless default"})

@@ -116,7 +116,7 @@ class Worded:
     """What methods share that can ask in more than one wording.
 
     wording: "plain", "terse" or "formal". The default is older than the setting, so it is no part
-    of a cell's key (`pipeline.config.nodes.describe`).
+    of a cell's key (`pipeline.plan.identity.describe`).
     """
 
     wording: str = field(default="plain", kw_only=True, metadata={"told": "unless default"})

@@ -10,10 +10,11 @@ from gauntlet.agents.human import Human
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Game
 from gauntlet.models.replay import Replay
-from gauntlet.pipeline.config.nodes import build, describe, node_of
+from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.cells import Cell, Player
+from gauntlet.pipeline.plan.identity import describe, node_of
 
 
 def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) -> Game[Any]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError, nearest
-from gauntlet.pipeline.config.keys import GROUPS
+from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import written
 from gauntlet.pipeline.log.results import CellInfo, CellResults

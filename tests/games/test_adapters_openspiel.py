@@ -28,7 +28,7 @@ from gauntlet.games.openspiel.game import catalogue, usual_seats
 from gauntlet.games.openspiel.telling import apart, meant, returns, wanted
 from gauntlet.games.playouts import lack, sample
 from gauntlet.pipeline.config.nodes import build as build_node
-from gauntlet.pipeline.config.nodes import describe, node_of
+from gauntlet.pipeline.plan.identity import describe, node_of
 from tests.games import test_conformance, test_conformance_players
 from tests.games.cases import final, walk
 from tests.games.openspiel_cases import SLOWEST, all_names, case, few

@@ -15,7 +15,7 @@ from gauntlet.games.base import TextMove, default_text_move
 from gauntlet.games.textarena import State, TextArena
 from gauntlet.games.textarena.live import Live, Luck, started
 from gauntlet.games.textarena.telling import WRITTEN
-from gauntlet.pipeline.config.nodes import describe, node_of
+from gauntlet.pipeline.plan.identity import describe, node_of
 from tests.games.adapters import keeps_the_contract
 
 pytest.importorskip("textarena", reason="TextArena is not installed (the extra textarena)")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gauntlet.games.rock_paper_scissors import RockPaperScissors, strategies
 from gauntlet.games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES, first, responses
-from gauntlet.pipeline.config.nodes import describe
+from gauntlet.pipeline.plan.identity import describe
 
 PAIRS = strategies.all_pairs()
 codes = st.sampled_from(CODES)

@@ -102,7 +102,7 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
 
 CODE = (
     *(fingerprint._code, fingerprint._module, fingerprint._source, fingerprint._data),
-    *(fingerprint._place, fingerprint._is_library),
+    *(fingerprint._spec, fingerprint._is_library),
 )
 
 

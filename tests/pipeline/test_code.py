@@ -144,7 +144,7 @@ def test_older_folders_and_damaged_notes_go_on(
     (played / "code.jsonl").write_bytes(b'[]\n{}\n{"code": "x", "files": 7}\ngarbled\n{"code"')
     found = compare(played, cells)
     assert (found.changes, found.unknown) == (frozenset(), 2)
-    assert "2 match(es) are of older code that did not note itself" in notes(played, found)[0]
+    assert "2 match(es) do not say by which code they were played" in notes(played, found)[0]
     with Log(played, 1) as log:
         describe(log, cells, [CellInfo.of(cell, None) for cell in cells], found)
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 5000")

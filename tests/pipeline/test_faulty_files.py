@@ -32,13 +32,13 @@ YAML = {
     "a directive": (b"%foo\na: 1\n", "line 1: found unknown directive"),
     "a percent sign": (b"a: %foo\n", "line 1: found character that cannot start"),
     "an at sign": (b"a: @foo\n", "line 1: found character that cannot start"),
-    "a NUL": (b"a: 1\nb: \x00\n", "line 2: the character '\\x00' is no text"),
+    "a NUL": (b"a: 1\nb: \x00\n", "line 2: control characters are not allowed"),
     "a Python tag": (b"a: !!python/object/apply:os.getpid []\n", "line 1: the tag tag:yaml.org"),
     "a path": (b"a: !!python/object/apply:pathlib.Path [1]\n", "line 1: the tag tag:yaml.org"),
     "an anchor in itself": (b"a: &a\n  - *a\n", "line 2: the anchor 'a' holds itself"),
     "an alias bomb": (BOMB.encode(), "a config has at most 10,000 values"),
     "brackets": (b"a: " + b"[" * 2000 + b"]" * 2000, "line 1: nested deeper than 50 levels"),
-    "not UTF-8": (b"a: 1\nb: \xff\n", "line 2: the byte 0xff is not UTF-8"),
+    "not UTF-8": (b"a: 1\nb: \xff\n", "line 2: invalid leading UTF-8 octet"),
     "nothing": (b"", "the file is empty"),
     "a list": (b"- 1\n", "line 1: a config is a mapping"),
     "an unhashable key": (b"? [1]\n: 2\n", "line 1: found unhashable key"),
@@ -126,6 +126,7 @@ IMPORTED = {
     "raise BaseException('x')\n": "line 1: BaseException: x",
     "import json\njson.loads('{')\n": "line 2: JSONDecodeError",
     "open('/nope')\n": "line 1: FileNotFoundError",
+    "raise KeyboardInterrupt\n": "line 1: KeyboardInterrupt",
     "import nopenope\n": "line 1: ModuleNotFoundError: No module named 'nopenope'",
 }
 
@@ -153,6 +154,11 @@ BUILT = {
     ("model", "def identity(self): a = []; a.append(a); return {'a': a}"): "holds itself",
     ("model", "def check_choices(self, choices): 1 / 0"): "line 8: ZeroDivisionError",
     ("game", "def deal(self, rng): sys.exit(0)"): "line 8: SystemExit: 0",
+    ("game", "def __post_init__(self): raise KeyboardInterrupt"): "line 8: KeyboardInterrupt",
+    ("game", "def seatings(self): return ((0, 1),)"): "Mine.seatings is <bound method",
+    ("game", "seatings = ((0, 1), (1,))"): "Mine.seatings is ((0, 1), (1,)); it must be",
+    ("game", "seatings = ()"): "Mine.seatings is (); it must be an attribute or a property",
+    ("game", "seatings = ((1, 0), (0, 1))"): "sits where, first (0, 1)",
 }
 
 LOADED = {
@@ -162,6 +168,30 @@ LOADED = {
 }
 
 Module = Callable[[str], str]
+
+
+SWEPT = {
+    "game": b"# @package _global_\ndefaults: [/game@game: uno]\nsweep: {seed: '1,2'}\n",
+    "prompt": b"_target_: agents.prompting.cloze.Cloze\nsweep: {moves: '1,2'}\n",
+}
+
+
+@pytest.mark.parametrize(("group", "text"), SWEPT.items())
+def test_lists_outside_an_experiment_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], group: str, text: bytes
+) -> None:
+    said = refused(tmp_path, capsys, group, text)
+    assert f"{tmp_path}/{group}/x.yaml: `sweep` is for files of the group experiment" in said
+
+
+def test_an_interrupt_in_a_user_s_module_stays_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: Module
+) -> None:
+    """Ctrl-C comes from a handler and not from a `raise`."""
+    name = module("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    node = (*BASE, f"game._target_={name}.Mine", f"packages=[{name}]")
+    assert compose(node, lambda cells, _: len(build_cells(cells))) == 130
+    assert "interrupted" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ def test_what_may_change_a_match_counts(code: Callable[..., Code], change: str) 
 
 @pytest.mark.parametrize("change", SILENT)
 def test_what_changes_no_match_does_not(code: Callable[..., Code], change: str) -> None:
-    assert differences(code(), code(*SILENT[change])) == set()
+    assert differences(code(), code(*SILENT[change])) == frozenset()
 
 
 def test_a_file_that_comes_or_goes_is_a_change(code: Callable[..., Code]) -> None:
@@ -162,7 +162,7 @@ def test_a_file_that_comes_or_goes_is_a_change(code: Callable[..., Code]) -> Non
         patch.setitem(OWN, "own/more.csv", "1\n")
         after = code()
     assert named(differences(before, after)) == "own/more.csv"
-    assert differences(before, after, shared=True) == set()
+    assert differences(before, after, shared=True) == frozenset()
 
 
 def test_a_module_that_is_no_python_is_named(code: Callable[..., Code]) -> None:

@@ -16,9 +16,8 @@ from matplotlib.figure import Figure
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.config.compose import CONF, compose
-from gauntlet.pipeline.config.keys import KEYS
 from gauntlet.pipeline.config.output_dir import short
-from gauntlet.pipeline.config.read import TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
+from gauntlet.pipeline.config.read import KEYS, TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
 from gauntlet.pipeline.launch import session
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.deals import planned_deals
@@ -36,7 +35,7 @@ TOLD = {
     "sweep.prompt=cloze": "sweep is for experiments; here list values, as in seed=1,2",
     "game=glob(no*)": "a sweep has 1 to 10,000 jobs",
     "seed=interval(0,1)": "what is swept is listed, as in 1,2,3 or range(3)",
-    "game=[uno]": "game is None; a run needs one: game=NAME",
+    "game=[uno]": "game is null; a run needs one: game=NAME",
     "-sc query=bash": "-sc is not an option",
     "experiment=quickstart,robust": "experiment takes one value a run; run them one after",
     "baseline=random,rule": "baseline takes one value a run, got random and rule",
@@ -46,8 +45,8 @@ TOLD = {
     "~launch": "launch is null; a run needs one: launch=NAME",
     "~deals": "deals is missing; a run needs it: deals=VALUE",
     "~experiment": "a run needs a name: ~experiment +name=NAME",
-    "game=null": "game=null: a run needs one: game=NAME",
-    "seats=null": "seats=null: a run needs one: seats=NAME",
+    "game=null": "game is null; a run needs one: game=NAME",
+    "seats=null": "seats is null; a run needs one: seats=NAME",
     "prompt=direct,cloze prompt.max_tokens=64": "prompt.max_tokens is not a key of prompt=cloze",
     "game=tic_tac_toe seats=coop": "tic-tac-toe seats 2 players, got 3; seats=against, "
     "against_vanilla, play, solo, two_random or two_rule would do",
