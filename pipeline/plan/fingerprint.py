@@ -20,14 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.ids import PACKAGE
 from gauntlet.models.engine.files import file_hash
 from gauntlet.pipeline.plan.cells import Cell, digest
 
-OWN = ("games", "agents", "models", "stats", "common")
+OWN = tuple(PACKAGE + room for room in ("games", "agents", "models", "stats", "common"))
 """The project's packages that are followed; others are if a user's classes import them."""
-PLAYING = (
-    *("pipeline.play.match", "pipeline.play.chains", "pipeline.play.prepare"),
-    *("pipeline.plan.rng", "pipeline.plan.cells", "models.answering"),
+PLAYING = tuple(
+    f"{PACKAGE}{module}"
+    for module in (
+        *("pipeline.play.match", "pipeline.play.chains", "pipeline.play.prepare"),
+        *("pipeline.plan.rng", "pipeline.plan.cells", "models.answering"),
+    )
 )
 """What plays a match, whatever the cell. The rest of the pipeline schedules, stores and counts."""
 DATA = re.compile(r"\.(csv|efg|gz|jinja|json|np[yz]|pt|safetensors|toml|tsv|txt|ya?ml)$")
@@ -36,7 +40,6 @@ UNREAD = (".", "__", "outputs")
 """How the names of folders begin in which nobody looks for data."""
 SILENT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 """Fields of a syntax tree that change nothing."""
-BY_NAME = ("import_module", "__import__")
 FEW = 4
 """How many files a message names."""
 
@@ -98,19 +101,24 @@ def _code(modules: frozenset[str]) -> Code:
     """That of these modules, of those that play a match, and of all that they import, with the
     packages above them; of the project's packages, which do nothing but import, only those
     imported from."""
-    tops = {*OWN, *(name.partition(".")[0] for name in modules)}
+    tops = {*OWN, *map(_top, modules)}
     files: dict[str, str] = {}
     seen, todo = set[str](), [*modules, *PLAYING]
     while todo:
         name = todo.pop()
-        top = name.partition(".")[0]
-        followed = top in tops or not _is_library(top)
-        if name not in seen and (name in PLAYING if top == "pipeline" else followed):
+        top, ours = _top(name), name.startswith(PACKAGE)
+        followed = top in tops or not (ours or _is_library(top))
+        if name not in seen and (name in PLAYING or followed):
             seen.add(name)
             own, imports = _module(name)
             files |= own
-            todo += [*imports, *([name.rpartition(".")[0]] if top not in OWN else [])]
+            todo += [*imports, *([] if ours else [name.rpartition(".")[0]])]
     return Code(dict(sorted(files.items())))
+
+
+def _top(name: str) -> str:
+    """The package of a module: of ours gauntlet.games and the like."""
+    return ".".join(name.split(".")[: 2 if name.startswith(PACKAGE) else 1])
 
 
 @cache
@@ -127,7 +135,7 @@ def _module(name: str) -> tuple[Mapping[str, str], Sequence[str]]:
         data = _data(package, file.parent) if package else {}
     except (ImportError, OSError, SyntaxError, ValueError) as error:
         raise UserError(f"{file} cannot be read: {error}") from error
-    label = name.replace(".", "/") + ("/__init__.py" if is_package else ".py")
+    label = name.removeprefix(PACKAGE).replace(".", "/") + ("/__init__.py" if is_package else ".py")
     hashed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
     return {label: hashed, **data}, imports
 
@@ -178,10 +186,12 @@ def _imported(node: ast.AST, package: str, folder: Path) -> Iterator[str]:
             base = resolve_name("." * level + (module or ""), package)
             every = (f"{base}.{alias.name}" for alias in names)
             yield from (name if _source(name) else base for name in every)
-        case ast.Call(ast.Name(name) | ast.Attribute(attr=name), args) if name in BY_NAME:
+        case ast.Call(
+            ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"), args
+        ):
             if args and isinstance(args[0], ast.Constant):
                 yield resolve_name(str(args[0].value), package)
-            elif package.partition(".")[0] not in OWN:
+            elif not package.startswith(PACKAGE):
                 for path in (file.relative_to(folder) for file in folder.rglob("*.py")):
                     inner = ".".join((package, *path.with_suffix("").parts))
                     yield inner.removesuffix(".__init__")
@@ -227,6 +237,7 @@ def _data(package: str, folder: Path) -> dict[str, str]:
             continue
         folders[:] = [f for f in folders if package not in OWN and not f.startswith(UNREAD)]
         for file in (Path(root, name) for name in files if DATA.search(name)):
-            label = f"{package.replace('.', '/')}/{file.relative_to(folder).as_posix()}"
+            inner = package.removeprefix(PACKAGE).replace(".", "/")
+            label = f"{inner}/{file.relative_to(folder).as_posix()}"
             found[label] = file_hash(file, package)[:12]
     return found
