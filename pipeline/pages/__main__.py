@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from common.errors import UserError, require
 from common.sanitize import visible
-from pipeline.pages.connection import MAX_CONNECTIONS, Connection
+from pipeline.pages.access import MAX_CONNECTIONS, Connection
 
 PORT = 8050
 CLOSING_SECONDS = 1

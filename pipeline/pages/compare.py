@@ -13,7 +13,7 @@ from common.errors import UserError
 from common.sanitize import visible
 from pipeline.compare import compare
 from pipeline.pages import charts, runs, sheets
-from pipeline.pages.frame import framed, note, part, words
+from pipeline.pages.frame import drawing, framed, note, part, words
 from pipeline.pages.library import Library
 from pipeline.pages.run_status import Standing, standing
 from pipeline.tables.numbers import number, p_value
@@ -66,7 +66,7 @@ async def _both(library: Library, first: str | None, second: str | None) -> None
                     ui.link(name, runs.link(name))
                 if one:
                     runs.summary(one)
-                    charts.intervals(one.estimates)
+                    drawing(charts.intervals(one.estimates))
     part("Paired on shared deals")
     found = await threads.io_bound(_paired, library.outputs / first, library.outputs / second)
     waiting.delete()

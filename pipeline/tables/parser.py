@@ -22,9 +22,9 @@ from common.sanitize import visible
 from models.exchanges import ScoreExchange
 from pipeline.log.schema import DecisionRecord, MatchRecord
 from pipeline.tables.numbers import percent
-from pipeline.tables.replies import known_statics, told
 from pipeline.tables.reply_classification import KINDS, Judged, asked_again, judged, truncated
 from pipeline.tables.table import Sheet
+from pipeline.viewer.match import decision_view
 
 FILE, EXAMPLES_FILE = "parser.csv", "parser_examples.csv"
 EXAMPLES = 3
@@ -124,16 +124,14 @@ class Audit:
 
 
 def _example(record: MatchRecord, decision: DecisionRecord, reply: Judged) -> Example:
-    exchange = decision.asked[reply.exchange]
-    branch = exchange.branches[0] if isinstance(exchange, ScoreExchange) else ""
-    prompt = exchange.prompt(known_statics(decision, record.statics), branch).text
+    prompt = decision_view(decision, record.statics).firsts[reply.exchange]
     return Example(
         kinds=reply.kinds,
         match=record.match,
         deal=record.deal,
         rotation=record.rotation,
-        question="\n".join(prompt.splitlines()[-LINES:]),
-        reply=told(exchange) if reply.text is None else reply.text[:CHARACTERS],
+        question=prompt.tail(LINES),
+        reply=prompt.answer if reply.text is None else reply.text[:CHARACTERS],
         outcome=f"{'a fallback took' if decision.fallback else 'it took'} {decision.move}",
     )
 

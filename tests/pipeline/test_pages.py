@@ -18,7 +18,7 @@ from pipeline.log.folder import Folder
 from pipeline.log.metadata_files import parsed, written
 from pipeline.pages import __main__ as command
 from pipeline.pages import library, run_status
-from pipeline.pages.origin_check import Doors
+from pipeline.pages.access import Doors
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
 

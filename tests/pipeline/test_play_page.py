@@ -23,11 +23,10 @@ from games.tic_tac_toe import TicTacToe
 from pipeline import replay, verify
 from pipeline.log.folder import Folder
 from pipeline.pages import play
-from pipeline.pages.at_table import Shown
-from pipeline.pages.messages import Answer, Asked, answer
+from pipeline.pages.child import Answer, Asked, answer
 from pipeline.pages.play import Wish
 from pipeline.pages.seat import Line
-from pipeline.pages.table import Table
+from pipeline.pages.table import Shown, Table
 from tests.pipeline.paged import visit
 
 PATIENCE = 60

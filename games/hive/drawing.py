@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from markupsafe import Markup
 
+from common.markup import tag, together
 from games.base import Observation
-from games.hive import Hive, State
-from games.hive import words as told
+from games.drawing import picture, seat
+from games.hive import Hive, State, words
 from games.hive.rules import OWN
-from pipeline.pages.drawn.markup import picture, seat, tag, together
+
+STYLE = Path(__file__).with_suffix(".css")
 
 SIDE = 26
 """A hex's side, in the drawing's own units."""
@@ -19,11 +22,11 @@ HALF = SIDE * math.sqrt(3) / 2
 KINDS = ("d-hex d-light", "d-hex d-dark")
 
 
-def whole(game: Hive, state: State) -> Markup:
+def draw_state(game: Hive, state: State) -> Markup:
     return _table(game, state, None)
 
 
-def seen(game: Hive, observation: Observation) -> Markup:
+def draw_view(game: Hive, observation: Observation) -> Markup:
     """Nothing is hidden."""
     return _table(game, observation.view, observation.seat)
 
@@ -31,15 +34,15 @@ def seen(game: Hive, observation: Observation) -> Markup:
 def _table(game: Hive, state: State, you: int | None) -> Markup:
     moving = game.to_move(state)
     hands = (
-        seat(one, you, told.in_hand(state.array, one), note=told.SIDES[one], turn=one in moving)
+        seat(one, you, words.in_hand(state.array, one), note=words.SIDES[one], turn=one in moving)
         for one in range(2)
     )
     return picture("the table of Hive", _hive(state), *hands)
 
 
 def _hive(state: State) -> Markup:
-    pieces = told.placed(state.array)
-    lying = told.lying(pieces)
+    pieces = words.placed(state.array)
+    lying = words.lying(pieces)
     if not lying:
         return tag("p", "nothing lies on the table yet")
     left, top = (min(place[axis] for place in lying.values()) for axis in range(2))
@@ -49,7 +52,7 @@ def _hive(state: State) -> Markup:
         for cell, (column, row) in lying.items()
     )
     size = f"{(wide - left + 2) * HALF:.1f} {((high - top) * 1.5 + 2) * SIDE:.1f}"
-    title = tag("title", told.drawing(state.array))
+    title = tag("title", words.drawing(state.array))
     return tag("svg", title, *hexes, viewBox=f"0 0 {size}", role="img", class_="d-hive")
 
 
@@ -61,5 +64,5 @@ def _hex(x: float, y: float, piece: int | None) -> Markup:
     if piece is None:
         return tag("polygon", points=points, class_=kind)
     queen = " d-queen" * (piece % OWN == 0)
-    name = tag("text", told.NAMES[piece], x=f"{x:.1f}", y=f"{y + 5:.1f}", text_anchor="middle")
+    name = tag("text", words.NAMES[piece], x=f"{x:.1f}", y=f"{y + 5:.1f}", text_anchor="middle")
     return tag("g", together(tag("polygon", points=points), name), class_=kind + queen)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup
 
+from common.markup import tag
 from games.base import Observation
+from games.drawing import entry, picture, seat, sign
 from games.uno import rules
 from games.uno.game import Uno
 from games.uno.rules import WILD
 from games.uno.state import State, View, card_order, hand
 from games.uno.words import CARD_NAMES, COLOURS
-from pipeline.pages.drawn.markup import entry, picture, seat, sign, tag
+
+STYLE = Path(__file__).with_suffix(".css")
 
 SIGNS = (*"0123456789", "\u2298", "\u21c4", "+2", "W", "W+4")
 """What stands on a card, by its trait; its colour stands below in words too."""
@@ -42,14 +46,14 @@ class Table:
     next_up: Sequence[int] = ()
 
 
-def whole(game: Uno, state: State) -> Markup:
+def draw_state(game: Uno, state: State) -> Markup:
     array = state.array
     top, colour = array.item(rules.TOP) & 63, array.item(rules.COLOUR)
     over = bool(rules.over(array))
     return drawn(opened(array, game.num_seats, top, colour, over))
 
 
-def seen(game: Uno, observation: Observation) -> Markup:
+def draw_view(game: Uno, observation: Observation) -> Markup:
     view: View = observation.view
     return drawn(known(view, view.colour))
 

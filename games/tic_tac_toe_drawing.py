@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 
+from common.markup import tag, together
 from games.base import Observation
+from games.drawing import picture
 from games.tic_tac_toe import State, TicTacToe
-from pipeline.pages.drawn.markup import picture, tag, together
+
+STYLE = Path(__file__).with_suffix(".css")
 
 CELL, EDGE = 60, 22
 """In the drawing's own units: a cell's side, and the room for the names of rows and columns."""
 NAMES = ("cross", "ring")
 
 
-def whole(game: TicTacToe, state: State) -> Markup:
+def draw_state(game: TicTacToe, state: State) -> Markup:
     return _grid(game, state)
 
 
-def seen(game: TicTacToe, observation: Observation) -> Markup:
+def draw_view(game: TicTacToe, observation: Observation) -> Markup:
     """Nothing is hidden. A free cell has the number of the option that marks it."""
     state: State = observation.view
     free = game.legal(state, observation.seat)
@@ -39,7 +43,7 @@ def _grid(game: TicTacToe, state: State, numbers: dict[int, int] | None = None) 
     ]
     drawing = tag(
         "svg",
-        tag("title", _told(game, state)),
+        tag("title", _in_words(game, state)),
         *names,
         *cells,
         _line(game, state),
@@ -101,7 +105,7 @@ def _owner(state: State, cell: int) -> int | None:
     return next((seat for seat in range(2) if state.marks[seat] >> cell & 1), None)
 
 
-def _told(game: TicTacToe, state: State) -> str:
+def _in_words(game: TicTacToe, state: State) -> str:
     """The marks in words."""
 
     def named(cells: Sequence[int]) -> str:

@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.markup import tag
+from games import drawing
 from games.base import Fact, Game, Observation, default_text_move
 from games.codenames import Codenames
 from games.codenames.words import KINDS, SPYMASTERS
+from games.holdem import drawing as holdem
 from games.holdem import rules as poker
 from games.holdem.game import Holdem
 from games.rock_paper_scissors import HANDS, RockPaperScissors
@@ -28,9 +31,6 @@ from games.uno.arena.game import UnoArena
 from games.uno.game import Uno
 from games.uno.state import hand
 from games.uno.words import CARD_NAMES
-from pipeline.pages import drawn
-from pipeline.pages.drawn import holdem, plain
-from pipeline.pages.drawn.markup import tag
 
 SHORT = settings(max_examples=12, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -84,12 +84,12 @@ def some_state(game: Game[Any], seed: int) -> Any:
 
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: type(game).__name__)
-def test_every_state_has_a_drawing_of_its_own_file(game: Game[Any]) -> None:
-    assert f"{type(game).__module__}.{type(game).__qualname__}" in drawn.FILES
+def test_every_state_has_a_drawing_beside_its_game(game: Game[Any]) -> None:
+    assert drawing.has_drawing(game)
     for state in list(course(game, 7, most=400))[::9]:
-        assert Page(drawn.whole(game, state)).names[0] == "div"
+        assert Page(drawing.draw_state(game, state)).names[0] == "div"
         for seat in game.to_move(state):
-            assert Page(drawn.seen(game, game.observe(state, seat))).names[0] == "div"
+            assert Page(drawing.draw_view(game, game.observe(state, seat))).names[0] == "div"
 
 
 @SHORT
@@ -98,7 +98,7 @@ def test_every_state_has_a_drawing_of_its_own_file(game: Game[Any]) -> None:
 def test_a_player_of_uno_sees_the_own_hand_and_no_other(game: Game[Any], seed: int) -> None:
     state = some_state(game, seed)
     (seat,) = game.to_move(state)
-    page = Page(drawn.seen(game, game.observe(state, seat)))
+    page = Page(drawing.draw_view(game, game.observe(state, seat)))
     shown = Counter(label for label in page.labels if "face down" not in label)
     top = state.array.item(6) & 63
     own = [CARD_NAMES[kind] for kind in hand(state.array, seat)]
@@ -113,7 +113,7 @@ def test_a_player_of_uno_sees_the_own_hand_and_no_other(game: Game[Any], seed: i
 @pytest.mark.parametrize("game", [Uno(3), UnoArena(3)], ids=["uno", "arena"])
 def test_with_all_cards_open_every_card_of_every_hand_is_there(game: Game[Any], seed: int) -> None:
     state = some_state(game, seed)
-    labels = Counter(Page(drawn.whole(game, state)).labels)
+    labels = Counter(Page(drawing.draw_state(game, state)).labels)
     held = Counter(CARD_NAMES[kind] for seat in range(3) for kind in hand(state.array, seat))
     assert held <= labels
 
@@ -128,13 +128,13 @@ def test_a_player_of_holdem_sees_two_cards_and_the_board_of_now(seed: int) -> No
     up = poker.faceup(cells.item(poker.STREET))
     board = cells[poker.BOARD : poker.BOARD + up].tolist()
     names = [name(number) for number in [*cells[poker.own(seat)].tolist(), *board]]
-    page = Page(drawn.seen(game, game.observe(state, seat)))
+    page = Page(drawing.draw_view(game, game.observe(state, seat)))
     cards = [label for label in page.labels if "chips" not in label]
     assert Counter(cards) == Counter([*names, *["a card face down"] * (2 + 5 - up)])
     for field in (poker.STACKS, poker.BETS):
         for other in range(2):
             assert f"{cells.item(field + other)} chips" in page.labels
-    whole = Page(drawn.whole(game, state)).labels
+    whole = Page(drawing.draw_state(game, state)).labels
     assert {name(number) for number in cells[poker.CARDS : poker.BOARD].tolist()} <= set(whole)
     assert "a card face down" not in whole
 
@@ -150,7 +150,7 @@ def test_every_mark_is_drawn_and_every_free_cell_has_its_options_number(seed: in
     game = TicTacToe(size=4)
     state = some_state(game, seed)
     (seat,) = game.to_move(state)
-    html = str(drawn.seen(game, game.observe(state, seat)))
+    html = str(drawing.draw_view(game, game.observe(state, seat)))
     for number, kind in enumerate(("d-cross", "d-ring")):
         assert html.count(f'class="{kind}"') == state.marks[number].bit_count()
     numbers = [int(found) for found in re.findall(r'class="d-word">(\d+)<', html)]
@@ -161,9 +161,11 @@ def test_the_line_that_won_is_struck_through_and_no_other() -> None:
     game, rng = TicTacToe(), np.random.default_rng(0)
     state = game.deal(rng)
     for cell in (0, 1, 4, 2, 8):
-        assert "d-won" not in drawn.whole(game, state)
+        assert "d-won" not in drawing.draw_state(game, state)
         state = game.play(state, [cell])
-    assert 'class="d-won" x1="172.0" y1="172.0" x2="52.0" y2="52.0"' in drawn.whole(game, state)
+    assert 'class="d-won" x1="172.0" y1="172.0" x2="52.0" y2="52.0"' in drawing.draw_state(
+        game, state
+    )
 
 
 @SHORT
@@ -172,7 +174,7 @@ def test_towers_pawns_and_options_are_where_they_are(seed: int) -> None:
     game = Santorini()
     state = some_state(game, seed)
     (seat,) = game.to_move(state)
-    html = str(drawn.seen(game, game.observe(state, seat)))
+    html = str(drawing.draw_view(game, game.observe(state, seat)))
     levels = state.cells[: heights.SQUARES]
     assert html.count('class="d-storey"') == sum(min(level, 3) for level in levels)
     assert html.count('class="d-dome"') == levels.count(heights.COMPLETE)
@@ -180,7 +182,7 @@ def test_towers_pawns_and_options_are_where_they_are(seed: int) -> None:
     assert html.count('class="d-pawn ') == len(placed)
     numbers = [int(found) for found in re.findall(r'class="d-word d-option">(\d+)<', html)]
     assert numbers == list(range(1, len(game.legal(state, seat)) + 1))
-    assert "d-option" not in drawn.whole(game, state)
+    assert "d-option" not in drawing.draw_state(game, state)
 
 
 @SHORT
@@ -190,18 +192,18 @@ def test_ships_afloat_are_drawn_and_what_others_chose_is_not(seed: int) -> None:
     state = some_state(game, seed)
     for seat in game.to_move(state):
         seen = game.observe(state, seat)
-        html = str(drawn.seen(game, seen))
+        html = str(drawing.draw_view(game, seen))
         damage = state.cells[sea.DAMAGE : sea.DAMAGE + sea.SHIPS]
         assert html.count('class="d-pawn ') == sum(harm < sea.SUNK for harm in damage)
         assert html.count(" d-own") == 1
         other = game.sample(seen, np.random.default_rng(seed))
-        assert html == drawn.seen(game, game.observe(other, seat))
+        assert html == drawing.draw_view(game, game.observe(other, seat))
 
 
 def test_rounds_are_told_last_first_with_who_won_them() -> None:
     game = RockPaperScissors(rounds=4)
     state = ((0, 1), (2, 1), (0, 2))
-    words = Page(drawn.whole(game, state)).words
+    words = Page(drawing.draw_state(game, state)).words
     assert words.index(HANDS[2]) < words.index(HANDS[1])
     assert "3 of 4 rounds played, score 2:1" in words
 
@@ -216,13 +218,13 @@ def test_a_spymaster_sees_the_key_and_an_operative_only_what_lies_open(seed: int
             f"{word}: {KINDS[kind]}" for word, kind in zip(state.words, state.key, strict=True)
         ]
         key = [told + ", open" * (place in opened) for place, told in enumerate(named)]
-        assert Page(drawn.whole(game, state)).labels == key
+        assert Page(drawing.draw_state(game, state)).labels == key
         known = [
             told if place in opened else f"{word}: hidden"
             for place, (word, told) in enumerate(zip(state.words, key, strict=True))
         ]
         for seat in game.to_move(state):
-            labels = Page(drawn.seen(game, game.observe(state, seat))).labels
+            labels = Page(drawing.draw_view(game, game.observe(state, seat))).labels
             assert labels == (key if seat in SPYMASTERS else known)
 
 
@@ -242,9 +244,9 @@ def test_words_of_others_are_text_in_every_place() -> None:
     seen = Observation(EVIL, 0, EVIL, (Fact(EVIL, f"{EVIL}\n{EVIL}"),), (EVIL,), (EVIL,))
     game: Any = Bare()
     for html in (
-        drawn.whole(game, None),
-        drawn.seen(game, seen),
-        plain.told(seen),
+        drawing.draw_state(game, None),
+        drawing.draw_view(game, seen),
+        drawing.draw_facts(seen),
         tag("p", EVIL, title=EVIL),
     ):
         page = Page(html)

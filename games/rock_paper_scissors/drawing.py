@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from markupsafe import Markup
 
+from common.markup import tag, together
 from games.base import Observation
+from games.drawing import picture
 from games.rock_paper_scissors import HANDS, RockPaperScissors, State
-from pipeline.pages.drawn.markup import picture, tag, together
+
+STYLE = Path(__file__).with_suffix(".css")
 
 MOST = 20
 """Rounds that are drawn; of longer games the last ones."""
@@ -20,11 +25,11 @@ SHAPES = (
 """A stone, a sheet, a pair of scissors, in a square of 24 units."""
 
 
-def whole(game: RockPaperScissors, state: State) -> Markup:
+def draw_state(game: RockPaperScissors, state: State) -> Markup:
     return _table(game, state, None)
 
 
-def seen(game: RockPaperScissors, observation: Observation) -> Markup:
+def draw_view(game: RockPaperScissors, observation: Observation) -> Markup:
     """The rounds that are over: what the other is about to throw is in no state."""
     return _table(game, observation.view, observation.seat)
 
@@ -38,8 +43,8 @@ def _table(game: RockPaperScissors, state: State, you: int | None) -> Markup:
     rows = [_row(number, state[number]) for number in range(len(state) - 1, first - 1, -1)]
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="d-rounds")
     left_out = tag("p", f"{first} earlier rounds are not drawn") if first else ""
-    told = tag("p", score, class_="d-score")
-    return picture(score, told, table if state else "", left_out, kind="d-throws")
+    label = tag("p", score, class_="d-score")
+    return picture(score, label, table if state else "", left_out, kind="d-throws")
 
 
 def _row(number: int, throws: tuple[int, int]) -> Markup:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 
+from common.markup import tag
 from games.base import Observation
 from games.codenames import Codenames
 from games.codenames.game import View
 from games.codenames.rules import BLUE, RED, State, Turn, guessed, team_of
 from games.codenames.words import KINDS, ROLES
-from pipeline.pages.drawn.markup import entry, picture, sign, tag
+from games.drawing import entry, picture, sign
+
+STYLE = Path(__file__).with_suffix(".css")
 
 UNKNOWN = -1
 
 
-def whole(game: Codenames, state: State) -> Markup:
+def draw_state(game: Codenames, state: State) -> Markup:
     """With the key."""
     return _drawn(state.words, state.key, state.turns, "")
 
 
-def seen(game: Codenames, observation: Observation) -> Markup:
+def draw_view(game: Codenames, observation: Observation) -> Markup:
     """With the key for a spymaster; for an operative only what lies open."""
     view: View = observation.view
     return _drawn(view.words, view.seen, view.turns, f"You are {ROLES.names[view.role]}.")
@@ -51,8 +55,8 @@ def _team(team: int, turns: Sequence[Turn]) -> Markup:
 
 def _card(word: str, kind: int, lies_open: bool) -> Markup:
     """A word; its kind in words too, since colours are not for everyone."""
-    told = "" if kind == UNKNOWN else KINDS[kind]
-    note = f"{told}, open" if lies_open else told
-    look = f"d-word-card d-{told or 'unknown'}-word"
+    name = "" if kind == UNKNOWN else KINDS[kind]
+    note = f"{name}, open" if lies_open else name
+    look = f"d-word-card d-{name or 'unknown'}-word"
     label = f"{word}: {note or 'hidden'}"
     return sign(label, tag("b", word), tag("i", note), kind=look + " d-open" * lies_open)

@@ -15,7 +15,7 @@ from games.base import Fact, Observation
 from games.uno import Uno
 from models.base import Scores
 from pipeline.log.exchanges import exchange
-from pipeline.log.trace import Trace, trace
+from pipeline.viewer.match import DecisionView, decision_view
 from tests.pipeline.records import decided
 
 OPTIONS = ("green 2", "green 9", "red skip")
@@ -25,7 +25,7 @@ SUMS = (0.6915, 0.2645, 1.5191)
 """Fig. 3: the cumulative scores, which the paper added up before it rounded."""
 
 
-def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> Trace:
+def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> DecisionView:
     """The trace of one decision whose model gives the answers of each prompt these chances."""
     seen = Observation("UNO", 2, "Rules.", (Fact("Top card", "green skip"),), (), options)
     turn = Turn(Uno(3), tuple(range(len(options))), Goal(1), lambda: seen)
@@ -40,31 +40,35 @@ def traced(method: Any, rows: Any, options: tuple[str, ...] = OPTIONS) -> Trace:
     made = decided(
         1, options=options, scores=decision.scores, chosen=decision.option, asked=(written,)
     )
-    return trace(made, statics)
+    return decision_view(made, statics)
+
+
+def answers(view: DecisionView) -> list[str]:
+    """A prompt's answers a line, each with its chance and the option that it stood for."""
+    return [
+        ", ".join(
+            f"{answer.word} {answer.probability:.4f}"
+            + ("" if answer.option is None else f" {view.options[answer.option]}")
+            for answer in prompt.answers
+        )
+        for prompt in view.prompts
+    ]
 
 
 def test_the_published_example_comes_out_as_printed() -> None:
     found = traced(Cloze(), PRINTED)
     assert found.scores == pytest.approx(SUMS, abs=0.00015)
     assert found.options[found.chosen] == "red skip"
-    assert found.lines() == [
-        "[0] A 0.1103 -> green 2",
-        "[0] B 0.0758 -> green 9",
-        "[0] C 0.6345 -> red skip",
-        "[1] A 0.0609 -> green 9",
-        "[1] B 0.5780 -> red skip",
-        "[1] C 0.1877 -> green 2",
-        "[2] A 0.3065 -> red skip",
-        "[2] B 0.3936 -> green 2",
-        "[2] C 0.1278 -> green 9",
-        "   green 2  +0.6916",
-        "   green 9  +0.2645",
-        "-> red skip  +1.5190",
+    assert found.move == "red skip"
+    assert answers(found) == [
+        "A 0.1103 green 2, B 0.0758 green 9, C 0.6345 red skip",
+        "A 0.0609 green 9, B 0.5780 red skip, C 0.1877 green 2",
+        "A 0.3065 red skip, B 0.3936 green 2, C 0.1278 green 9",
     ]
 
 
 def test_a_prompt_is_told_as_it_was_sent() -> None:
-    first = traced(Cloze(), PRINTED).asked[0].prompt
+    first = traced(Cloze(), PRINTED).prompts[0].text
     assert first.startswith("You are player 2 in a game of UNO.\nGoal: help player 1 win")
     assert "A) green 2\nB) green 9\nC) red skip\n" in first
     assert first.endswith("Answer:")
@@ -74,12 +78,11 @@ def test_a_verdict_stands_for_no_option_and_belongs_to_its_prompt() -> None:
     rows = ((0.2, 0.1), (0.05, 0.3), (0.0, 0.1))
     found = traced(Counterfactual(), rows)
     assert found.scores == pytest.approx((0.1, -0.25, -0.1))
-    assert found.lines()[:2] == ["[0] good 0.2000", "[0] bad 0.1000"]
-    assert found.lines()[4] == "[2] good 0.0000"
+    assert answers(found)[::2] == ["good 0.2000, bad 0.1000", "good 0.0000, bad 0.1000"]
 
 
 def test_of_two_equal_options_each_has_its_own_letters() -> None:
     rows = ((0.1, 0.2, 0.3), (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
     found = traced(Cloze(), rows, ("red 3", "red 3", "wild naming red"))
-    meant = [answer.option for asked in found.asked for answer in asked.answers]
+    meant = [answer.option for prompt in found.prompts for answer in prompt.answers]
     assert meant == [0, 1, 2, 1, 2, 0, 2, 0, 1]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from common.markup import tag
 from games.base import Observation
+from games.uno import drawing as uno
 from games.uno.arena import rules, words
 from games.uno.arena.game import UnoArena
 from games.uno.arena.rules import View
 from games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
 from games.uno.state import State
-from pipeline.pages.drawn import uno
-from pipeline.pages.drawn.markup import tag
+
+STYLE = uno.STYLE
 
 
-def whole(game: UnoArena, state: State) -> Markup:
+def draw_state(game: UnoArena, state: State) -> Markup:
     array = state.array
     phase, top, by = array.item(rules.PHASE), array.item(TOP) & 63, array.item(TOP_BY)
     colour, over = array.item(rules.IN_FORCE), bool(rules.over(array))
@@ -25,7 +27,7 @@ def whole(game: UnoArena, state: State) -> Markup:
     return uno.drawn(table, _asked(array.item(TO_MOVE), phase, top, before, colour, by))
 
 
-def seen(game: UnoArena, observation: Observation) -> Markup:
+def draw_view(game: UnoArena, observation: Observation) -> Markup:
     view: View = observation.view
     table = view.table
     top = 15 * table.colour + table.trait

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from markupsafe import Markup
 
+from common.markup import tag
 from games.base import Observation
+from games.drawing import entry, picture, seat, sign
 from games.holdem import rules, words
 from games.holdem.game import Holdem
 from games.holdem.rules import (
@@ -24,7 +28,8 @@ from games.holdem.rules import (
     View,
     faceup,
 )
-from pipeline.pages.drawn.markup import entry, picture, seat, sign, tag
+
+STYLE = Path(__file__).with_suffix(".css")
 
 SUITS = (("clubs", "\u2663"), ("diamonds", "\u2666"), ("hearts", "\u2665"), ("spades", "\u2660"))
 RANKS = (
@@ -33,11 +38,11 @@ RANKS = (
 )
 
 
-def whole(game: Holdem, state: State) -> Markup:
+def draw_state(game: Holdem, state: State) -> Markup:
     return _table(game, state.array, None)
 
 
-def seen(game: Holdem, observation: Observation) -> Markup:
+def draw_view(game: Holdem, observation: Observation) -> Markup:
     view: View = observation.view
     return _table(game, np.array(view.cells), view.seat)
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 
+from common.markup import tag, together
 from games.base import Observation
+from games.drawing import picture
 from games.sea_battle import SeaBattle, State, View
 from games.sea_battle.rules import AT, DAMAGE, HEADING, ROCKS, SHIPS, SIDE, SIZE, SUNK
 from games.sea_battle.words import HEADINGS, NAMES
-from pipeline.pages.drawn.markup import picture, tag, together
+
+STYLE = Path(__file__).with_suffix(".css")
 
 CELL = 16
 """A square's side in the drawing's own units."""
 
 
-def whole(game: SeaBattle, state: State) -> Markup:
+def draw_state(game: SeaBattle, state: State) -> Markup:
     return _sea(state.cells, None)
 
 
-def seen(game: SeaBattle, observation: Observation) -> Markup:
+def draw_view(game: SeaBattle, observation: Observation) -> Markup:
     """All is open but what other ships have chosen, which is not drawn."""
     view: View = observation.view
     return _sea(view.cells, view.ship)
@@ -36,7 +40,7 @@ def _sea(cells: Sequence[int], own: int | None) -> Markup:
     afloat = [ship for ship in range(SHIPS) if cells[DAMAGE + ship] < SUNK]
     drawing = tag(
         "svg",
-        tag("title", "; ".join(_told(cells, ship) for ship in range(SHIPS))),
+        tag("title", "; ".join(_in_words(cells, ship) for ship in range(SHIPS))),
         border,
         water,
         *rocks,
@@ -46,7 +50,7 @@ def _sea(cells: Sequence[int], own: int | None) -> Markup:
         class_="d-board d-sea",
     )
     lines = [
-        tag("p", f"{_told(cells, ship)}{', to choose now' * (ship == own)}")
+        tag("p", f"{_in_words(cells, ship)}{', to choose now' * (ship == own)}")
         for ship in range(SHIPS)
     ]
     return picture("the sea, the north on top", drawing, *lines)
@@ -77,7 +81,7 @@ def _ship(cells: Sequence[int], ship: int, own: bool) -> Markup:
     )
 
 
-def _told(cells: Sequence[int], ship: int) -> str:
+def _in_words(cells: Sequence[int], ship: int) -> str:
     if cells[DAMAGE + ship] >= SUNK:
         return f"{NAMES[ship]} sunk"
     y, x = divmod(cells[AT + ship], SIDE)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from markupsafe import Markup
 
+from common.markup import tag, together
 from games.base import Observation
+from games.drawing import picture
 from games.santorini import Santorini, State
 from games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
 from games.santorini.words import NAMES, square
-from pipeline.pages.drawn.markup import picture, tag, together
+
+STYLE = Path(__file__).with_suffix(".css")
 
 CELL, EDGE = 64, 22
 """In the drawing's own units: a square's side, and the room for the names of rows and columns."""
@@ -17,11 +22,11 @@ RIM, SHRINK = 6, 6
 it, on every side."""
 
 
-def whole(game: Santorini, state: State) -> Markup:
+def draw_state(game: Santorini, state: State) -> Markup:
     return _board(state, {})
 
 
-def seen(game: Santorini, observation: Observation) -> Markup:
+def draw_view(game: Santorini, observation: Observation) -> Markup:
     """Nothing is hidden. A square that may be taken has the number of the option that takes it."""
     state: State = observation.view
     actions = game.legal(state, observation.seat)
@@ -45,7 +50,7 @@ def _board(state: State, numbers: dict[int, int]) -> Markup:
     ]
     drawing = tag(
         "svg",
-        tag("title", _told(state)),
+        tag("title", _in_words(state)),
         *names,
         *squares,
         viewBox=f"0 0 {side} {side}",
@@ -82,7 +87,7 @@ def _storey(left: int, top: int, storey: int, kind: str) -> Markup:
     return tag("rect", x=left + gap, y=top + gap, width=size, height=size, class_=kind)
 
 
-def _told(state: State) -> str:
+def _in_words(state: State) -> str:
     """The towers and the pawns in words."""
     cells = state.cells
     towers = [f"{square(at)} level {cells[at]}" for at in range(SQUARES) if cells[at]]

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
+from games import drawing
 from games.hive import Hive, rules, words
-from pipeline.pages import drawn
 from tests.games.cases import final
 
 
@@ -16,7 +16,7 @@ from tests.games.cases import final
 def test_every_piece_is_drawn_once(seed: int) -> None:
     game = Hive(max_turns=12)
     state = final(game, seed)
-    html = str(drawn.whole(game, state))
+    html = str(drawing.draw_state(game, state))
     assert html.count("<polygon") == len(words.lying(words.placed(state.array)))
     named = re.findall(r"<text[^>]*>(\w+)</text>", html)
     placed = [words.NAMES[piece] for piece in words.placed(state.array).values()]
@@ -31,7 +31,7 @@ def test_neighbours_lie_side_by_side() -> None:
     state = game.deal(np.random.default_rng(0))
     for _ in range(6):
         state = game.play(state, game.legal(state, state.array.item(rules.PLY) % 2)[-1:])
-    html = str(drawn.seen(game, game.observe(state, 0)))
+    html = str(drawing.draw_view(game, game.observe(state, 0)))
     found = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>(\w+)<', html)
     at = {name: complex(float(x), float(y)) for x, y, name in found}
     cells = {words.NAMES[piece]: cell for cell, piece in words.placed(state.array).items()}
@@ -43,6 +43,6 @@ def test_neighbours_lie_side_by_side() -> None:
 
 def test_a_table_without_pieces_says_so() -> None:
     game = Hive()
-    html = str(drawn.whole(game, game.deal(np.random.default_rng(0))))
+    html = str(drawing.draw_state(game, game.deal(np.random.default_rng(0))))
     assert "nothing lies on the table yet" in html
     assert "player 0, white, to move" in html
