@@ -201,6 +201,15 @@ def test_a_planted_circle_is_found() -> None:
     assert {"common.errors", "games.base"} <= set(a_circle(found))
 
 
+def test_only_viewers_import_drawings() -> None:
+    """So a drawing is in no fingerprint of the code that plays a match."""
+    drawings = [name for name in MODULES if name.endswith("drawing")]
+    assert {"games.drawing", "games.uno.drawing", "games.tic_tac_toe_drawing"} <= set(drawings)
+    users = {name for name, others in graph().items() if others & set(drawings)}
+    viewers = (*drawings, "pipeline.viewer", "pipeline.pages")
+    assert [name for name in sorted(users) if not within(name, viewers)] == []
+
+
 def test_every_room_of_the_pipeline_has_its_floor() -> None:
     folders = {".".join(file.relative_to(ROOT).parts[:2]) for file in MODULES.values()}
     rooms = {name for name in folders if name.startswith("pipeline.") and name[-3:] != ".py"}

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from markupsafe import escape
 from nicegui import ElementFilter, ui
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
@@ -164,7 +165,8 @@ def test_a_match_is_shown_move_by_move_and_a_reply_stays_text(outputs: Path) -> 
     async def act(user: User) -> None:
         await user.open(f"/match?run=whole&id={match}&ply={ply}")
         await user.should_see(f"Player {made.seat} plays {made.move}", retries=40)
-        await user.should_see(SCRIPT)
+        await user.should_see(str(escape(SCRIPT)))
+        await user.should_not_see(SCRIPT)
         await user.should_see("You do exactly what")
         for option in made.options:
             await user.should_see(option)
