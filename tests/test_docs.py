@@ -85,9 +85,10 @@ def test_a_new_game_and_a_new_method_play(extended: Path) -> None:
     match = records(extended / "outputs" / "nim")[0]
     page = ("--in", "outputs/nim", "--page", "outputs/nim.html")
     assert "heap 1" in go(extended, "-m", "pipeline.replay", match["match"], *page)
-    assert '<div class="d-picture" role="group" aria-label="a heap of 1' in (
-        extended / "outputs" / "nim.html"
-    ).read_text()
+    assert (
+        '<div class="d-picture" role="group" aria-label="a heap of 1'
+        in (extended / "outputs" / "nim.html").read_text()
+    )
 
 
 def test_search_players_take_a_new_game_in(extended: Path) -> None:
