@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, Answer, Decision, Question, Thinking, Turn, check
-from agents.epsilon_random import check_chance
-from agents.lookahead import (
+from gauntlet.agents.base import Agent, Answer, Decision, Question, Thinking, Turn, check
+from gauntlet.agents.epsilon_random import check_chance
+from gauntlet.agents.lookahead import (
     DRAWS,
     UNKNOWN,
     Judged,
@@ -25,10 +25,10 @@ from agents.lookahead import (
     benefits,
     result,
 )
-from agents.minimax import Minimax, outcome
-from games.base import Game
-from games.capabilities import Sampled, nothing_hidden
-from games.playouts import RANDOM, check_policy, lack, play_on
+from gauntlet.agents.minimax import Minimax, outcome
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import Sampled, nothing_hidden
+from gauntlet.games.playouts import RANDOM, check_policy, lack, play_on
 
 
 @dataclass(frozen=True)

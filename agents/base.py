@@ -13,8 +13,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from games.base import Action, Game, Observation
-from models.base import Reply, Request
+from gauntlet.games.base import Action, Game, Observation
+from gauntlet.models.base import Reply, Request
 
 Question = Request | tuple[Request, ...]
 """What an agent yields: a request, or several that are answered side by side."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
-from games.base import Game
-from games.capabilities import nothing_hidden
-from games.playouts import sample
+from gauntlet.agents.base import Decision, Thinking, Turn
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import nothing_hidden
+from gauntlet.games.playouts import sample
 
 MOST = 6
 """Plies; more of them are for `Minimax`, which remembers what it has found."""

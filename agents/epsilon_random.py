@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, Decision, Thinking, Turn, check
-from games.base import Game
+from gauntlet.agents.base import Agent, Decision, Thinking, Turn, check
+from gauntlet.games.base import Game
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
+from gauntlet.agents.base import Decision, Thinking, Turn
 
 
 @dataclass(frozen=True)

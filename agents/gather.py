@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TypeVar
 
-from agents.base import Answer, Question
-from models.base import Reply, Request
+from gauntlet.agents.base import Answer, Question
+from gauntlet.models.base import Reply, Request
 
 Thought = TypeVar("Thought")
 Thinking = Generator[Question, Answer, Thought]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Answer, Decision, Question, Thinking, Turn
-from agents.prompting.base import role_and_rules, situation
-from agents.prompting.words import Wording, choice, with_words, without_words
-from games.base import TextAction, TextSpec
-from models.base import Generate, Generation, Prompt, Score, Scores
+from gauntlet.agents.base import Answer, Decision, Question, Thinking, Turn
+from gauntlet.agents.prompting.base import role_and_rules, situation
+from gauntlet.agents.prompting.words import Wording, choice, with_words, without_words
+from gauntlet.games.base import TextAction, TextSpec
+from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
 
 ATTEMPTS = 20
 """How often a person is asked for words: a slip of the finger is no decision."""

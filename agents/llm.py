@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Answer, Decision, Goal, Question, Thinking, Turn, check
-from agents.prompting.base import Method, PreparedMethod, says_itself
-from agents.prompting.words import worded
-from games.base import Game, TextAction
+from gauntlet.agents.base import Answer, Decision, Goal, Question, Thinking, Turn, check
+from gauntlet.agents.prompting.base import Method, PreparedMethod, says_itself
+from gauntlet.agents.prompting.words import worded
+from gauntlet.games.base import Game, TextAction
 
 
 @dataclass(frozen=True)

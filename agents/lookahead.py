@@ -17,11 +17,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from agents.base import Answer, Question, Turn
-from agents.gather import together
-from games.base import default_text_move
-from games.capabilities import Sampled, nothing_hidden
-from games.playouts import sample
+from gauntlet.agents.base import Answer, Question, Turn
+from gauntlet.agents.gather import together
+from gauntlet.games.base import default_text_move
+from gauntlet.games.capabilities import Sampled, nothing_hidden
+from gauntlet.games.playouts import sample
 
 DRAWS = 3
 """Samples of a mover for each candidate that is wanted."""

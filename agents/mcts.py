@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from agents.base import Answer, Question
+from gauntlet.agents.base import Answer, Question
 
 S = TypeVar("S")
 A = TypeVar("A")

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
-from games.base import Game
-from games.capabilities import nothing_hidden
-from games.playouts import sample
+from gauntlet.agents.base import Decision, Thinking, Turn
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import nothing_hidden
+from gauntlet.games.playouts import sample
 
 POSITIONS = 100_000
 """The most positions that are looked at for one answer: 3 seconds of tic-tac-toe, and 50 MB."""

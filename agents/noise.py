@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from agents.base import (
+from gauntlet.agents.base import (
     Agent,
     Answer,
     Goal,
@@ -25,8 +25,8 @@ from agents.base import (
     Turn,
     check,
 )
-from games.base import Fact, Game, Observation
-from models.base import Prompt, Request, Score
+from gauntlet.games.base import Fact, Game, Observation
+from gauntlet.models.base import Prompt, Request, Score
 
 Result = TypeVar("Result")
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
-from games.base import Game, Observation
+from gauntlet.agents.base import Decision, Thinking, Turn
+from gauntlet.games.base import Game, Observation
 
 ALIKE = 1e-9
 """Log-likelihoods and distances that differ by less are equal; which of them counts is drawn."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
-from games.base import Action, Game, Observation, TextMove
-from games.capabilities import Valued, nothing_hidden
-from games.playouts import check_policy, lack, sample, scripted_move, worded
+from gauntlet.agents.base import Decision, Thinking, Turn
+from gauntlet.games.base import Action, Game, Observation, TextMove
+from gauntlet.games.capabilities import Valued, nothing_hidden
+from gauntlet.games.playouts import check_policy, lack, sample, scripted_move, worded
 
 ALIKE = 1e-9
 """Worths that differ by less are equal."""

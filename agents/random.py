@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
-from games.playouts import RANDOM
+from gauntlet.agents.base import Decision, Thinking, Turn
+from gauntlet.games.playouts import RANDOM
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Decision, Goal, Thinking, Turn
-from games.base import Game, TextMove
-from games.playouts import aimed, check_policy, probabilities, worded
+from gauntlet.agents.base import Decision, Goal, Thinking, Turn
+from gauntlet.games.base import Game, TextMove
+from gauntlet.games.playouts import aimed, check_policy, probabilities, worded
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
-from games.base import Game
-from games.capabilities import Measure, measures_of
-from games.playouts import check_policy, lack, values
+from gauntlet.agents.base import Decision, Thinking, Turn
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import Measure, measures_of
+from gauntlet.games.playouts import check_policy, lack, values
 
 MOST = 100_000
 """Playouts an option, with an error of at most .0016: ten seconds or so a decision of UNO."""

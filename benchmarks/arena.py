@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.uno import per_second
-from games.uno.arena import UnoArena
-from pipeline.metrics import Options, measure
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.pipeline.metrics import Options, measure
 
 GAMES, PLAYOUTS = 500, 1000
 RANDOM = ("random", "random")

@@ -18,10 +18,10 @@ from benchmarks.networks import tokens_of
 from benchmarks.small import WIDER, built
 from benchmarks.timing import Way, compare, in_calls, prompts, rows_of, timed
 from benchmarks.ways import Cached, Loop
-from models.engine.general import General
-from models.engine.packed import Packed
-from models.engine.portable import Portable
-from models.engine.reference import Reference
+from gauntlet.models.engine.general import General
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.portable import Portable
+from gauntlet.models.engine.reference import Reference
 
 FAMILIES = (
     *("llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text", "phi3", "qwen3_moe"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from models.base import Prompt, Score
+from gauntlet.models.base import Prompt, Score
 
 FILE = Path(__file__).parent / "decisions.json.gz"
 WRITTEN = 256
@@ -40,7 +40,7 @@ def turns(decisions: int, seed: int = 0) -> list[TwoQuestions]:
 
 def played(decisions: int, seed: int) -> list[TwoQuestions]:
     """Turns of seat 1 in games dealt from `seed`."""
-    from games.uno import Uno
+    from gauntlet.games.uno import Uno
 
     game, published = Uno(), Uno(quirks=True)
     rng = np.random.default_rng(seed)
@@ -60,8 +60,8 @@ def played(decisions: int, seed: int) -> list[TwoQuestions]:
 
 def _question(game: Any, state: Any) -> Score:
     """The cloze prompts of seat 1's turn."""
-    from agents.base import Goal, Turn
-    from agents.prompting.cloze import Cloze
+    from gauntlet.agents.base import Goal, Turn
+    from gauntlet.agents.prompting.cloze import Cloze
 
     turn = Turn(game, game.legal(state, 1), Goal(), lambda: game.observe(state, 1))
     request = next(Cloze().ask(turn, np.random.default_rng(0)))

@@ -40,8 +40,8 @@ from benchmarks.populations import (
     scores,
     share,
 )
-from stats.means import LEAST, limits, p_value, per_deal
-from stats.paired import permutation
+from gauntlet.stats.means import LEAST, limits, p_value, per_deal
+from gauntlet.stats.paired import permutation
 
 DEALS = (10, 20, 30, 50, 100, 1000)
 FLIPPED, SHARED = "permutation test", "`p_value`"

@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks import apart
 from benchmarks.decisions import turns
 from benchmarks.networks import SIZES, config_of, tokens_of
-from models.base import Score
+from gauntlet.models.base import Score
 
 ROUNDS = 3
 MEMORY = 0.85

@@ -30,13 +30,13 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from benchmarks.networks import tokens_of
 from benchmarks.small import BORDER, built
-from common.errors import ModelError
-from models.base import Generate, Prompt, Score
-from models.engine.generate import Generator
-from models.engine.packed import Packed
-from models.engine.ragged_forward import Flat
-from models.engine.reference import Reference
-from models.engine.tokens import Tokens
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.engine.generate import Generator
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.ragged_forward import Flat
+from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.tokens import Tokens
 
 PATIENCE = 30
 """Seconds of processor time for one family."""

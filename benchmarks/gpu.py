@@ -37,9 +37,9 @@ from benchmarks.networks import network_of, tokens_of
 from benchmarks.scoring import WIDTH, measure
 from benchmarks.timing import compare, rows_of
 from benchmarks.writing import measure_writing
-from models.base import Score
-from models.engine.packed import Packed
-from models.engine.reference import Reference
+from gauntlet.models.base import Score
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.reference import Reference
 
 OLDEST = (2, 11)
 EXACT = {"cuda": ("15m", "1b"), "cpu": ("tiny",)}

@@ -22,7 +22,7 @@ from phevaluator import evaluate_7cards
 from pokerkit import Automation, NoLimitTexasHoldem
 
 from benchmarks.uno import per_second
-from games.holdem import Holdem, ranks
+from gauntlet.games.holdem import Holdem, ranks
 
 ONE = Holdem(mode="hands", hands=1)
 RANDOM = ("random", "random")

@@ -27,9 +27,9 @@ import numpy as np
 
 from benchmarks.populations import AGAIN, FAMILIES, FLIPS, INTERVAL, RUNS, Point, Rate
 from benchmarks.populations import wins_of_a_deal as wins_of
-from stats.means import limits
-from stats.paired import clustered_mean
-from stats.proportions import wilson
+from gauntlet.stats.means import limits
+from gauntlet.stats.paired import clustered_mean
+from gauntlet.stats.proportions import wilson
 
 WORST = 3
 COVERS, REJECTS = 0.93, 0.06

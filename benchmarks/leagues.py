@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, ndtri
 
-from stats.bradley_terry import Ints
-from stats.checks import Floats
-from stats.matches import Matches
-from stats.proportions import wilson
-from stats.ratings import By, Ratings, rated
+from gauntlet.stats.bradley_terry import Ints
+from gauntlet.stats.checks import Floats
+from gauntlet.stats.matches import Matches
+from gauntlet.stats.proportions import wilson
+from gauntlet.stats.ratings import By, Ratings, rated
 
 LUCK = 0.3
 LEAGUES = 400

@@ -22,9 +22,9 @@ import torch
 
 from benchmarks.networks import layer_parameters
 from benchmarks.ways import encoded
-from models.base import Score
-from models.engine.tokens import Tokens
-from models.engine.trie import grow, shared_length
+from gauntlet.models.base import Score
+from gauntlet.models.engine.tokens import Tokens
+from gauntlet.models.engine.trie import grow, shared_length
 
 PAGE = 16
 WASTED = (PAGE - 1) / 2

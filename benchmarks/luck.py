@@ -43,9 +43,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import luck_holdem
-from games.uno import Uno, luck
-from pipeline.judging.luck import PLAYOUTS
-from pipeline.tables.views import results_of
+from gauntlet.games.uno import Uno, luck
+from gauntlet.pipeline.judging.luck import PLAYOUTS
+from gauntlet.pipeline.tables.views import results_of
 
 ROOT = Path(__file__).parent.parent
 

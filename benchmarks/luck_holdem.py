@@ -26,10 +26,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from games.compiling import derive
-from games.holdem import Holdem, luck, rules
-from games.holdem.playouts import MOVES
-from games.holdem.policies import habits, learn
+from gauntlet.games.compiling import derive
+from gauntlet.games.holdem import Holdem, luck, rules
+from gauntlet.games.holdem.playouts import MOVES
+from gauntlet.games.holdem.policies import habits, learn
 
 PLAYOUTS = 50
 PLAIN = 10

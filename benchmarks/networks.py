@@ -11,10 +11,10 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from benchmarks.decisions import stored
-from models.engine.files import PROJECT
-from models.engine.fp8 import check_device, quantize
-from models.engine.local import load_network
-from models.engine.tokens import Tokens, load_tokens
+from gauntlet.models.engine.files import PROJECT
+from gauntlet.models.engine.fp8 import check_device, quantize
+from gauntlet.models.engine.local import load_network
+from gauntlet.models.engine.tokens import Tokens, load_tokens
 
 WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+"
 """Where a tokenizer in the manner of Llama 3 cuts text into words."""

@@ -35,10 +35,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from benchmarks.decisions import stored
 from benchmarks.networks import tokens_of
-from models.base import Generate, Prompt, Score
-from models.checkpoint import Checkpoint
-from models.engine.files import PROJECT, weight_files
-from models.engine.streamed import stream_of
+from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.files import PROJECT, weight_files
+from gauntlet.models.engine.streamed import stream_of
 
 WIDTH, INNER, VOCABULARY = 1024, 2816, 1280
 """Of a layer, which has 51 MB in float32 then, and the tokens that the tokenizer has."""

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import betabinom, binom
 
-from stats.means import LEAST, limits, p_value, reaching, with_error
-from stats.paired import sign_flip
-from stats.proportions import binomial_test, fisher_test
+from gauntlet.stats.means import LEAST, limits, p_value, reaching, with_error
+from gauntlet.stats.paired import sign_flip
+from gauntlet.stats.proportions import binomial_test, fisher_test
 
 DEALS = (10, 20, 30, 50, 100, 200, 400, 1000, 10_000)
 RATES = (0.02, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)

@@ -19,11 +19,11 @@ from typing import Any
 import yaml
 
 from benchmarks.uno import per_second
-from games.base import Game
-from games.capabilities import Simulated
-from games.playouts import RANDOM, played, simulate, simulate_by_rules
-from pipeline.config.compose import CONF
-from pipeline.config.nodes import build
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import Simulated
+from gauntlet.games.playouts import RANDOM, played, simulate, simulate_by_rules
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.nodes import build
 
 PLIES = 10
 """Games whose moves are counted."""

@@ -33,9 +33,9 @@ import numpy as np
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
-from stats.bradley_terry import ALPHA, spectral
-from stats.matches import Matches
-from stats.ratings import DRAWS, By, as_gamebench, rated
+from gauntlet.stats.bradley_terry import ALPHA, spectral
+from gauntlet.stats.matches import Matches
+from gauntlet.stats.ratings import DRAWS, By, as_gamebench, rated
 
 SIZES = (49, 41, 40, 39, 27, 25, 21, 18, 17)
 SHARES, TIES = (1, 7, 8), 6

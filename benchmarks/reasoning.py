@@ -30,24 +30,24 @@ from typing import Any
 
 import torch
 
-from agents.llm import LLM
-from agents.prompting.cot import Cot
-from agents.prompting.direct import Direct
-from agents.prompting.react import React
-from agents.prompting.talaga import Talaga
-from agents.prompting.tot import Tot
-from agents.random import Random
-from games.tic_tac_toe import TicTacToe
-from models.base import Generate, Generation, Reply, Request
-from models.checkpoint import Checkpoint
-from models.engine.generate import Generator
-from models.engine.local import Local
-from models.exchanges import ScoreExchange
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.cells import Cell, Plan, Player, Task
-from pipeline.play.chains import run
-from pipeline.play.match import play
-from pipeline.play.scheduler import Scheduler
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.direct import Direct
+from gauntlet.agents.prompting.react import React
+from gauntlet.agents.prompting.talaga import Talaga
+from gauntlet.agents.prompting.tot import Tot
+from gauntlet.agents.random import Random
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Generate, Generation, Reply, Request
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.generate import Generator
+from gauntlet.models.engine.local import Local
+from gauntlet.models.exchanges import ScoreExchange
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
+from gauntlet.pipeline.play.chains import run
+from gauntlet.pipeline.play.match import play
+from gauntlet.pipeline.play.scheduler import Scheduler
 
 METHODS: dict[str, Any] = {
     "direct": Direct(),

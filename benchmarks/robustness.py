@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stats.components import Component, anova
-from stats.pooling import partially_pooled
+from gauntlet.stats.components import Component, anova
+from gauntlet.stats.pooling import partially_pooled
 
 NAMES = ("wording", "deal", "sample", "seat")
 WITHIN = {"sample": "deal"}

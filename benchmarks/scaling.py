@@ -27,19 +27,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agents.base import Agent, Decision, Turn
 from benchmarks.slots import REPLY, REQUEST, slots
-from games.base import Game
-from games.tic_tac_toe import TicTacToe
-from models.base import Model, Reply, Request
-from pipeline.log.folder import Folder
-from pipeline.log.records import Log
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.cells import Cell, Player, Task
-from pipeline.play.chains import run
-from pipeline.play.driver import Arrivals, Driver
-from pipeline.play.match import play
-from pipeline.play.scheduler import Finished, Scheduler
+from gauntlet.agents.base import Agent, Decision, Turn
+from gauntlet.games.base import Game
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Model, Reply, Request
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import Cell, Player, Task
+from gauntlet.pipeline.play.chains import run
+from gauntlet.pipeline.play.driver import Arrivals, Driver
+from gauntlet.pipeline.play.match import play
+from gauntlet.pipeline.play.scheduler import Finished, Scheduler
 
 Figures = dict[str, float]
 

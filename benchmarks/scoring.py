@@ -38,11 +38,11 @@ from benchmarks.networks import SIZES, USUAL, network_of, tokens_of
 from benchmarks.timing import Way, compare, in_calls, prompts, rows_of, timed
 from benchmarks.ways import Cached, Forward, Loop, Rows
 from benchmarks.writing import measure_writing
-from models.base import Score
-from models.engine.layout import Piece, lay_out
-from models.engine.packed import Packed
-from models.engine.reference import Reference
-from models.engine.tokens import Tokens
+from gauntlet.models.base import Score
+from gauntlet.models.engine.layout import Piece, lay_out
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.tokens import Tokens
 
 WIDTH = {"cpu": 64, "cuda": 512}
 """Decisions a call of the packed scorer."""

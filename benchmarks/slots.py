@@ -16,15 +16,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.base import Agent, Decision, Turn
-from games.base import Game
-from games.tic_tac_toe import TicTacToe
-from models.base import Model, ModelSource, Prompt, Reply, Request, Score, Scores
-from pipeline.launch.cluster import started
-from pipeline.plan.cells import Cell, Plan, Player
-from pipeline.play.chains import Answered, Ask, Chain
-from pipeline.play.driver import Driver, lease_size
-from pipeline.play.match import play
+from gauntlet.agents.base import Agent, Decision, Turn
+from gauntlet.games.base import Game
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Model, ModelSource, Prompt, Reply, Request, Score, Scores
+from gauntlet.pipeline.launch.cluster import started
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player
+from gauntlet.pipeline.play.chains import Answered, Ask, Chain
+from gauntlet.pipeline.play.driver import Driver, lease_size
+from gauntlet.pipeline.play.match import play
 
 SLOTS = 16
 """Of each model."""

@@ -29,9 +29,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import beta
 
-from games.uno import Uno, luck
-from stats.power import deals_one_proportion
-from stats.sequential import Stop, precision, sprt
+from gauntlet.games.uno import Uno, luck
+from gauntlet.stats.power import deals_one_proportion
+from gauntlet.stats.sequential import Stop, precision, sprt
 
 ALPHA, POWER, RATE, HALF_WIDTH = 0.05, 0.9, 0.545, 0.03
 CAP = 3_000

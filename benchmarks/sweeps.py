@@ -33,7 +33,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.log.folder import Folder
+from gauntlet.pipeline.log.folder import Folder
 
 ROOT = Path(__file__).parent.parent
 METHODS = 10

@@ -16,8 +16,8 @@ from scipy.special import stdtr, stdtrit
 from scipy.stats import binom, multinomial
 
 from benchmarks.populations import chips
-from stats.paired import sign_flip
-from stats.proportions import binomial_test, one_sample_z, wilson
+from gauntlet.stats.paired import sign_flip
+from gauntlet.stats.proportions import binomial_test, one_sample_z, wilson
 
 RUNS, SEED = 20_000, 7
 

@@ -11,8 +11,8 @@ import torch
 
 from benchmarks.limits import synchronize
 from benchmarks.ways import Rows
-from models.base import Score, Scores
-from models.engine.packed import Packed
+from gauntlet.models.base import Score, Scores
+from gauntlet.models.engine.packed import Packed
 
 ROUNDS = 3
 

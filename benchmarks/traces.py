@@ -19,14 +19,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.run import main as run
-from pipeline.tables.views import results_of
-from pipeline.tracking.sampled import sampled
-from pipeline.tracking.spans import DecisionTrace, traces_of
-from pipeline.tracking.store import experiment_in, open_store
-from pipeline.tracking.traces import PAGE, CellRun, log_traces
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.run import main as run
+from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tracking.sampled import sampled
+from gauntlet.pipeline.tracking.spans import DecisionTrace, traces_of
+from gauntlet.pipeline.tracking.store import experiment_in, open_store
+from gauntlet.pipeline.tracking.traces import PAGE, CellRun, log_traces
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

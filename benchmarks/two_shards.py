@@ -23,10 +23,10 @@ from benchmarks import apart
 from benchmarks.decisions import turns
 from benchmarks.networks import SIZES, network_of, tokens_of
 from benchmarks.timing import compare, in_calls, rows_of, timed
-from models.base import Score
-from models.engine.packed import Packed
-from models.engine.reference import Reference
-from models.engine.shards import Rank, layer_weights, load_part
+from gauntlet.models.base import Score
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.shards import Rank, layer_weights, load_part
 
 PARTS = 2
 DECISIONS = {"cpu": 6, "cuda": 64}

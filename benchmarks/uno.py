@@ -23,7 +23,7 @@ import rlcard
 from rlcard.agents import RandomAgent
 from rlcard.games.uno.game import UnoGame
 
-from games.uno import Uno, policies
+from gauntlet.games.uno import Uno, policies
 
 
 def per_second(play: Callable[[int], int], seconds: float) -> float:

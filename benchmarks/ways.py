@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from models.base import Prompt, Score
-from models.engine.tokens import Tokens
+from gauntlet.models.base import Prompt, Score
+from gauntlet.models.engine.tokens import Tokens
 
 Rows = list[list[float]]
 

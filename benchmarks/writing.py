@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from models.base import Generate, Score
-from models.engine.generate import Generator
-from models.engine.packed import Packed
-from models.engine.tokens import Tokens
+from gauntlet.models.base import Generate, Score
+from gauntlet.models.engine.generate import Generator
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.tokens import Tokens
 
 TEXTS, ALONE = 64, 8
 LENGTH = 48

@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-from common.sanitize import visible
+from gauntlet.common.sanitize import visible
 
 
 class GauntletError(Exception):

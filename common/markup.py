@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from gauntlet.common.sanitize import visible
 from markupsafe import Markup, escape
-
-from common.sanitize import visible
 
 
 def tag(name: str, *inside: object, **attributes: object) -> Markup:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
-from common.sanitize import visible
+from gauntlet.common.sanitize import visible
 
 OBJECTS = 50_000
 """New objects after which Python looks for unreachable ones. By its own 700 it would go through all

@@ -12,7 +12,7 @@ from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
-from common.sanitize import visible
+from gauntlet.common.sanitize import visible
 
 WIDTH = 100
 """The most columns that anything takes."""

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from games.base import Game, TextAction, default_text_move
-from games.pettingzoo import PettingZoo
-from games.pettingzoo.classics import CLASSICS, REFUSED
-from games.textarena import TextArena
-from games.textarena.game import names
-from games.textarena.telling import why_not
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game, TextAction, default_text_move
+from gauntlet.games.pettingzoo import PettingZoo
+from gauntlet.games.pettingzoo.classics import CLASSICS, REFUSED
+from gauntlet.games.textarena import TextArena
+from gauntlet.games.textarena.game import names
+from gauntlet.games.textarena.telling import why_not
 
 HEAD = "| game | works | seats | moves | a match of random players |\n|---|---|---|---|---|"
 SEATS = range(1, 16)

@@ -27,8 +27,8 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from common.disk import write_atomically
-from common.errors import UserError
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
 
 ROOT = Path(__file__).parent.parent
 START, END = "<!-- made by", "<!-- end -->"

@@ -19,8 +19,8 @@ from pathlib import Path
 import yaml
 
 import gauntlet.__main__ as command
-from common.disk import write_atomically
-from pipeline.config.compose import CONF
+from gauntlet.common.disk import write_atomically
+from gauntlet.pipeline.config.compose import CONF
 
 ROOT = Path(__file__).parent.parent
 WIDTH = "90"

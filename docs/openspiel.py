@@ -18,10 +18,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from games.base import TextAction, default_text_move
-from games.capabilities import Sampled
-from games.openspiel import OpenSpiel, engine
-from games.openspiel.game import catalogue
+from gauntlet.games.base import TextAction, default_text_move
+from gauntlet.games.capabilities import Sampled
+from gauntlet.games.openspiel import OpenSpiel, engine
+from gauntlet.games.openspiel.game import catalogue
 
 GAMES = 3
 """Games played of each."""

@@ -23,7 +23,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from pipeline.log.folder import Folder
+from gauntlet.pipeline.log.folder import Folder
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = "/usr/bin/chromium"

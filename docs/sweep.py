@@ -18,11 +18,11 @@ from typing import Any
 
 import pandas as pd
 
-from common.terminal import console
-from pipeline.tables.numbers import number, percent
-from pipeline.tables.scale import Scale, heading, scales_of
-from pipeline.tables.table import pairs_view, short_names, summary_view
-from pipeline.tables.views import Views, results_of, write_tables
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.scale import Scale, heading, scales_of
+from gauntlet.pipeline.tables.table import pairs_view, short_names, summary_view
+from gauntlet.pipeline.tables.views import Views, results_of, write_tables
 
 Rows = Iterator[Sequence[str]]
 

@@ -15,10 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from gauntlet.common.markup import tag
+from gauntlet.games.base import Game, Observation
 from markupsafe import Markup
-
-from common.markup import tag
-from games.base import Game, Observation
 
 STYLE = Path(__file__).with_suffix(".css")
 """The style sheet of the parts below, which all drawings share."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from games.base import Action, Game, Observation, TextAction, TextMove, default_text_move
-from games.capabilities import (
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Action, Game, Observation, TextAction, TextMove, default_text_move
+from gauntlet.games.capabilities import (
     WIN,
     PlayedOut,
     Sampled,

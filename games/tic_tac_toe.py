@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games import playouts, tic_tac_toe_policies
-from games.base import Action, Fact, Observation
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games import playouts, tic_tac_toe_policies
+from gauntlet.games.base import Action, Fact, Observation
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import picture
+from gauntlet.games.tic_tac_toe import State, TicTacToe
 from markupsafe import Markup
-
-from common.markup import tag, together
-from games.base import Observation
-from games.drawing import picture
-from games.tic_tac_toe import State, TicTacToe
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from games.playouts import check_known
+from gauntlet.games.playouts import check_known
 
 MOST = 7
 """Cells a side, at most, of a grid whose cells are told in one 64-bit number."""

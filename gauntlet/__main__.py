@@ -10,10 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from common.errors import nearest
-from common.process import as_process
 from gauntlet import __version__
-from pipeline import ROOMS
+from gauntlet.common.errors import nearest
+from gauntlet.common.process import as_process
+from gauntlet.pipeline import ROOMS
 
 COMMANDS = {
     "run": ("pipeline.run", "play a sweep, or what is missing of it"),

@@ -16,10 +16,10 @@ from typing import Any
 
 import pandas as pd
 
-from common.errors import UserError
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo
-from pipeline.log.schema import MatchRecord
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import MatchRecord
 
 OF_A_MATCH = ("match", "deal", "rotation", "plies", "seconds", "device_seconds")
 OF_A_DECISION = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from common.errors import Stopped
-from models.base import Generation, Model, Reply, Request, Scores
+from gauntlet.common.errors import Stopped
+from gauntlet.models.base import Generation, Model, Reply, Request, Scores
 
 
 def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:

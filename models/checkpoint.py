@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from models.engine import hub
-from models.engine.files import check_folder, content_hash, local_folder
+from gauntlet.models.engine import hub
+from gauntlet.models.engine.files import check_folder, content_hash, local_folder
 
 if TYPE_CHECKING:
-    from models.engine.local import Local
-    from models.engine.shards import Rank
-    from models.engine.tokens import Tokens
+    from gauntlet.models.engine.local import Local
+    from gauntlet.models.engine.shards import Rank
+    from gauntlet.models.engine.tokens import Tokens
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 Engine = Literal["packed", "reference"]
@@ -116,7 +116,7 @@ class Checkpoint:
     def load(self) -> Local:
         """The whole model on one device, whatever `shards` says. Raises ModelError, in one line,
         where that is impossible."""
-        from models.engine.local import Local, load_network
+        from gauntlet.models.engine.local import Local, load_network
 
         folder = self._folder()
         tokens = self._tokens(folder)
@@ -128,8 +128,8 @@ class Checkpoint:
     def load_part(self, rank: Rank) -> Local:
         """One rank's part of the model. All ranks load at a time, and are then asked the same
         requests in the same order. Raises ModelError."""
-        from models.engine.local import Local
-        from models.engine.shards import load_part
+        from gauntlet.models.engine.local import Local
+        from gauntlet.models.engine.shards import load_part
 
         folder = self._folder()
         tokens = self._tokens(folder)
@@ -148,6 +148,6 @@ class Checkpoint:
         return folder
 
     def _tokens(self, folder: Path) -> Tokens:
-        from models.engine.tokens import load_tokens
+        from gauntlet.models.engine.tokens import load_tokens
 
         return load_tokens(folder, self.path, self.chat)

@@ -9,7 +9,16 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.json import Decoder
 
-from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request, Score, Scores
+from gauntlet.models.base import (
+    Dialogue,
+    Generate,
+    Generation,
+    Prompt,
+    Reply,
+    Request,
+    Score,
+    Scores,
+)
 
 MOST = 2**32
 """Counts are smaller: tables hold them in 32 bits."""

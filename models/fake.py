@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common.errors import ModelError
-from models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from common.errors import ModelError
-from common.sanitize import visible
-from models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
+from gauntlet.common.errors import ModelError
+from gauntlet.common.sanitize import visible
+from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Score, Scores
 
 KEYBOARD = 0
 """The file descriptor of standard input."""

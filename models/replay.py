@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.disk import unsealed
-from common.errors import ModelError
-from models.base import Reply, Request, Score
-from models.exchanges import Asked, Exchange, asked_in
+from gauntlet.common.disk import unsealed
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Reply, Request, Score
+from gauntlet.models.exchanges import Asked, Exchange, asked_in
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from common.terminal import WrappedTable
-from papers.verdicts import (
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.papers.verdicts import (
     Estimate,
     Gap,
     Kind,

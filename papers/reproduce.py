@@ -11,19 +11,19 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from common.disk import write_atomically
-from common.errors import UserError
-from common.process import as_process
-from common.terminal import console
-from papers.audit import reproduction as audit_papers
-from papers.gamebench import reproduction as gamebench
-from papers.gamebench.matches import lacking
-from papers.llm_uno import reproduction as llm_uno
-from papers.observer import reproduction as observer
-from papers.reproductions import Reproduction, Settings, available
-from papers.talaga import reproduction as talaga
-from papers.uno_arena import reproduction as uno_arena
-from papers.verdicts import headline
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.terminal import console
+from gauntlet.papers.audit import reproduction as audit_papers
+from gauntlet.papers.gamebench import reproduction as gamebench
+from gauntlet.papers.gamebench.matches import lacking
+from gauntlet.papers.llm_uno import reproduction as llm_uno
+from gauntlet.papers.observer import reproduction as observer
+from gauntlet.papers.reproductions import Reproduction, Settings, available
+from gauntlet.papers.talaga import reproduction as talaga
+from gauntlet.papers.uno_arena import reproduction as uno_arena
+from gauntlet.papers.verdicts import headline
 
 MODELS, DEALS = "pocket", 2000
 """The model, and deals a cell by default: minutes with a small model on a laptop, an interval of

@@ -12,11 +12,11 @@ import pandas as pd
 import yaml
 from rich.console import RenderableType
 
-from common.errors import ModelError, UserError, nearest
-from models.base import ModelSource
-from pipeline.config.compose import CONF
-from pipeline.config.nodes import build
-from pipeline.tracking.store import STORE
+from gauntlet.common.errors import ModelError, UserError, nearest
+from gauntlet.models.base import ModelSource
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.tracking.store import STORE
 
 RAY = ("local", "ray")
 """Choices of conf/launch that judging knows too."""

@@ -29,8 +29,8 @@ from typing import Literal, get_args
 
 import pandas as pd
 
-from stats.intervals import difference
-from stats.proportions import wilson
+from gauntlet.stats.intervals import difference
+from gauntlet.stats.proportions import wilson
 
 Kind = Literal["result", "setting", "recount", "own_derivation", "own_earlier"]
 Verdict = Literal["agrees", "differs", "uninformative", "not_computable", "not_run", "no_reference"]

@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from common.disk import write_atomically
-from common.errors import UserError
-from common.process import as_process
-from common.terminal import console
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.tables import table
-from pipeline.tables.comparisons import CELLS, paired_off
-from pipeline.tables.summary import paired
-from pipeline.tables.views import results_of
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import table
+from gauntlet.pipeline.tables.comparisons import CELLS, paired_off
+from gauntlet.pipeline.tables.summary import paired
+from gauntlet.pipeline.tables.views import results_of
 
 
 def compare(first: Path, second: Path) -> pd.DataFrame:

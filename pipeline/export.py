@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.errors import UserError
-from common.process import as_process
-from common.terminal import console
-from pipeline.log.progress import Waiting
-from pipeline.tables.parquet import export
-from pipeline.tables.views import results_of
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.log.progress import Waiting
+from gauntlet.pipeline.tables.parquet import export
+from gauntlet.pipeline.tables.views import results_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

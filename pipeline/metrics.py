@@ -40,15 +40,15 @@ import pandas as pd
 from msgspec.json import encode
 from rich.console import Console
 
-from common.disk import write_atomically
-from common.errors import UserError
-from common.process import as_process
-from common.terminal import console
-from games.capabilities import PlayedOut, Scored, seatings_of
-from pipeline.config.read import Node, Seed
-from pipeline.judging.judge import Work, judge
-from pipeline.judging.judgement_cache import Found, Kept, most_deals, plies
-from pipeline.judging.metric_rows import (
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.terminal import console
+from gauntlet.games.capabilities import PlayedOut, Scored, seatings_of
+from gauntlet.pipeline.config.read import Node, Seed
+from gauntlet.pipeline.judging.judge import Work, judge
+from gauntlet.pipeline.judging.judgement_cache import Found, Kept, most_deals, plies
+from gauntlet.pipeline.judging.metric_rows import (
     METRIC_COLUMNS,
     TRACE_COLUMNS,
     JudgedCell,
@@ -57,19 +57,19 @@ from pipeline.judging.metric_rows import (
     metric_rows,
     trace_rows,
 )
-from pipeline.judging.recorded_cells import RecordedCell, cell_of
-from pipeline.launch.fan_out import Map, executor, read_launch
-from pipeline.log.folder import Folder
-from pipeline.log.progress import Bar
-from pipeline.log.schema import MatchRecord
-from pipeline.tables import plot_style
-from pipeline.tables.metric_figures import metric_figures
-from pipeline.tables.metric_sheets import sheets
-from pipeline.tables.table import sheet_view
-from pipeline.tables.views import results_of
-from pipeline.tracking.judged import add_metrics
-from pipeline.tracking.store import STORE, tracking_uri
-from stats.decisions import Tie
+from gauntlet.pipeline.judging.recorded_cells import RecordedCell, cell_of
+from gauntlet.pipeline.launch.fan_out import Map, executor, read_launch
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.progress import Bar
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.metric_figures import metric_figures
+from gauntlet.pipeline.tables.metric_sheets import sheets
+from gauntlet.pipeline.tables.table import sheet_view
+from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tracking.judged import add_metrics
+from gauntlet.pipeline.tracking.store import STORE, tracking_uri
+from gauntlet.stats.decisions import Tie
 
 PLAYOUTS, SLOW_PLAYOUTS = 1_000, 200
 """Playouts an option where nothing else is asked for: in games that play themselves, and where one

@@ -14,17 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from common.errors import UserError
-from common.process import as_process
-from common.terminal import console
-from pipeline.tables import plot_style, table
-from pipeline.tables.pairwise_matches import Contest, contest_of
-from pipeline.tables.rating_figures import rating_figures
-from pipeline.tables.ratings import RatingTables, rating_tables, sheets
-from pipeline.tracking.rated import add_ratings
-from pipeline.tracking.store import STORE, tracking_uri
-from stats.matches import Ties
-from stats.ratings import LEVEL, By, Fit, rated
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.tables import plot_style, table
+from gauntlet.pipeline.tables.pairwise_matches import Contest, contest_of
+from gauntlet.pipeline.tables.rating_figures import rating_figures
+from gauntlet.pipeline.tables.ratings import RatingTables, rating_tables, sheets
+from gauntlet.pipeline.tracking.rated import add_ratings
+from gauntlet.pipeline.tracking.store import STORE, tracking_uri
+from gauntlet.stats.matches import Ties
+from gauntlet.stats.ratings import LEVEL, By, Fit, rated
 
 NONE = "none"
 """The store that is none."""

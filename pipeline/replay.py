@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from common.disk import write_atomically
-from common.errors import UserError
-from common.process import as_process
-from common.sanitize import visible
-from common.terminal import console
-from pipeline.log.folder import Folder
-from pipeline.tables.page import Entry, rendered
-from pipeline.viewer import html
-from pipeline.viewer.match import MatchView, match_view
-from pipeline.viewer.terminal import show
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.sanitize import visible
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables.page import Entry, rendered
+from gauntlet.pipeline.viewer import html
+from gauntlet.pipeline.viewer.match import MatchView, match_view
+from gauntlet.pipeline.viewer.terminal import show
 
 TEMPLATE = Path(__file__).parent / "replay.html.j2"
 

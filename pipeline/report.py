@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.errors import UserError
-from common.process import as_process
-from common.sanitize import visible
-from common.terminal import console
-from pipeline.tables import provenance
-from pipeline.tables.report import write_report
-from pipeline.tables.views import results_of, write_tables
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.sanitize import visible
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.tables import provenance
+from gauntlet.pipeline.tables.report import write_report
+from gauntlet.pipeline.tables.views import results_of, write_tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from common.process import as_process
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.common.process import as_process
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,11 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def play(given: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
     """Plays the sweep, or hands the command line that asked for it to SLURM."""
     if sweep.launch["kind"] == "slurm":
-        from pipeline.launch import slurm
+        from gauntlet.pipeline.launch import slurm
 
         return slurm.hand_over(cells, sweep, given)
-    from pipeline.log.run_info import typed
-    from pipeline.sweep import run_sweep
+    from gauntlet.pipeline.log.run_info import typed
+    from gauntlet.pipeline.sweep import run_sweep
 
     program = sys.argv[0] if sys.argv[0].startswith("gauntlet ") else "python -m pipeline.run"
     return run_sweep.run(cells, sweep, typed(program, given))

@@ -21,19 +21,19 @@ from rich.console import Group, RenderableType
 from rich.live import Live as Screen
 from rich.text import Text
 
-from common.errors import UserError
-from common.process import as_process
-from common.sanitize import visible
-from common.terminal import WrappedTable, console
-from pipeline.log.folder import Folder, damaged
-from pipeline.log.follow import Place, Tail
-from pipeline.log.live import Running
-from pipeline.log.outcomes import Outcome, outcome
-from pipeline.log.results import CellInfo, measures
-from pipeline.log.schema import MatchRecord
-from pipeline.tables.numbers import duration, number, percent, short
-from pipeline.tables.scale import Scale, heading
-from pipeline.tables.table import LABELS, short_names
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.sanitize import visible
+from gauntlet.common.terminal import WrappedTable, console
+from gauntlet.pipeline.log.folder import Folder, damaged
+from gauntlet.pipeline.log.follow import Place, Tail
+from gauntlet.pipeline.log.live import Running
+from gauntlet.pipeline.log.outcomes import Outcome, outcome
+from gauntlet.pipeline.log.results import CellInfo, measures
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.numbers import duration, number, percent, short
+from gauntlet.pipeline.tables.scale import Scale, heading
+from gauntlet.pipeline.tables.table import LABELS, short_names
 
 SILENT_SECONDS = 30.0
 """A run that says it plays but has not written for so long is probably gone."""

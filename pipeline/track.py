@@ -7,16 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.errors import UserError
-from common.process import as_process
-from common.terminal import console
-from pipeline.config.keys import TRACES
-from pipeline.log.progress import Waiting
-from pipeline.tables.report import write_report
-from pipeline.tables.views import results_of, write_tables
-from pipeline.tracking.judged import add_metrics
-from pipeline.tracking.store import STORE, tracking_uri
-from pipeline.tracking.track import track
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.config.keys import TRACES
+from gauntlet.pipeline.log.progress import Waiting
+from gauntlet.pipeline.tables.report import write_report
+from gauntlet.pipeline.tables.views import results_of, write_tables
+from gauntlet.pipeline.tracking.judged import add_metrics
+from gauntlet.pipeline.tracking.store import STORE, tracking_uri
+from gauntlet.pipeline.tracking.track import track
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.errors import UserError, require
-from common.process import as_process
-from pipeline.tracking.store import STORE, tracking_uri
+from gauntlet.common.errors import UserError, require
+from gauntlet.common.process import as_process
+from gauntlet.pipeline.tracking.store import STORE, tracking_uri
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -23,21 +23,21 @@ from typing import Any
 
 from msgspec import convert
 
-from common.errors import UserError
-from common.process import as_process
-from common.sanitize import one_line, visible
-from common.terminal import console
-from pipeline.judging.luck import Luck
-from pipeline.log import code
-from pipeline.log.control_links import controls_file, noise_file, place_of
-from pipeline.log.folder import Folder, key_of
-from pipeline.log.metadata_files import LOGS, Described, Stops, Told, line_reader, parsed
-from pipeline.log.progress import Waiting
-from pipeline.log.recorded import recorded_cell
-from pipeline.log.results import CellInfo
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.cells import digest
-from pipeline.play.rematch import Again, Unrecorded
+from gauntlet.common.errors import UserError
+from gauntlet.common.process import as_process
+from gauntlet.common.sanitize import one_line, visible
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.judging.luck import Luck
+from gauntlet.pipeline.log import code
+from gauntlet.pipeline.log.control_links import controls_file, noise_file, place_of
+from gauntlet.pipeline.log.folder import Folder, key_of
+from gauntlet.pipeline.log.metadata_files import LOGS, Described, Stops, Told, line_reader, parsed
+from gauntlet.pipeline.log.progress import Waiting
+from gauntlet.pipeline.log.recorded import recorded_cell
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import digest
+from gauntlet.pipeline.play.rematch import Again, Unrecorded
 
 SHOWN = 3
 """How many differences of a match are named."""

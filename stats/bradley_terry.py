@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stats.checks import Floats
+from gauntlet.stats.checks import Floats
 
 Ints = NDArray[np.int64]
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtri
 
-from stats import checks
-from stats.checks import Floats
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats
 
 Effect = frozenset[int]
 """The axes that an effect hangs on; those of its nesting factor among them."""

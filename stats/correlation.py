@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stats import checks
+from gauntlet.stats import checks
 
 
 class Correlation(NamedTuple):

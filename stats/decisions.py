@@ -15,9 +15,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stats import checks
-from stats.checks import Floats
-from stats.intervals import Limits, alike
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats
+from gauntlet.stats.intervals import Limits, alike
 
 Tie = Literal["min", "average", "strict_index"]
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from stats import checks
-from stats.checks import Floats
-from stats.means import per_deal
-from stats.proportions import wilson
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats
+from gauntlet.stats.means import per_deal
+from gauntlet.stats.proportions import wilson
 
 Limits = tuple[float, float]
 

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stats import checks
-from stats.bradley_terry import Ints
-from stats.checks import Floats
+from gauntlet.stats import checks
+from gauntlet.stats.bradley_terry import Ints
+from gauntlet.stats.checks import Floats
 
 Ties = Literal["half", "drop"]
 

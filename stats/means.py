@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from stats import checks
-from stats.checks import Floats, Side
-from stats.weighted import chance, lower, mean_of, moments
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats, Side
+from gauntlet.stats.weighted import chance, lower, mean_of, moments
 
 Span = tuple[ArrayLike, ArrayLike]
 """The ends of the range of a deal's value, infinite where there is none."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stats import checks
-from stats.checks import Floats
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats
 
 
 def holm(p_values: ArrayLike) -> Floats:

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stats.checks import Floats
+from gauntlet.stats.checks import Floats
 
 EPS = 1e-12
 """Added to a chance before its logarithm is taken: a surprise is at most -ln(EPS) = 27.6."""

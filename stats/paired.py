@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from stats import checks
-from stats.checks import Floats, Side
-from stats.means import Span, limits
-from stats.means import p_value as by_interval
-from stats.proportions import sign_test
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats, Side
+from gauntlet.stats.means import Span, limits
+from gauntlet.stats.means import p_value as by_interval
+from gauntlet.stats.proportions import sign_test
 
 FEW, BLOCK = 200, 256
 """Of how many different amounts numbers are drawn, and for how many deals at a time bits."""

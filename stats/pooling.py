@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from stats import checks
-from stats.checks import Floats
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats
 
 LEAST = 3
 """With fewer estimates nothing can be said of how far true values spread."""

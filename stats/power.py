@@ -16,8 +16,8 @@ from math import ceil, nan, sqrt
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from stats import checks
-from stats.checks import Side
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Side
 
 
 def power_one_proportion(

@@ -28,10 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from stats.bradley_terry import Ints, beats, information, log_likelihood, penalised, pulled, reached
-from stats.checks import Floats
-from stats.matches import Matches, Ties
-from stats.weighted import solved
+from gauntlet.stats.bradley_terry import (
+    Ints,
+    beats,
+    information,
+    log_likelihood,
+    penalised,
+    pulled,
+    reached,
+)
+from gauntlet.stats.checks import Floats
+from gauntlet.stats.matches import Matches, Ties
+from gauntlet.stats.weighted import solved
 
 SHARED = 4.0
 """Deals as many as which the design effect of all players counts in that of a difference."""

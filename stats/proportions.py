@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtrc, betaincinv, ndtr
 
-from stats import checks
-from stats.checks import Floats, Side
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats, Side
 
 
 @dataclass(frozen=True, slots=True)

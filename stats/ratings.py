@@ -24,10 +24,10 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import expit
 
-from stats import checks, profile
-from stats.bradley_terry import Ints, beats, mixed, parts, penalised, spectral
-from stats.checks import Floats
-from stats.matches import Matches, Ties, drawn_by_match
+from gauntlet.stats import checks, profile
+from gauntlet.stats.bradley_terry import Ints, beats, mixed, parts, penalised, spectral
+from gauntlet.stats.checks import Floats
+from gauntlet.stats.matches import Matches, Ties, drawn_by_match
 
 Fit = Literal["penalised", "spectral"]
 By = Literal["deal", "match"]

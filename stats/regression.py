@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stats import checks
-from stats.checks import Floats
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from math import log
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stats import checks
-from stats.checks import Floats
+from gauntlet.stats import checks
+from gauntlet.stats.checks import Floats
 
 FIRST_LOOK = 200
 """Deals before an asymptotic confidence sequence may be looked at."""

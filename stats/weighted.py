@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from stats.checks import Floats
+from gauntlet.stats.checks import Floats
 
 NEAR = 0.25
 """Standard errors by which a deal at the end of the range must move the mean to count as whole."""

@@ -30,18 +30,18 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agents.base import Goal, Turn
-from agents.prompting.cloze import Cloze
-from agents.prompting.counterfactual import Counterfactual
-from games.uno.game import Uno
-from models.api.openai import OpenAI, Remote
-from models.base import Generate, Prompt, Score
-from models.checkpoint import Checkpoint
-from models.engine.files import local_folder
-from models.engine.local import load_network
-from models.engine.reference import Reference
-from models.engine.sampling import choose
-from models.engine.tokens import load_tokens
+from gauntlet.agents.base import Goal, Turn
+from gauntlet.agents.prompting.cloze import Cloze
+from gauntlet.agents.prompting.counterfactual import Counterfactual
+from gauntlet.games.uno.game import Uno
+from gauntlet.models.api.openai import OpenAI, Remote
+from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.files import local_folder
+from gauntlet.models.engine.local import load_network
+from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.sampling import choose
+from gauntlet.models.engine.tokens import load_tokens
 
 POCKET, NAME = "pkg:models/pocket/weights", "pocket"
 ENDPOINTS = ("chat/completions", "completions")

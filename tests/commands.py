@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from gauntlet.__main__ import COMMANDS
-from pipeline.config.compose import CONF, compose
+from gauntlet.pipeline.config.compose import CONF, compose
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (

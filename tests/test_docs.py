@@ -103,8 +103,8 @@ def test_search_players_take_a_new_game_in(extended: Path) -> None:
 
 PLAY_ALL = """
 import sys
-from pipeline import metrics, run
-from pipeline.tables import figure_registry
+from gauntlet.pipeline import metrics, run
+from gauntlet.pipeline.tables import figure_registry
 figure_registry.drawings = metrics.metric_figures = lambda *_: {}
 for orders in sys.stdin.read().splitlines():
     sys.argv = ["pipeline.run", "-m", *orders.split()]

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from common.errors import UserError, extra
+from gauntlet.common.errors import UserError, extra
 from tests.games import __main__ as conformance
 
 

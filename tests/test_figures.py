@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from docs import figures, sweep
-from papers.gamebench.matches import FILE, WHERE
+from gauntlet.papers.gamebench.matches import FILE, WHERE
 
 COUNT = "python -c 'print(1 + 1)'"
 PAGE = f"""# A page

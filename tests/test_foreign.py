@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from common.sanitize import one_line, visible, without, without_parts
+from gauntlet.common.sanitize import one_line, visible, without, without_parts
 
 KEY = "sk-Ab/3+d9<f1\\7c>e5&a8"
 SPELT = {

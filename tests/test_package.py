@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import gauntlet.__main__ as command
-from pipeline import ROOMS
+from gauntlet.pipeline import ROOMS
 from tests.test_layers import PACKAGES, ROOT
 
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
@@ -166,7 +166,7 @@ def test_a_wheel_plays_far_from_the_checkout(built: Path, tmp_path: Path, kind: 
     away.mkdir()
     go(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(site), str(wheel))
     (away / "mine.py").write_text(
-        "from dataclasses import dataclass\n\nfrom games.tic_tac_toe import TicTacToe\n\n\n"
+        "from dataclasses import dataclass\n\nfrom gauntlet.games.tic_tac_toe import TicTacToe\n\n\n"
         "@dataclass(frozen=True)\nclass Again(TicTacToe):\n    pass\n"
     )
     (away / "own" / "game").mkdir(parents=True)

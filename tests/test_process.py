@@ -10,7 +10,7 @@ import pytest
 
 PROGRAM = """
 import atexit, sys, threading, time
-from common.process import as_process
+from gauntlet.common.process import as_process
 
 class Taken:
     def __del__(self):

@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-from common.terminal import WrappedTable
-from pipeline.tables import table
-from pipeline.tables.summary import summary_table
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.pipeline.tables import table
+from gauntlet.pipeline.tables.summary import summary_table
 from tests.pipeline.made import about, won
 
 

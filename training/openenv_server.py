@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from common.errors import UserError, extra
-from training.environment.environment import PLAYOUTS, Environment
+from gauntlet.common.errors import UserError, extra
+from gauntlet.training.environment.environment import PLAYOUTS, Environment
 
 try:
     extra("openenv.core", "openenv")

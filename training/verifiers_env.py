@@ -20,12 +20,12 @@ from contextlib import AsyncExitStack
 from itertools import count
 from typing import Any, Literal
 
-from common.errors import UserError, extra
-from models.base import Dialogue, Prompt
-from training.environment.credit import Advantage, Credit, Result, checked, result
-from training.environment.environment import PLAYOUTS
-from training.environment.match import Match
-from training.environment.setting import Setting, setting
+from gauntlet.common.errors import UserError, extra
+from gauntlet.models.base import Dialogue, Prompt
+from gauntlet.training.environment.credit import Advantage, Credit, Result, checked, result
+from gauntlet.training.environment.environment import PLAYOUTS
+from gauntlet.training.environment.match import Match
+from gauntlet.training.environment.setting import Setting, setting
 
 try:
     extra("verifiers.v1", "verifiers")

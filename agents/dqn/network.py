@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from common.disk import write_atomically
+from gauntlet.common.disk import write_atomically
 
 UNREADABLE = (EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)
 """What numpy raises for a file that is cut short, damaged, or holds something else."""

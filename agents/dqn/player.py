@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from agents.base import Decision, Thinking, Turn
-from agents.dqn.network import Network, load
-from common.errors import Stopped
-from games.base import Game, Observation
+from gauntlet.agents.base import Decision, Thinking, Turn
+from gauntlet.agents.dqn.network import Network, load
+from gauntlet.common.errors import Stopped
+from gauntlet.games.base import Game, Observation
 
 SHIPPED = Path(__file__).parent / "weights"
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.base import Turn
-from agents.lookahead import Note
-from agents.prompting.answers import first_object, listed, option_called, writable
-from games.base import TextAction, TextSpec
+from gauntlet.agents.base import Turn
+from gauntlet.agents.lookahead import Note
+from gauntlet.agents.prompting.answers import first_object, listed, option_called, writable
+from gauntlet.games.base import TextAction, TextSpec
 
 ABOVE = "Actions:\n"
 FORM = "Choose one. Reply with one JSON object: {object}\n"

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.base import Status
-from agents.prompting.wording import PLAIN
+from gauntlet.agents.base import Status
+from gauntlet.agents.prompting.wording import PLAIN
 
 
 def listed(options: Sequence[str], above: str = PLAIN.options) -> str:

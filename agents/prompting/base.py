@@ -13,9 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from agents.base import Answer, Decision, Goal, Question, Status, Turn
-from agents.prompting.wording import PLAIN, Wording
-from games.base import Fact, Game, Observation
+from gauntlet.agents.base import Answer, Decision, Goal, Question, Status, Turn
+from gauntlet.agents.prompting.wording import PLAIN, Wording
+from gauntlet.games.base import Fact, Game, Observation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Answer, Goal, Question, Turn
-from agents.prompting.base import Asking, check_moves
-from agents.prompting.cloze import LETTERS, prompts
-from agents.prompting.priors import Divided, Priors, Rows, averaged
-from agents.prompting.samples import sampled_turns
-from agents.prompting.wording import Worded, Wording
-from games.base import Fact, Game, Observation
-from models.base import Score, Scores
+from gauntlet.agents.base import Answer, Goal, Question, Turn
+from gauntlet.agents.prompting.base import Asking, check_moves
+from gauntlet.agents.prompting.cloze import LETTERS, prompts
+from gauntlet.agents.prompting.priors import Divided, Priors, Rows, averaged
+from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.wording import Worded, Wording
+from gauntlet.games.base import Fact, Game, Observation
+from gauntlet.models.base import Score, Scores
 
 NOTHING = ("N/A",)
 """What stands in the place of every fact, move and option: one input or more."""

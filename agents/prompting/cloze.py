@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Decision, Goal, Turn
-from agents.prompting.base import Asking, Unusable, check_moves, role_and_rules, situation
-from agents.prompting.wording import PLAIN, Worded, Wording
-from games.base import Observation
-from models.base import Prompt, Score, Scores
+from gauntlet.agents.base import Decision, Goal, Turn
+from gauntlet.agents.prompting.base import Asking, Unusable, check_moves, role_and_rules, situation
+from gauntlet.agents.prompting.wording import PLAIN, Worded, Wording
+from gauntlet.games.base import Observation
+from gauntlet.models.base import Prompt, Score, Scores
 
 LETTERS = tuple(string.ascii_uppercase)
 

@@ -7,9 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Turn
-from agents.prompting.base import Asking
-from agents.prompting.cot_base import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
+from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.base import Asking
+from gauntlet.agents.prompting.cot_base import (
+    MOVE,
+    THOUGHT,
+    THOUGHT_CUE,
+    Retrying,
+    concluded,
+    indices,
+)
 
 THINK = (
     "First think about your situation, then choose one of the legal moves, the best for your "

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Answer, Decision, Question, Status, Turn
-from agents.lookahead import Note
-from agents.prompting.base import (
+from gauntlet.agents.base import Answer, Decision, Question, Status, Turn
+from gauntlet.agents.lookahead import Note
+from gauntlet.agents.prompting.base import (
     Unusable,
     aim,
     check_length,
@@ -24,11 +24,11 @@ from agents.prompting.base import (
     role,
     told_facts,
 )
-from agents.prompting.reading import move_in
-from agents.prompting.wording import PLAIN, on_a_line
-from games.base import Observation
-from games.capabilities import fallback_of, move_format_of
-from models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.agents.prompting.reading import move_in
+from gauntlet.agents.prompting.wording import PLAIN, on_a_line
+from gauntlet.games.base import Observation
+from gauntlet.games.capabilities import fallback_of, move_format_of
+from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
 
 SYSTEM = "You do exactly what the user asks for, in the form that the user asks for.\n"
 WRITTEN = "A move is written as in the list of legal moves, between < and >.\n"

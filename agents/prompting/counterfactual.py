@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Decision, Turn
-from agents.prompting.base import (
+from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.prompting.base import (
     Asking,
     Unusable,
     check_moves,
     role_and_rules,
     situation,
 )
-from agents.prompting.wording import PLAIN, Worded, Wording, on_a_line
-from models.base import Prompt, Score, Scores
+from gauntlet.agents.prompting.wording import PLAIN, Worded, Wording, on_a_line
+from gauntlet.models.base import Prompt, Score, Scores
 
 VERDICTS = ("good", "bad")
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Turn
-from agents.prompting.base import Asking
-from agents.prompting.cot_base import MOVE, MOVE_CUE, Retrying, concluded, indices
+from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.base import Asking
+from gauntlet.agents.prompting.cot_base import MOVE, MOVE_CUE, Retrying, concluded, indices
 
 CHOOSE = "Choose one of the legal moves, the best for your goal.\n"
 

@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agents.base import Answer, Decision, Goal, Question, Status, Turn
-from agents.lookahead import Note
-from agents.prompting.acting import Reading, actions, form, read, textspecs
-from agents.prompting.base import Asking, check_moves, role, situation
-from agents.prompting.wording import PLAIN
-from agents.prompting.words import AROUND, stand_in
-from games.base import TextAction
-from games.capabilities import Headed, fallback_of
-from models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.agents.base import Answer, Decision, Goal, Question, Status, Turn
+from gauntlet.agents.lookahead import Note
+from gauntlet.agents.prompting.acting import Reading, actions, form, read, textspecs
+from gauntlet.agents.prompting.base import Asking, check_moves, role, situation
+from gauntlet.agents.prompting.wording import PLAIN
+from gauntlet.agents.prompting.words import AROUND, stand_in
+from gauntlet.games.base import TextAction
+from gauntlet.games.capabilities import Headed, fallback_of
+from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
 
 WIN = "You play a game. Take the action that makes it most likely that you win.\n"
 HELP = (

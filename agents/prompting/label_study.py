@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Answer, Decision, Goal, Question, Turn
-from agents.prompting.base import Asking
-from agents.prompting.calibrated import PUBLISHED, content_free, content_free_priors
-from agents.prompting.cloze import LETTERS, decided, rotated
-from agents.prompting.pride import Rotating, arithmetic, geometric, rotation_priors
-from agents.prompting.priors import Priors, divided
-from agents.prompting.wording import Worded
-from games.base import Game
-from models.base import Scores
+from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn
+from gauntlet.agents.prompting.base import Asking
+from gauntlet.agents.prompting.calibrated import PUBLISHED, content_free, content_free_priors
+from gauntlet.agents.prompting.cloze import LETTERS, decided, rotated
+from gauntlet.agents.prompting.pride import Rotating, arithmetic, geometric, rotation_priors
+from gauntlet.agents.prompting.priors import Priors, divided
+from gauntlet.agents.prompting.wording import Worded
+from gauntlet.games.base import Game
+from gauntlet.models.base import Scores
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Decision, Turn
-from agents.prompting.base import Asking, Unusable, check_length, check_moves
-from agents.prompting.cloze import LETTERS, prompts
-from agents.prompting.wording import Worded
-from models.base import Generate, Generation
+from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.prompting.base import Asking, Unusable, check_length, check_moves
+from gauntlet.agents.prompting.cloze import LETTERS, prompts
+from gauntlet.agents.prompting.wording import Worded
+from gauntlet.models.base import Generate, Generation
 
 ANSWER = re.compile(r"\W*([A-Z])\b")
 """The first word of a reply, where that is one capital letter."""

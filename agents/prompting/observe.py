@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agents.base import Decision, Status, Turn
-from agents.observers import Watching, watching
-from agents.prompting.base import Asking, told_facts
-from games.base import Game, TextAction
-from models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.agents.base import Decision, Status, Turn
+from gauntlet.agents.observers import Watching, watching
+from gauntlet.agents.prompting.base import Asking, told_facts
+from gauntlet.games.base import Game, TextAction
+from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
 
 CUE = "Answer:"
 WHO = "You are {role} of a match, not one of its players.\n"

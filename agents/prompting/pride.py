@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Answer, Goal, Question, Turn
-from agents.prompting.base import Asking, check_moves
-from agents.prompting.cloze import LETTERS, rotated
-from agents.prompting.priors import Divided, Logs, Priors, Rows, averaged, learnt
-from agents.prompting.samples import sampled_turns
-from agents.prompting.wording import Worded
-from common.errors import nearest
-from games.base import Game
-from models.base import Scores
+from gauntlet.agents.base import Answer, Goal, Question, Turn
+from gauntlet.agents.prompting.base import Asking, check_moves
+from gauntlet.agents.prompting.cloze import LETTERS, rotated
+from gauntlet.agents.prompting.priors import Divided, Logs, Priors, Rows, averaged, learnt
+from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.wording import Worded
+from gauntlet.common.errors import nearest
+from gauntlet.games.base import Game
+from gauntlet.models.base import Scores
 
 
 def geometric(decisions: Sequence[Rows]) -> Logs | None:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.base import Decision, Turn
-from agents.prompting.base import Asking, Unusable, check_moves
-from agents.prompting.cloze import LETTERS, prompts
-from agents.prompting.wording import Worded
-from models.base import Score, Scores
+from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.prompting.base import Asking, Unusable, check_moves
+from gauntlet.agents.prompting.cloze import LETTERS, prompts
+from gauntlet.agents.prompting.wording import Worded
+from gauntlet.models.base import Score, Scores
 
 Logs = tuple[float, ...]
 """A natural logarithm of a probability for each letter."""

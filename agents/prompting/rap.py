@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Answer, Decision, Question, Turn
-from agents.gather import together
-from agents.lookahead import Note
-from agents.mcts import Choice, Node, Search, Visit, best_total
-from agents.prompting.base import Asking, check_length, check_moves, situation
-from agents.prompting.cloze import LETTERS
-from agents.prompting.gamebench import null_action
-from agents.prompting.words import ATTEMPTS, MALFORMED, worded
-from agents.prompting.world_model import UNKNOWN, Questions, actions_in, between
-from games.base import TextAction
-from models.base import Generate, Generation, Prompt, Score, Scores
+from gauntlet.agents.base import Answer, Decision, Question, Turn
+from gauntlet.agents.gather import together
+from gauntlet.agents.lookahead import Note
+from gauntlet.agents.mcts import Choice, Node, Search, Visit, best_total
+from gauntlet.agents.prompting.base import Asking, check_length, check_moves, situation
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.agents.prompting.gamebench import null_action
+from gauntlet.agents.prompting.words import ATTEMPTS, MALFORMED, worded
+from gauntlet.agents.prompting.world_model import UNKNOWN, Questions, actions_in, between
+from gauntlet.games.base import TextAction
+from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
 
 
 @dataclass(frozen=True)

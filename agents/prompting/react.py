@@ -11,11 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Turn
-from agents.prompting.base import Asking
-from agents.prompting.cot_base import MOVE, THOUGHT, THOUGHT_CUE, Retrying, concluded, indices
-from agents.prompting.reading import folded
-from games.capabilities import intents_of
+from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.base import Asking
+from gauntlet.agents.prompting.cot_base import (
+    MOVE,
+    THOUGHT,
+    THOUGHT_CUE,
+    Retrying,
+    concluded,
+    indices,
+)
+from gauntlet.agents.prompting.reading import folded
+from gauntlet.games.capabilities import intents_of
 
 GENERAL = (
     "attack: come closer to your goal",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agents.base import Status
+from gauntlet.agents.base import Status
 
 WRAPPED = "<([^<>]*)>"
 AFTER = "(?i)move:"

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Goal, Turn
-from games.base import Game, default_text_move
+from gauntlet.agents.base import Goal, Turn
+from gauntlet.games.base import Game, default_text_move
 
 SEED = 20_240_607
 """Two numbers seed these deals, and more than two those of a sweep: no deal is both."""

@@ -13,18 +13,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agents.actors import Perfect, Playouts, Scripted
-from agents.base import Answer, Question, Turn
-from agents.lookahead import DRAWS, Judge, Judged, Mover, Node, Note, Proposed, Tree
-from agents.lookahead import side as side_of
-from agents.prompting.base import Asking, aim
-from agents.prompting.cot_base import MOVE, MOVE_CUE, SYSTEM, Reasoned, concluded, head
-from agents.prompting.direct import CHOOSE
-from agents.prompting.reading import move_in, share_in
-from agents.prompting.wording import PLAIN
-from games.base import Game, Observation
-from games.capabilities import move_format_of, nothing_hidden
-from models.base import Generate, Generation, Prompt
+from gauntlet.agents.actors import Perfect, Playouts, Scripted
+from gauntlet.agents.base import Answer, Question, Turn
+from gauntlet.agents.lookahead import DRAWS, Judge, Judged, Mover, Node, Note, Proposed, Tree
+from gauntlet.agents.lookahead import side as side_of
+from gauntlet.agents.prompting.base import Asking, aim
+from gauntlet.agents.prompting.cot_base import MOVE, MOVE_CUE, SYSTEM, Reasoned, concluded, head
+from gauntlet.agents.prompting.direct import CHOOSE
+from gauntlet.agents.prompting.reading import move_in, share_in
+from gauntlet.agents.prompting.wording import PLAIN
+from gauntlet.games.base import Game, Observation
+from gauntlet.games.capabilities import move_format_of, nothing_hidden
+from gauntlet.models.base import Generate, Generation, Prompt
 
 Reward = Literal["situation", "move"]
 

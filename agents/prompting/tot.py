@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.base import Answer, Question, Turn
-from agents.lookahead import Note
-from agents.prompting.base import Asking, aim
-from agents.prompting.cot import THINK
-from agents.prompting.cot_base import (
+from gauntlet.agents.base import Answer, Question, Turn
+from gauntlet.agents.lookahead import Note
+from gauntlet.agents.prompting.base import Asking, aim
+from gauntlet.agents.prompting.cot import THINK
+from gauntlet.agents.prompting.cot_base import (
     MOVE,
     MOVE_CUE,
     SYSTEM,
@@ -27,9 +27,9 @@ from agents.prompting.cot_base import (
     head,
     legal,
 )
-from agents.prompting.reading import vote_in
-from agents.prompting.wording import PLAIN
-from models.base import Generation, Prompt
+from gauntlet.agents.prompting.reading import vote_in
+from gauntlet.agents.prompting.wording import PLAIN
+from gauntlet.models.base import Generation, Prompt
 
 PLANS, ANSWERS = "Plans for this turn:\n", "Answers for this turn:\n"
 VOTE = (

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Turn
-from agents.prompting.answers import named, wanted
-from agents.prompting.base import Asking, told_facts
-from agents.prompting.vanilla import Vanilla, first_prompt, settled
-from games.base import Fact, Observation
-from games.capabilities import Advised
-from models.base import Dialogue, Generate, Generation
+from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.answers import named, wanted
+from gauntlet.agents.prompting.base import Asking, told_facts
+from gauntlet.agents.prompting.vanilla import Vanilla, first_prompt, settled
+from gauntlet.games.base import Fact, Observation
+from gauntlet.games.capabilities import Advised
+from gauntlet.models.base import Dialogue, Generate, Generation
 
 NO_CHALLENGE, HAND = "draw four cards", "Your hand"
 """What UNO Arena calls an option and a fact; the published slip is of this game."""

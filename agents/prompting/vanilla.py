@@ -12,11 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Decision, Status, Turn
-from agents.prompting.answers import listed, named, wanted
-from agents.prompting.base import Asking, Unusable, aim, check_length, check_moves, role, told_facts
-from agents.prompting.wording import PLAIN, Worded, Wording
-from models.base import Generate, Generation, Prompt
+from gauntlet.agents.base import Decision, Status, Turn
+from gauntlet.agents.prompting.answers import listed, named, wanted
+from gauntlet.agents.prompting.base import (
+    Asking,
+    Unusable,
+    aim,
+    check_length,
+    check_moves,
+    role,
+    told_facts,
+)
+from gauntlet.agents.prompting.wording import PLAIN, Worded, Wording
+from gauntlet.models.base import Generate, Generation, Prompt
 
 
 @dataclass(frozen=True)

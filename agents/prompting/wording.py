@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from common.errors import nearest
+from gauntlet.common.errors import nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from agents.base import Answer, Decision, Question, Turn
-from agents.prompting.answers import first_object, writable
-from agents.prompting.base import role_and_rules, situation
-from games.base import TextAction, TextSpec
-from models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.agents.base import Answer, Decision, Question, Turn
+from gauntlet.agents.prompting.answers import first_object, writable
+from gauntlet.agents.prompting.base import role_and_rules, situation
+from gauntlet.games.base import TextAction, TextSpec
+from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
 
 ATTEMPTS = 3
 """How often a model is asked before an example takes the place of its words."""

@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.base import Goal
-from agents.prompting.base import role_and_rules
-from agents.prompting.cloze import LETTERS
-from agents.prompting.wording import PLAIN
-from games.base import Observation
-from models.base import Prompt
+from gauntlet.agents.base import Goal
+from gauntlet.agents.prompting.base import role_and_rules
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.agents.prompting.wording import PLAIN
+from gauntlet.games.base import Observation
+from gauntlet.models.base import Prompt
 
 SEEN = "What you see, between <state> and </state>:\n<state>\n{text}\n</state>\n"
 ACTIONS = "Your actions, between <actions> and </actions>:\n<actions>\n{text}\n</actions>\n"

@@ -17,13 +17,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from transformers import AutoTokenizer
 
-from common.disk import write_atomically
-from common.errors import UserError
-from models.engine.trie import grow, shared_length
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.tables import plot_style, views
-from stats.means import limits, reaching
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.models.engine.trie import grow, shared_length
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import plot_style, views
+from gauntlet.stats.means import limits, reaching
 
 HERE = Path(__file__).parent
 POCKET = HERE.parent.parent / "models" / "pocket" / "weights"

@@ -20,9 +20,9 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from papers.reproductions import read_csv
-from papers.verdicts import headline, tally
-from pipeline.tables.numbers import amount
+from gauntlet.papers.reproductions import read_csv
+from gauntlet.papers.verdicts import headline, tally
+from gauntlet.pipeline.tables.numbers import amount
 
 HEADS = (
     *("line", "kind", "published", "n", "ours", "95% interval", "n", "deals"),

@@ -1,5 +1,5 @@
 """Air, Land & Sea: a duel of eighteen cards for three theatres."""
 
-from games.air_land_sea.game import AirLandSea
+from gauntlet.games.air_land_sea.game import AirLandSea
 
 __all__ = ["AirLandSea"]

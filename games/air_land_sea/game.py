@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.air_land_sea import words
-from games.air_land_sea.players import TOLD, chances, share, worth
-from games.air_land_sea.rules import FIRST, SECOND, act, begun, withdrawal
-from games.air_land_sea.state import (
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.air_land_sea import words
+from gauntlet.games.air_land_sea.players import TOLD, chances, share, worth
+from gauntlet.games.air_land_sea.rules import FIRST, SECOND, act, begun, withdrawal
+from gauntlet.games.air_land_sea.state import (
     FACES,
     NAMES,
     THEATRES,
@@ -25,8 +25,8 @@ from games.air_land_sea.state import (
     strength,
     theatre,
 )
-from games.base import Action, Fact, Observation
-from games.capabilities import MATCH_SCORE, Measure, full_rules
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 
 
 def facts(state: State, seat: int, goal: int, quirks: bool) -> tuple[Fact, ...]:

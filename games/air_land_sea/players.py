@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import cache
 from math import erf, sqrt
 
-from games.air_land_sea.rules import BARE, WON, act
-from games.air_land_sea.state import (
+from gauntlet.games.air_land_sea.rules import BARE, WON, act
+from gauntlet.games.air_land_sea.state import (
     DOWN,
     FLIP,
     HIDDEN,
@@ -33,7 +33,7 @@ from games.air_land_sea.state import (
     theatre,
     totals,
 )
-from games.playouts import check_known
+from gauntlet.games.playouts import check_known
 
 TOLD = {
     "random": "takes any option",

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from games.air_land_sea import words
-from games.air_land_sea.state import (
+from gauntlet.games.air_land_sea import words
+from gauntlet.games.air_land_sea.state import (
     AIR_DROP,
     CARDS,
     COVER_FIRE,

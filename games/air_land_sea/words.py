@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from games.air_land_sea.state import (
+from gauntlet.games.air_land_sea.state import (
     AMBUSH,
     DISRUPT,
     FACES,

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.arctic_scavengers import players, rules, words
-from games.arctic_scavengers.players import TOLD, worth
-from games.arctic_scavengers.rules import Rules
-from games.arctic_scavengers.state import (
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.arctic_scavengers import players, rules, words
+from gauntlet.games.arctic_scavengers.players import TOLD, worth
+from gauntlet.games.arctic_scavengers.rules import Rules
+from gauntlet.games.arctic_scavengers.state import (
     BLOCK,
     CONTESTED,
     GATHER,
@@ -28,8 +28,8 @@ from games.arctic_scavengers.state import (
     people,
     seen_by,
 )
-from games.base import Observation, move_fault
-from games.capabilities import full_rules
+from gauntlet.games.base import Observation, move_fault
+from gauntlet.games.capabilities import full_rules
 
 KEEPS, STRIKES = 6, 7
 NONE = BLOCK - 1

@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from games.arctic_scavengers.rules import Rules, done, hires, tribes_count
-from games.arctic_scavengers.state import (
+from gauntlet.games.arctic_scavengers.rules import Rules, done, hires, tribes_count
+from gauntlet.games.arctic_scavengers.state import (
     CARDS,
     DIG,
     DRAW,
@@ -32,7 +32,7 @@ from games.arctic_scavengers.state import (
     strength,
     without,
 )
-from games.playouts import check_known
+from gauntlet.games.playouts import check_known
 
 TOLD = {
     "random": "does anything that is allowed",

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from games.arctic_scavengers import words
-from games.arctic_scavengers.state import (
+from gauntlet.games.arctic_scavengers import words
+from gauntlet.games.arctic_scavengers.state import (
     BLOCK,
     CARDS,
     CONTESTED,

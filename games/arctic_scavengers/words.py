@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from games.arctic_scavengers.state import (
+from gauntlet.games.arctic_scavengers.state import (
     ACTIONS,
     CARDS,
     CONTESTED,
@@ -33,7 +33,7 @@ from games.arctic_scavengers.state import (
     striker,
     total,
 )
-from games.base import Fact
+from gauntlet.games.base import Fact
 
 TITLE = "Arctic Scavengers"
 VERBS = {DIG: "dig", DRAW: "draw", HUNT: "hunt"}

@@ -1,6 +1,6 @@
 """Are You the Traitor?: five people under changing names, two of them evil, talk and accuse."""
 
-from games.are_you_the_traitor.game import AreYouTheTraitor
-from games.are_you_the_traitor.state import State, View
+from gauntlet.games.are_you_the_traitor.game import AreYouTheTraitor
+from gauntlet.games.are_you_the_traitor.state import State, View
 
 __all__ = ["AreYouTheTraitor", "State", "View"]

@@ -8,10 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.are_you_the_traitor import players, words
-from games.are_you_the_traitor.players import TOLD, answer_spec, believed, question_spec, suspects
-from games.are_you_the_traitor.state import (
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.are_you_the_traitor import players, words
+from gauntlet.games.are_you_the_traitor.players import (
+    TOLD,
+    answer_spec,
+    believed,
+    question_spec,
+    suspects,
+)
+from gauntlet.games.are_you_the_traitor.state import (
     ACCUSE,
     ANSWER,
     ASK,
@@ -36,8 +42,8 @@ from games.are_you_the_traitor.state import (
     use_rings,
     wizards,
 )
-from games.base import Action, Observation, TextAction, TextMove, move_fault
-from games.capabilities import full_rules
+from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
+from gauntlet.games.capabilities import full_rules
 
 ANSWERS, PASSES, STOPS = range(5, 8)
 """Actions beside those that are about a name: 0 to 4, its number."""

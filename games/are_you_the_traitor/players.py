@@ -13,7 +13,7 @@ from itertools import permutations
 
 import numpy as np
 
-from games.are_you_the_traitor.state import (
+from gauntlet.games.are_you_the_traitor.state import (
     ACCUSE,
     ASK,
     EVIL_WIZARD,
@@ -29,8 +29,8 @@ from games.are_you_the_traitor.state import (
     View,
     World,
 )
-from games.base import TextSpec
-from games.playouts import check_known
+from gauntlet.games.base import TextSpec
+from gauntlet.games.playouts import check_known
 
 Claim = tuple[int, int] | None
 """Somebody's name and the role that he is said to have; None where no such thing is said."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.teams import Roles
+from gauntlet.games.teams import Roles
 
 TRAITOR, EVIL_WIZARD, GOOD_WIZARD, KEY_HOLDER, GUARD = range(5)
 EVIL, GOOD = 0, 1

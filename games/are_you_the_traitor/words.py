@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from games.are_you_the_traitor.state import (
+from gauntlet.games.are_you_the_traitor.state import (
     ACCUSE,
     ANSWER,
     ASK,
@@ -25,7 +25,7 @@ from games.are_you_the_traitor.state import (
     View,
     points,
 )
-from games.base import Fact
+from gauntlet.games.base import Fact
 
 TITLE = "Are You the Traitor?"
 SUMMARY = (

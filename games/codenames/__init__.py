@@ -1,5 +1,5 @@
 """Codenames: clues of one word, by the rules that GameBench played."""
 
-from games.codenames.game import Codenames
+from gauntlet.games.codenames.game import Codenames
 
 __all__ = ["Codenames"]

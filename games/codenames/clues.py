@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from games.base import TextSpec
+from gauntlet.games.base import TextSpec
 
 _TABLE = {
     "acrobat": "circus rope clown ladder monkey",

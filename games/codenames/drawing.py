@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gauntlet.common.markup import tag
+from gauntlet.games.base import Observation
+from gauntlet.games.codenames import Codenames
+from gauntlet.games.codenames.game import View
+from gauntlet.games.codenames.rules import BLUE, RED, State, Turn, guessed, team_of
+from gauntlet.games.codenames.words import KINDS, ROLES
+from gauntlet.games.drawing import entry, picture, sign
 from markupsafe import Markup
-
-from common.markup import tag
-from games.base import Observation
-from games.codenames import Codenames
-from games.codenames.game import View
-from games.codenames.rules import BLUE, RED, State, Turn, guessed, team_of
-from games.codenames.words import KINDS, ROLES
-from games.drawing import entry, picture, sign
 
 STYLE = Path(__file__).with_suffix(".css")
 

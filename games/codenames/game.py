@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Observation, TextAction, TextMove, move_fault
-from games.capabilities import MATCH_SCORE, Measure, full_rules
-from games.codenames import players, rules, words
-from games.codenames.clues import NOUNS, wanted
-from games.codenames.players import sampled_key, worth
-from games.codenames.rules import CARDS, COUNTS, STOP, State, Turn
-from games.codenames.words import ROLES, SPYMASTERS, to_act
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
+from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
+from gauntlet.games.codenames import players, rules, words
+from gauntlet.games.codenames.clues import NOUNS, wanted
+from gauntlet.games.codenames.players import sampled_key, worth
+from gauntlet.games.codenames.rules import CARDS, COUNTS, STOP, State, Turn
+from gauntlet.games.codenames.words import ROLES, SPYMASTERS, to_act
 
 
 @dataclass(frozen=True)

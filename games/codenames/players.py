@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from games.codenames.clues import associated, wanted
-from games.codenames.rules import (
+from gauntlet.games.codenames.clues import associated, wanted
+from gauntlet.games.codenames.rules import (
     ASSASSIN,
     BLUE,
     BONUS,
@@ -33,7 +33,7 @@ from games.codenames.rules import (
     team_of,
     with_guess,
 )
-from games.playouts import check_known
+from gauntlet.games.playouts import check_known
 
 TOLD = {
     "random": "gives any association of a word on the board as a clue, guesses any word",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from games.base import Fact
-from games.codenames.rules import (
+from gauntlet.games.base import Fact
+from gauntlet.games.codenames.rules import (
     ASSASSIN,
     BLUE,
     BONUS,
@@ -20,7 +20,7 @@ from games.codenames.rules import (
     most_guesses,
     team_of,
 )
-from games.teams import Roles
+from gauntlet.games.teams import Roles
 
 TITLE = "Codenames"
 KINDS = ("red", "blue", "neutral", "assassin")

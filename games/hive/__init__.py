@@ -1,6 +1,6 @@
 """Hive, the hexagonal board game of surrounding the queen, compiled, with scripted players."""
 
-from games.hive.game import Hive
-from games.hive.hexes import State
+from gauntlet.games.hive.game import Hive
+from gauntlet.games.hive.hexes import State
 
 __all__ = ["Hive", "State"]

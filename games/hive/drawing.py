@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import picture, seat
+from gauntlet.games.hive import Hive, State, words
+from gauntlet.games.hive.rules import OWN
 from markupsafe import Markup
-
-from common.markup import tag, together
-from games.base import Observation
-from games.drawing import picture, seat
-from games.hive import Hive, State, words
-from games.hive.rules import OWN
 
 STYLE = Path(__file__).with_suffix(".css")
 

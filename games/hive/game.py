@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Fact, Observation
-from games.capabilities import full_rules
-from games.hive import players, rules, words
-from games.hive.hexes import State
-from games.hive.players import CODES, GREEDY, WON, can_win_next, leads, worth
-from games.playouts import check_known
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.capabilities import full_rules
+from gauntlet.games.hive import players, rules, words
+from gauntlet.games.hive.hexes import State
+from gauntlet.games.hive.players import CODES, GREEDY, WON, can_win_next, leads, worth
+from gauntlet.games.playouts import check_known
 
 AT_ONCE = 500
 """Games that are played in one compiled call, in a second or less: a signal waits for its end."""

@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 
-from games.compiling import below, derive
-from games.hive.hexes import CELLS, COUNT, LAST, allocating, compiled, inlined
-from games.hive.rules import (
+from gauntlet.games.compiling import below, derive
+from gauntlet.games.hive.hexes import CELLS, COUNT, LAST, allocating, compiled, inlined
+from gauntlet.games.hive.rules import (
     BLACK_WINS,
     DRAW,
     GOING_ON,

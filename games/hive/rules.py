@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.hive.hexes import (
+from gauntlet.games.hive.hexes import (
     CELLS,
     CENTRE,
     COUNT,

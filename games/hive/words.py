@@ -6,8 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from games.hive.hexes import CELLS, DIRECTIONS, STEPS, spread
-from games.hive.rules import BOTH_LOSE, DRAW, GOING_ON, HAND, OWN, PASS, PIECES, PLY, RESULT
+from gauntlet.games.hive.hexes import CELLS, DIRECTIONS, STEPS, spread
+from gauntlet.games.hive.rules import (
+    BOTH_LOSE,
+    DRAW,
+    GOING_ON,
+    HAND,
+    OWN,
+    PASS,
+    PIECES,
+    PLY,
+    RESULT,
+)
 
 SIDES = ("white", "black")
 BUGS = ("Q", "S1", "S2", "G1", "G2", "G3", "A1", "A2", "A3")

@@ -1,6 +1,6 @@
 """Heads-up no-limit Texas hold'em with TALAGA's eight actions, compiled, with scripted players."""
 
-from games.holdem.game import Holdem
-from games.holdem.rules import State, View
+from gauntlet.games.holdem.game import Holdem
+from gauntlet.games.holdem.rules import State, View
 
 __all__ = ["Holdem", "State", "View"]

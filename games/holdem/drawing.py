@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from markupsafe import Markup
-
-from common.markup import tag
-from games.base import Observation
-from games.drawing import entry, picture, seat, sign
-from games.holdem import rules, words
-from games.holdem.game import Holdem
-from games.holdem.rules import (
+from gauntlet.common.markup import tag
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import entry, picture, seat, sign
+from gauntlet.games.holdem import rules, words
+from gauntlet.games.holdem.game import Holdem
+from gauntlet.games.holdem.rules import (
     AWARD,
     BACK,
     BETS,
@@ -28,6 +26,7 @@ from games.holdem.rules import (
     View,
     faceup,
 )
+from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -9,15 +9,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Fact, Observation
-from games.capabilities import WIN, Measure
-from games.holdem import luck, policies, rules, words
-from games.holdem import playouts as engine
-from games.holdem.playouts import make_belief
-from games.holdem.policies import CODES, habits, learn, make_room
-from games.holdem.rules import State, View, seen_by
-from games.playouts import check_known
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.capabilities import WIN, Measure
+from gauntlet.games.holdem import luck, policies, rules, words
+from gauntlet.games.holdem import playouts as engine
+from gauntlet.games.holdem.playouts import make_belief
+from gauntlet.games.holdem.policies import CODES, habits, learn, make_room
+from gauntlet.games.holdem.rules import State, View, seen_by
+from gauntlet.games.playouts import check_known
 
 AT_ONCE = 20_000
 """Hands that are played in one compiled call, in about a second at the most: a signal waits for

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.compiling import below, derive, word
-from games.holdem.playouts import (
+from gauntlet.games.compiling import below, derive, word
+from gauntlet.games.holdem.playouts import (
     BIG_BLINDS,
     DEAL,
     HIDDEN,
@@ -29,7 +29,7 @@ from games.holdem.playouts import (
     reweigh,
     sum_up,
 )
-from games.holdem.policies import (
+from gauntlet.games.holdem.policies import (
     FACTS,
     RANDOM,
     Habits,
@@ -42,8 +42,8 @@ from games.holdem.policies import (
     weigh,
     weigh_habits,
 )
-from games.holdem.ranks import allocating, compiled, inlined
-from games.holdem.rules import (
+from gauntlet.games.holdem.ranks import allocating, compiled, inlined
+from gauntlet.games.holdem.rules import (
     ACTIONS,
     BIG,
     HAND,

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.compiling import derive, word
-from games.holdem.policies import HOLES, PAIRS, RIVALS, Room, choose, kind, looks, weigh
-from games.holdem.ranks import allocating, bit, compiled, inlined, worth
-from games.holdem.rules import (
+from gauntlet.games.compiling import derive, word
+from gauntlet.games.holdem.policies import HOLES, PAIRS, RIVALS, Room, choose, kind, looks, weigh
+from gauntlet.games.holdem.ranks import allocating, bit, compiled, inlined, worth
+from gauntlet.games.holdem.rules import (
     ACTIONS,
     BIG,
     BOARD,

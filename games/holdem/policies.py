@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.compiling import below, derive
-from games.holdem.ranks import bit, compiled, inlined, worth
-from games.holdem.rules import (
+from gauntlet.games.compiling import below, derive
+from gauntlet.games.holdem.ranks import bit, compiled, inlined, worth
+from gauntlet.games.holdem.rules import (
     ACTIONS,
     ALL_IN,
     BIG,

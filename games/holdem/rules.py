@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.base import Action
-from games.compiling import below, derive
-from games.holdem.ranks import bit, compiled, inlined, worth
+from gauntlet.games.base import Action
+from gauntlet.games.compiling import below, derive
+from gauntlet.games.holdem.ranks import bit, compiled, inlined, worth
 
 FOLD, CHECK, CALL, RAISE_3BB, RAISE_HALF_POT, RAISE_POT, RAISE_2POT, ALL_IN = range(8)
 ACTIONS = 8

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from games.base import Action, Fact
-from games.holdem import ranks
-from games.holdem.rules import (
+from gauntlet.games.base import Action, Fact
+from gauntlet.games.holdem import ranks
+from gauntlet.games.holdem.rules import (
     AWARD,
     BACK,
     BETS,

@@ -1,5 +1,5 @@
 """Any game under other names: who plays from memory finds nothing there to remember."""
 
-from games.obfuscated.game import Obfuscated
+from gauntlet.games.obfuscated.game import Obfuscated
 
 __all__ = ["Obfuscated"]

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from games.base import Action, Fact, Game, Observation, TextAction, TextMove, TextSpec
-from games.capabilities import (
+from gauntlet.games.base import Action, Fact, Game, Observation, TextAction, TextMove, TextSpec
+from gauntlet.games.capabilities import (
     Advised,
     Headed,
     Measure,
@@ -27,8 +27,14 @@ from games.capabilities import (
     nothing_hidden,
     seatings_of,
 )
-from games.obfuscated.vocabulary import Group, Renaming, Vocabulary, renaming, vocabulary_of
-from games.playouts import policies_of, probabilities, sample, simulate
+from gauntlet.games.obfuscated.vocabulary import (
+    Group,
+    Renaming,
+    Vocabulary,
+    renaming,
+    vocabulary_of,
+)
+from gauntlet.games.playouts import policies_of, probabilities, sample, simulate
 
 NAMES = "Names"
 """Under which heading the rules tell what the new names stand for."""

@@ -16,13 +16,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from games.base import Game
-from games.pit import Pit
-from games.pit.rules import COMMODITIES
-from games.rock_paper_scissors import HANDS, RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from games.uno.words import COLOURS, TRAITS
+from gauntlet.games.base import Game
+from gauntlet.games.pit import Pit
+from gauntlet.games.pit.rules import COMMODITIES
+from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.words import COLOURS, TRAITS
 
 
 @dataclass(frozen=True)

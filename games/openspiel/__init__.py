@@ -1,5 +1,5 @@
 """OpenSpiel's games as games of this project; docs/games/openspiel.md says which."""
 
-from games.openspiel.game import OpenSpiel
+from gauntlet.games.openspiel.game import OpenSpiel
 
 __all__ = ["OpenSpiel"]

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from common.errors import extra, nearest
+from gauntlet.common.errors import extra, nearest
 
 SEATS = ("players", "num_players", "numPlayers")
 """Parameters by which OpenSpiel's games are told how many seats they have."""

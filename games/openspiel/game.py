@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Fact, Observation
-from games.capabilities import WIN, Measure
-from games.openspiel import engine, telling
-from games.openspiel.engine import Known, State, known
-from games.openspiel.telling import Choice
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.capabilities import WIN, Measure
+from gauntlet.games.openspiel import engine, telling
+from gauntlet.games.openspiel.engine import Known, State, known
+from gauntlet.games.openspiel.telling import Choice
 
 RANDOM = "random"
 

@@ -16,9 +16,9 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from games.base import Action, TextAction, TextMove, TextSpec, move_fault
-from games.openspiel import engine
-from games.openspiel.engine import Known
+from gauntlet.games.base import Action, TextAction, TextMove, TextSpec, move_fault
+from gauntlet.games.openspiel import engine
+from gauntlet.games.openspiel.engine import Known
 
 SHOWN = 3
 """Moves that are given as examples of how one is written."""

@@ -1,5 +1,5 @@
 """PettingZoo's classic games: an adapter."""
 
-from games.pettingzoo.game import PettingZoo, State
+from gauntlet.games.pettingzoo.game import PettingZoo, State
 
 __all__ = ["PettingZoo", "State"]

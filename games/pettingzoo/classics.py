@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import extra
-from games.base import Fact
+from gauntlet.common.errors import extra
+from gauntlet.games.base import Fact
 
 RANKS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"}
 SUITS = {"S": "spades", "H": "hearts", "D": "diamonds", "C": "clubs"}

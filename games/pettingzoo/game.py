@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction, UserError, extra, nearest
-from games.base import Action, Observation, move_fault
-from games.capabilities import WIN, Measure
-from games.pettingzoo.classics import CLASSICS, REFUSED, Classic
-from games.transition_cache import Kept
+from gauntlet.common.errors import IllegalAction, UserError, extra, nearest
+from gauntlet.games.base import Action, Observation, move_fault
+from gauntlet.games.capabilities import WIN, Measure
+from gauntlet.games.pettingzoo.classics import CLASSICS, REFUSED, Classic
+from gauntlet.games.transition_cache import Kept
 
 SHARED = ("action_spaces", "observation_spaces", "possible_agents", "metadata")
 """What no step changes: copies share it."""

@@ -1,5 +1,5 @@
 """Pit: four traders, four commodities, and a bull and a bear."""
 
-from games.pit.game import Pit
+from gauntlet.games.pit.game import Pit
 
 __all__ = ["Pit"]

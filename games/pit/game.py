@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Fact, Observation
-from games.capabilities import MATCH_SCORE, Measure, full_rules
-from games.pit import players, published, rules, telling
-from games.pit.players import TOLD, share, worth
-from games.pit.rules import NAMES, TEAMS, State, Terms, View, redealt, seen_by
-from games.teams import Roles
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
+from gauntlet.games.pit import players, published, rules, telling
+from gauntlet.games.pit.players import TOLD, share, worth
+from gauntlet.games.pit.rules import NAMES, TEAMS, State, Terms, View, redealt, seen_by
+from gauntlet.games.teams import Roles
 
 ROLES = Roles(NAMES, TEAMS)
 

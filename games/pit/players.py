@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from math import exp
 
-from games.pit.rules import (
+from gauntlet.games.pit.rules import (
     BEAR,
     BULL,
     LOTS,
@@ -31,7 +31,7 @@ from games.pit.rules import (
     options,
     plus,
 )
-from games.playouts import check_known
+from gauntlet.games.playouts import check_known
 
 TOLD = {
     "random": "takes any option",

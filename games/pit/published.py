@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.base import Fact
-from games.pit.rules import BEAR, BULL, COMMODITIES, DECK, PENALTY, VALUES, Hand, hand_of
+from gauntlet.games.base import Fact
+from gauntlet.games.pit.rules import BEAR, BULL, COMMODITIES, DECK, PENALTY, VALUES, Hand, hand_of
 
 NAMES = (*COMMODITIES, "bull", "bear")
 KINDS = range(6)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from games.base import Fact
-from games.pit.players import wanted
-from games.pit.rules import (
+from gauntlet.games.base import Fact
+from gauntlet.games.pit.players import wanted
+from gauntlet.games.pit.rules import (
     BEAR,
     BULL,
     COMMODITIES,

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Fact, Observation
-from games.rock_paper_scissors import spectator, strategies
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.rock_paper_scissors import spectator, strategies
 
 HANDS = ("rock", "paper", "scissors")
 """Each beats the one before it, the first beats the last."""

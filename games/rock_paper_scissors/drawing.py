@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import picture
+from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors, State
 from markupsafe import Markup
-
-from common.markup import tag, together
-from games.base import Observation
-from games.drawing import picture
-from games.rock_paper_scissors import HANDS, RockPaperScissors, State
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import picture
+from gauntlet.games.santorini import Santorini, State
+from gauntlet.games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
+from gauntlet.games.santorini.words import NAMES, square
 from markupsafe import Markup
-
-from common.markup import tag, together
-from games.base import Observation
-from games.drawing import picture
-from games.santorini import Santorini, State
-from games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
-from games.santorini.words import NAMES, square
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Observation
-from games.capabilities import full_rules
-from games.playouts import check_known
-from games.santorini import players, rules, words
-from games.santorini.rules import State
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Observation
+from gauntlet.games.capabilities import full_rules
+from gauntlet.games.playouts import check_known
+from gauntlet.games.santorini import players, rules, words
+from gauntlet.games.santorini.rules import State
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from games.compiling import below, derive
-from games.santorini.rules import (
+from gauntlet.games.compiling import below, derive
+from gauntlet.games.santorini.rules import (
     MOVE,
     PAWNS,
     PLACE,

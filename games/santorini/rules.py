@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from games.compiling import Compiler
+from gauntlet.games.compiling import Compiler
 
 _compiler = Compiler(Path(__file__).parent)
 compiled = _compiler.compiled

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from games.base import Action, Fact
-from games.santorini.players import wins
-from games.santorini.rules import (
+from gauntlet.games.base import Action, Fact
+from gauntlet.games.santorini.players import wins
+from gauntlet.games.santorini.rules import (
     BOTH,
     BUILD,
     MOVE,

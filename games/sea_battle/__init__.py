@@ -1,6 +1,6 @@
 """Sea Battle as GameBench plays it: three ships against three that all move at once, compiled."""
 
-from games.sea_battle.game import SeaBattle
-from games.sea_battle.rules import State, View
+from gauntlet.games.sea_battle.game import SeaBattle
+from gauntlet.games.sea_battle.rules import State, View
 
 __all__ = ["SeaBattle", "State", "View"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import picture
+from gauntlet.games.sea_battle import SeaBattle, State, View
+from gauntlet.games.sea_battle.rules import AT, DAMAGE, HEADING, ROCKS, SHIPS, SIDE, SIZE, SUNK
+from gauntlet.games.sea_battle.words import HEADINGS, NAMES
 from markupsafe import Markup
-
-from common.markup import tag, together
-from games.base import Observation
-from games.drawing import picture
-from games.sea_battle import SeaBattle, State, View
-from games.sea_battle.rules import AT, DAMAGE, HEADING, ROCKS, SHIPS, SIDE, SIZE, SUNK
-from games.sea_battle.words import HEADINGS, NAMES
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Observation
-from games.capabilities import full_rules
-from games.playouts import check_known
-from games.sea_battle import players, rules, words
-from games.sea_battle.rules import State, View, seen_by, undecided
-from games.teams import Roles
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Observation
+from gauntlet.games.capabilities import full_rules
+from gauntlet.games.playouts import check_known
+from gauntlet.games.sea_battle import players, rules, words
+from gauntlet.games.sea_battle.rules import State, View, seen_by, undecided
+from gauntlet.games.teams import Roles
 
 ROLES = Roles(tuple(f"ship {name}" for name in words.NAMES), (0, 0, 0, 1, 1, 1))
 

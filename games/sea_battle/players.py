@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from games.compiling import below, derive
-from games.sea_battle.rules import (
+from gauntlet.games.compiling import below, derive
+from gauntlet.games.sea_battle.rules import (
     ACTIONS,
     AT,
     CANNON,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.compiling import Compiler, below
+from gauntlet.games.compiling import Compiler, below
 
 _compiler = Compiler(Path(__file__).parent)
 compiled = _compiler.compiled

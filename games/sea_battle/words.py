@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from games.base import Fact
-from games.sea_battle import rules
-from games.sea_battle.players import course, distance
-from games.sea_battle.rules import (
+from gauntlet.games.base import Fact
+from gauntlet.games.sea_battle import rules
+from gauntlet.games.sea_battle.players import course, distance
+from gauntlet.games.sea_battle.rules import (
     ACTIONS,
     AGROUND,
     AT,

@@ -1,5 +1,5 @@
 """TextArena's games, played in its own words: an adapter."""
 
-from games.textarena.game import State, TextArena
+from gauntlet.games.textarena.game import State, TextArena
 
 __all__ = ["State", "TextArena"]

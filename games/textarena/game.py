@@ -15,11 +15,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction, UserError, extra, nearest
-from games.base import Action, Observation, TextAction, TextMove, TextSpec, move_fault
-from games.capabilities import WIN, Measure
-from games.textarena import telling
-from games.textarena.live import KEPT_HERE, Live, started
+from gauntlet.common.errors import IllegalAction, UserError, extra, nearest
+from gauntlet.games.base import Action, Observation, TextAction, TextMove, TextSpec, move_fault
+from gauntlet.games.capabilities import WIN, Measure
+from gauntlet.games.textarena import telling
+from gauntlet.games.textarena.live import KEPT_HERE, Live, started
 
 LONGEST = 400
 """Characters that a move may have."""

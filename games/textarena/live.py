@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import extra
-from games.transition_cache import Kept
+from gauntlet.common.errors import extra
+from gauntlet.games.transition_cache import Kept
 
 _LENT = RLock()
 """Held by whoever has put a state in place: there is one of each in a process."""

@@ -16,8 +16,8 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 
-from games.base import Fact
-from games.textarena.live import EVERYBODY, Live, Message
+from gauntlet.games.base import Fact
+from gauntlet.games.textarena.live import EVERYBODY, Live, Message
 
 PROMPT, ACTION, BOARD, ADMIN = "prompt", "player_action", "game_board", "game_admin"
 WORD = re.compile(r"[A-Za-z]{2,}")

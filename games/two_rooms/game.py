@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Observation, TextAction, TextMove, move_fault
-from games.capabilities import full_rules
-from games.two_rooms import players, rules, words
-from games.two_rooms.players import View, known_kin, sampled
-from games.two_rooms.rules import ANSWER, BLUE, MIXING, PEOPLE, QUESTION, RED, State
-from games.two_rooms.words import ROLES
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
+from gauntlet.games.capabilities import full_rules
+from gauntlet.games.two_rooms import players, rules, words
+from gauntlet.games.two_rooms.players import View, known_kin, sampled
+from gauntlet.games.two_rooms.rules import ANSWER, BLUE, MIXING, PEOPLE, QUESTION, RED, State
+from gauntlet.games.two_rooms.words import ROLES
 
 
 @dataclass(frozen=True)

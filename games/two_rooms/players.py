@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
-from games.playouts import check_known
-from games.two_rooms.rules import (
+from gauntlet.games.playouts import check_known
+from gauntlet.games.two_rooms.rules import (
     ADMIT,
     ANSWER,
     BLUE,

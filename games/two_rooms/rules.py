@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from games.base import TextSpec
+from gauntlet.games.base import TextSpec
 
 BLUE, RED = 0, 1
 PEOPLE = 6

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from games.base import Fact
-from games.teams import Roles
-from games.two_rooms import rules
-from games.two_rooms.rules import (
+from gauntlet.games.base import Fact
+from gauntlet.games.teams import Roles
+from gauntlet.games.two_rooms import rules
+from gauntlet.games.two_rooms.rules import (
     BLUE,
     PEOPLE,
     RED,

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from gauntlet.common.markup import tag
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import entry, picture, seat, sign
+from gauntlet.games.uno import rules
+from gauntlet.games.uno.game import Uno
+from gauntlet.games.uno.rules import WILD
+from gauntlet.games.uno.state import State, View, card_order, hand
+from gauntlet.games.uno.words import CARD_NAMES, COLOURS
 from markupsafe import Markup
-
-from common.markup import tag
-from games.base import Observation
-from games.drawing import entry, picture, seat, sign
-from games.uno import rules
-from games.uno.game import Uno
-from games.uno.rules import WILD
-from games.uno.state import State, View, card_order, hand
-from games.uno.words import CARD_NAMES, COLOURS
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -14,9 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from games.compiling import below, derive, nth_of, number_of
-from games.uno.policies import DEAL, KINDS, MOVES, count_cards
-from games.uno.rules import (
+from gauntlet.games.compiling import below, derive, nth_of, number_of
+from gauntlet.games.uno.policies import DEAL, KINDS, MOVES, count_cards
+from gauntlet.games.uno.rules import (
     ACTIONS,
     CARDS,
     COLOUR,
@@ -36,7 +36,7 @@ from games.uno.rules import (
     step,
     trait_of,
 )
-from games.uno.state import View
+from gauntlet.games.uno.state import View
 
 PLANES = 4 * KINDS
 

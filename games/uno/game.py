@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Fact, Observation
-from games.capabilities import WIN
-from games.uno import encode, luck, policies, rules, words
-from games.uno.encode import Practice
-from games.uno.policies import simulate, values, winners
-from games.uno.state import (
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.capabilities import WIN
+from gauntlet.games.uno import encode, luck, policies, rules, words
+from gauntlet.games.uno.encode import Practice
+from gauntlet.games.uno.policies import simulate, values, winners
+from gauntlet.games.uno.state import (
     State,
     View,
     card_order,

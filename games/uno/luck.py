@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.compiling import below, derive
-from games.uno.memory import Memory, begin, follow, make_memory
-from games.uno.policies import (
+from gauntlet.games.compiling import below, derive
+from gauntlet.games.uno.memory import Memory, begin, follow, make_memory
+from gauntlet.games.uno.policies import (
     DEAL,
     HIDDEN,
     MOVES,
@@ -36,8 +36,8 @@ from games.uno.policies import (
     redeal_lazily,
     weigh,
 )
-from games.uno.posterior import World, make_world, true_world, walk
-from games.uno.rules import (
+from gauntlet.games.uno.posterior import World, make_world, true_world, walk
+from gauntlet.games.uno.rules import (
     ACTIONS,
     DIRECTION,
     PLY_CAP,

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.compiling import number_of
-from games.uno.policies import LISTED, RANDOM, RULE, weigh_aimed
-from games.uno.rules import (
+from gauntlet.games.compiling import number_of
+from gauntlet.games.uno.policies import LISTED, RANDOM, RULE, weigh_aimed
+from gauntlet.games.uno.rules import (
     COLOUR,
     DIRECTION,
     DRAW,

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.compiling import below, derive, lowest, nth_of, number_of
-from games.uno.rules import (
+from gauntlet.games.compiling import below, derive, lowest, nth_of, number_of
+from gauntlet.games.uno.rules import (
     ACTIONS,
     DIRECTION,
     DRAW,

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.compiling import below, word
-from games.uno.memory import (
+from gauntlet.games.compiling import below, word
+from gauntlet.games.uno.memory import (
     ACTION,
     BARRED,
     EARLY,
@@ -38,7 +38,7 @@ from games.uno.memory import (
     Memory,
     chance,
 )
-from games.uno.rules import (
+from gauntlet.games.uno.rules import (
     ACTIONS,
     DRAW,
     HANDS,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from games.compiling import Compiler, below, derive, lowest, shuffle
+from gauntlet.games.compiling import Compiler, below, derive, lowest, shuffle
 
 _compiler = Compiler(Path(__file__).parent)
 compiled = _compiler.compiled

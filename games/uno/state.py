@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.base import Action
-from games.uno import policies, rules
-from games.uno.rules import DRAW, WILD
+from gauntlet.games.base import Action
+from gauntlet.games.uno import policies, rules
+from gauntlet.games.uno.rules import DRAW, WILD
 
 
 @dataclass(frozen=True, slots=True, eq=False)

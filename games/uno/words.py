@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from games.base import Fact
-from games.uno.rules import DRAW, WILD
+from gauntlet.games.base import Fact
+from gauntlet.games.uno.rules import DRAW, WILD
 
 COLOURS = ("red", "green", "blue", "yellow")
 TRAITS = (*"0123456789", "skip", "reverse", "draw two", "wild", "wild draw four")

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import draw_facts, entry, picture
+from gauntlet.games.watch.game import State, View, Watch
+from gauntlet.games.watch.transcript import Step
 from markupsafe import Markup
-
-from common.markup import tag, together
-from games.base import Observation
-from games.drawing import draw_facts, entry, picture
-from games.watch.game import State, View, Watch
-from games.watch.transcript import Step
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import IllegalAction, nearest
-from common.ids import class_id
-from games.base import Action, Fact, Game, Observation, TextMove, move_fault
-from games.capabilities import Measure, Scripted, deal_key_of
-from games.playouts import policies_of
-from games.watch import guesses, transcript
-from games.watch.guesses import NULL, Guess, Outlook, Wanted, wanted
-from games.watch.transcript import Spectated, Step, Transcript, watched
+from gauntlet.common.errors import IllegalAction, nearest
+from gauntlet.common.ids import class_id
+from gauntlet.games.base import Action, Fact, Game, Observation, TextMove, move_fault
+from gauntlet.games.capabilities import Measure, Scripted, deal_key_of
+from gauntlet.games.playouts import policies_of
+from gauntlet.games.watch import guesses, transcript
+from gauntlet.games.watch.guesses import NULL, Guess, Outlook, Wanted, wanted
+from gauntlet.games.watch.transcript import Spectated, Step, Transcript, watched
 
 ROLE = "the observer"
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from games.base import Game, TextAction, TextSpec
-from games.capabilities import Measure, Simulated
-from games.playouts import simulate
-from games.watch.transcript import Spectated
-from stats import observation
+from gauntlet.games.base import Game, TextAction, TextSpec
+from gauntlet.games.capabilities import Measure, Simulated
+from gauntlet.games.playouts import simulate
+from gauntlet.games.watch.transcript import Spectated
+from gauntlet.stats import observation
 
 NULL = "-"
 """The guess of whoever has none."""

@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from common.errors import UserError
-from games.base import Action, Game, Observation
-from games.playouts import LONGEST, chances, scripted_move
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Action, Game, Observation
+from gauntlet.games.playouts import LONGEST, chances, scripted_move
 
 Moves = tuple[Action, ...]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from common.errors import ModelError, Stopped
+from gauntlet.common.errors import ModelError, Stopped
 
 BUSY_SECONDS = 60.0
 """How long to wait for another process that writes."""

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from common.errors import ModelError, Stopped
-from common.sanitize import one_line
-from models.api.ledger import Ledger, Prices, Spending, Tokens
-from models.api.wire import SCORE_TEMPERATURE, Body, Endpoint, Heard, Limit, Wire, usage
-from models.base import Generate, Generation, Prompt, Reply, Request, Scores
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.sanitize import one_line
+from gauntlet.models.api.ledger import Ledger, Prices, Spending, Tokens
+from gauntlet.models.api.wire import SCORE_TEMPERATURE, Body, Endpoint, Heard, Limit, Wire, usage
+from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Scores
 
 if TYPE_CHECKING:
-    from models.api.retry import Asker
+    from gauntlet.models.api.retry import Asker
 
 PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
 """Asked before the first match, once in the life of a cache: a wrong key, name or address and a
@@ -108,7 +108,7 @@ class OpenAI:
 
     def load(self) -> Remote:
         """The model, asked once whether it answers. Raises ModelError in one line if not."""
-        from models.api.retry import Asker, key_in
+        from gauntlet.models.api.retry import Asker, key_in
 
         key = key_in(os.environ)
         ledger = self._ledger()
@@ -253,7 +253,7 @@ class Remote:
 
     def _ask_several(self, body: Body, count: int, first: int) -> Mapping[str, Any]:
         """A reply with at least one text, and `count` where the server gives several at a time."""
-        from models.api.retry import Refused
+        from gauntlet.models.api.retry import Refused
 
         alone = self._wire.several(body, 1, first)
         if count == 1 or self._one_at_a_time:

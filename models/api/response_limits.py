@@ -13,8 +13,8 @@ from contextvars import ContextVar
 
 import httpx2
 
-from common.errors import GauntletError
-from models.api.ledger import Tokens
+from gauntlet.common.errors import GauntletError
+from gauntlet.models.api.ledger import Tokens
 
 SPARE = 1 << 20
 """Bytes of a reply beside its texts: log-probabilities of a token, counts, names."""

@@ -17,12 +17,12 @@ from typing import Any
 
 import openai
 
-from common.errors import GauntletError, ModelError, Stopped
-from common.sanitize import one_line, without, without_parts
-from models.api.ledger import Ledger, Tokens
-from models.api.response_limits import REDIRECTED, TooLong, most_bytes
-from models.api.sending import NOT_SENT, Cancelled, Sender
-from models.api.wire import Body, Wire, failure, usage
+from gauntlet.common.errors import GauntletError, ModelError, Stopped
+from gauntlet.common.sanitize import one_line, without, without_parts
+from gauntlet.models.api.ledger import Ledger, Tokens
+from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
+from gauntlet.models.api.sending import NOT_SENT, Cancelled, Sender
+from gauntlet.models.api.wire import Body, Wire, failure, usage
 
 KEY = "OPENAI_API_KEY"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import httpx2
 import openai
 
-from common.errors import GauntletError
-from models.api.response_limits import LIMIT, OF_AN_ERROR, bound
-from models.api.wire import Body, Endpoint
+from gauntlet.common.errors import GauntletError
+from gauntlet.models.api.response_limits import LIMIT, OF_AN_ERROR, bound
+from gauntlet.models.api.wire import Body, Endpoint
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """Connections that failed before the request left."""

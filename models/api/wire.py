@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
-from models.api.ledger import Tokens
-from models.base import Generate, Prompt
+from gauntlet.models.api.ledger import Tokens
+from gauntlet.models.base import Generate, Prompt
 
 Endpoint = Literal["chat", "completions"]
 Limit = Literal["max_tokens", "max_completion_tokens"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from models.engine.tiles import rounded_up
+from gauntlet.models.engine.tiles import rounded_up
 
 Layer = tuple[Tensor, Tensor]
 """Keys and values of a text in one layer, each (tokens, heads, head size)."""

@@ -24,11 +24,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from common.errors import ModelError
-from models.engine.layout import Piece
-from models.engine.memory import Memory
-from models.engine.reference import REFUSALS, Reference, longest
-from models.engine.trie import grow
+from gauntlet.common.errors import ModelError
+from gauntlet.models.engine.layout import Piece
+from gauntlet.models.engine.memory import Memory
+from gauntlet.models.engine.reference import REFUSALS, Reference, longest
+from gauntlet.models.engine.trie import grow
 
 LOG = logging.getLogger("gauntlet")
 

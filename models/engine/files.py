@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.errors import ModelError
+from gauntlet.common.errors import ModelError
 
 PROJECT = Path(__file__).resolve().parents[2]
 SHIPPED = "pkg:"

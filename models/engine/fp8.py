@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from common.errors import ModelError
-from models.engine.ragged_forward import FAMILIES
+from gauntlet.common.errors import ModelError
+from gauntlet.models.engine.ragged_forward import FAMILIES
 
 LOG = logging.getLogger("gauntlet")
 

@@ -23,12 +23,12 @@ import torch
 from torch import Tensor, nn
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from models.engine.attention import Attention, KeysValues, Layer
-from models.engine.layout import Layout, Piece, Tiles, lay_out, windowed
-from models.engine.memory import Least, alone
-from models.engine.ragged_forward import ANSWERS, ROWS, Unsupported
-from models.engine.tiles import Tiled
-from models.engine.trie import PromptTree, chain, grow
+from gauntlet.models.engine.attention import Attention, KeysValues, Layer
+from gauntlet.models.engine.layout import Layout, Piece, Tiles, lay_out, windowed
+from gauntlet.models.engine.memory import Least, alone
+from gauntlet.models.engine.ragged_forward import ANSWERS, ROWS, Unsupported
+from gauntlet.models.engine.tiles import Tiled
+from gauntlet.models.engine.trie import PromptTree, chain, grow
 
 NAME = "gauntlet"
 """The attention of this pass among those that the library knows."""

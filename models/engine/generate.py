@@ -19,19 +19,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from common.errors import ModelError
-from models.base import Generate, Generation
-from models.engine.equivalence_check import Proof, step_difference
-from models.engine.kv_cache import KVCache
-from models.engine.layout import Piece
-from models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
-from models.engine.packed import Packed
-from models.engine.ragged_forward import ANSWERS, Flat
-from models.engine.reference import Reference
-from models.engine.sampling import choose, cut_at, stream
-from models.engine.tiles import rounded_up
-from models.engine.tokens import Tokens
-from models.engine.trie import grow, shared_length
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Generation
+from gauntlet.models.engine.equivalence_check import Proof, step_difference
+from gauntlet.models.engine.kv_cache import KVCache
+from gauntlet.models.engine.layout import Piece
+from gauntlet.models.engine.memory import TEXTS_MOST, Least, Memory, alone, state_bytes
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.ragged_forward import ANSWERS, Flat
+from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.sampling import choose, cut_at, stream
+from gauntlet.models.engine.tiles import rounded_up
+from gauntlet.models.engine.tokens import Tokens
+from gauntlet.models.engine.trie import grow, shared_length
 
 LOG = logging.getLogger("gauntlet")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common.errors import ModelError
-from models.engine.files import check_folder, file_hash, git_hash, model_files
+from gauntlet.common.errors import ModelError
+from gauntlet.models.engine.files import check_folder, file_hash, git_hash, model_files
 
 WANTED = ("*.json", "*.safetensors", "*.jinja", "*.txt", "tokenizer.model")
 SECONDS = 10.0

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from models.engine.attention import KeysValues, Layer
-from models.engine.ragged_forward import Mixing
-from models.engine.tiles import rounded_up
+from gauntlet.models.engine.attention import KeysValues, Layer
+from gauntlet.models.engine.ragged_forward import Mixing
+from gauntlet.models.engine.tiles import rounded_up
 
 GRAIN = 64
 """Attention runs over a multiple of so many keys, which depends on the text's length alone."""

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.engine.attention import EVEN, Attention, KeysValues, arrange
-from models.engine.tiles import rounded_up
-from models.engine.trie import PromptTree
+from gauntlet.models.engine.attention import EVEN, Attention, KeysValues, arrange
+from gauntlet.models.engine.tiles import rounded_up
+from gauntlet.models.engine.trie import PromptTree
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,16 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
-from common.errors import ModelError
-from models.base import Generate, Reply, Request, Score
-from models.engine.files import Stamp, weight_files
-from models.engine.fp8 import check_device, quantize
-from models.engine.generate import Generator
-from models.engine.memory import Least, alone
-from models.engine.packed import Packed
-from models.engine.reference import Reference
-from models.engine.streamed import turn_of
-from models.engine.tokens import Tokens
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Reply, Request, Score
+from gauntlet.models.engine.files import Stamp, weight_files
+from gauntlet.models.engine.fp8 import check_device, quantize
+from gauntlet.models.engine.generate import Generator
+from gauntlet.models.engine.memory import Least, alone
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.streamed import turn_of
+from gauntlet.models.engine.tokens import Tokens
 
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
 """The networks in this process, by files, dtype, kind of device, quantization and
@@ -86,7 +86,9 @@ def load_network(
         key = (_stamp(folder, name), dtype, place.type, quantization, offload)
         network = _LOADED.get(key)
         if network is None and offload == "layers":
-            from models.engine.offload import open_network  # accelerate, which else is not needed
+            from gauntlet.models.engine.offload import (
+                open_network,  # accelerate, which else is not needed
+            )
 
             network = _LOADED[key] = open_network(folder, name, dtype, place)
         elif network is None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from models.engine.attention import KeysValues
-from models.engine.streamed import stream_of
+from gauntlet.models.engine.attention import KeysValues
+from gauntlet.models.engine.streamed import stream_of
 
 GIB = 1 << 30
 RESIDENT_SHARE, PACK_SHARE = 1 / 4, 1 / 4

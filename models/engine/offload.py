@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
-from common.errors import ModelError
-from models.engine.files import weight_files
-from models.engine.streamed import ATTRIBUTE, BLOCKS, Lying, Reader, Stream, Streamed
-from models.engine.weight_index import Files, Recipe, recipes
+from gauntlet.common.errors import ModelError
+from gauntlet.models.engine.files import weight_files
+from gauntlet.models.engine.streamed import ATTRIBUTE, BLOCKS, Lying, Reader, Stream, Streamed
+from gauntlet.models.engine.weight_index import Files, Recipe, recipes
 
 GRAIN = 64
 """Each weight begins at a multiple of so many bytes of its block, as memory of its own would: on

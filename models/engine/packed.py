@@ -20,18 +20,18 @@ from typing import Any
 
 import torch
 
-from common.errors import ModelError
-from models.base import Score, Scores
-from models.engine.attention import KeysValues
-from models.engine.equivalence_check import FIRST, Proof, probe, tree_difference
-from models.engine.general import General
-from models.engine.layout import Piece
-from models.engine.memory import Least, Memory, alone
-from models.engine.portable import Portable
-from models.engine.ragged_forward import Flat, Unsupported
-from models.engine.reference import REFUSALS, Reference
-from models.engine.tokens import Tokens
-from models.engine.trie import PromptTree, grow, shared_length
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Score, Scores
+from gauntlet.models.engine.attention import KeysValues
+from gauntlet.models.engine.equivalence_check import FIRST, Proof, probe, tree_difference
+from gauntlet.models.engine.general import General
+from gauntlet.models.engine.layout import Piece
+from gauntlet.models.engine.memory import Least, Memory, alone
+from gauntlet.models.engine.portable import Portable
+from gauntlet.models.engine.ragged_forward import Flat, Unsupported
+from gauntlet.models.engine.reference import REFUSALS, Reference
+from gauntlet.models.engine.tokens import Tokens
+from gauntlet.models.engine.trie import PromptTree, grow, shared_length
 
 LOG = logging.getLogger("gauntlet")
 

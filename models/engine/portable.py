@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from models.engine.attention import KeysValues
-from models.engine.layout import Piece, mask_of, places_of
-from models.engine.ragged_forward import Unsupported
-from models.engine.trie import PromptTree
+from gauntlet.models.engine.attention import KeysValues
+from gauntlet.models.engine.layout import Piece, mask_of, places_of
+from gauntlet.models.engine.ragged_forward import Unsupported
+from gauntlet.models.engine.trie import PromptTree
 
 
 class Portable:

@@ -18,12 +18,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from common.errors import GauntletError
-from models.engine.attention import KeysValues, Layer
-from models.engine.layout import Layout, Piece, Tiles, lay_out
-from models.engine.rotary import STATIC, RotaryTable, apply_rotary_
-from models.engine.tiles import linear, silu_
-from models.engine.trie import PromptTree, chain
+from gauntlet.common.errors import GauntletError
+from gauntlet.models.engine.attention import KeysValues, Layer
+from gauntlet.models.engine.layout import Layout, Piece, Tiles, lay_out
+from gauntlet.models.engine.rotary import STATIC, RotaryTable, apply_rotary_
+from gauntlet.models.engine.tiles import linear, silu_
+from gauntlet.models.engine.trie import PromptTree, chain
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 

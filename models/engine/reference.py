@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
-from common.errors import ModelError
-from models.base import Score, Scores
-from models.engine.tokens import Tokens
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Score, Scores
+from gauntlet.models.engine.tokens import Tokens
 
 REFUSALS = (
     *(TypeError, ValueError, KeyError, IndexError, AttributeError, RuntimeError),

@@ -20,11 +20,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from common.errors import ModelError
-from models.engine.equivalence_check import TOLERANCE
-from models.engine.local import choose_device, owned, read_network
-from models.engine.memory import Least
-from models.engine.ragged_forward import FAMILIES
+from gauntlet.common.errors import ModelError
+from gauntlet.models.engine.equivalence_check import TOLERANCE
+from gauntlet.models.engine.local import choose_device, owned, read_network
+from gauntlet.models.engine.memory import Least
+from gauntlet.models.engine.ragged_forward import FAMILIES
 
 LOG = logging.getLogger("gauntlet")
 

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:  # whoever only plans needs no transformers
-    from models.engine.weight_index import Files, Recipe, Stored
+    from gauntlet.models.engine.weight_index import Files, Recipe, Stored
 
 LOG = logging.getLogger("gauntlet")
 
@@ -207,7 +207,7 @@ class Reader:
     def token_seconds(self, lying: Lying) -> float:
         """What a layer's products take for a token, reckoned from one with its largest matrix. Of
         experts, whose matrices lie in one weight, those count that a token meets."""
-        from models.engine.ragged_forward import ROWS
+        from gauntlet.models.engine.ragged_forward import ROWS
 
         rows = ROWS[self._device.type]
         largest = max(

@@ -11,10 +11,10 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from common.errors import ModelError
-from models.base import Prompt
-from models.engine.files import SHIPPED
-from models.engine.trie import shared_length
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Prompt
+from gauntlet.models.engine.files import SHIPPED
+from gauntlet.models.engine.trie import shared_length
 
 BREAK = re.compile(r"\n(?=[A-Za-z0-9])")
 """Where text may be cut: at a line break before a letter or digit."""

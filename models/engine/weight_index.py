@@ -24,7 +24,7 @@ from torch import Tensor
 from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
 
-from common.errors import ModelError, Stopped
+from gauntlet.common.errors import ModelError, Stopped
 
 DTYPES = {
     "F64": torch.float64,

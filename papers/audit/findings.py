@@ -12,7 +12,7 @@ from math import sqrt
 import pandas as pd
 from scipy.stats import norm
 
-from common.terminal import WrappedTable
+from gauntlet.common.terminal import WrappedTable
 
 ALPHA = 0.05
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from papers.audit.findings import Finding, Open
-from papers.gamebench.matches import WHERE
-from papers.gamebench.rows import ROUNDED, THEIR_DRAWS, rating_gap
-from papers.gamebench.tables import ALL, OVERALL, Again, columns, fields, heading
-from papers.published import paper
-from papers.verdicts import LEVEL
-from pipeline.tables.pairwise_matches import Contest
+from gauntlet.papers.audit.findings import Finding, Open
+from gauntlet.papers.gamebench.matches import WHERE
+from gauntlet.papers.gamebench.rows import ROUNDED, THEIR_DRAWS, rating_gap
+from gauntlet.papers.gamebench.tables import ALL, OVERALL, Again, columns, fields, heading
+from gauntlet.papers.published import paper
+from gauntlet.papers.verdicts import LEVEL
+from gauntlet.pipeline.tables.pairwise_matches import Contest
 
 SIDES = (("gpt-3.5", "gpt-3.5-cot"), ("gpt-4-rap", "gpt-4-cot"))
 """Whom the caption of Table 1 sets side by side."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from scipy.stats import norm
 
-from games.uno import Uno
-from papers.audit.findings import ALPHA, Finding, in_words, z_and_p, z_and_p_of_two
-from papers.llm_uno.reproduction import example_rows
-from papers.published import paper
+from gauntlet.games.uno import Uno
+from gauntlet.papers.audit.findings import ALPHA, Finding, in_words, z_and_p, z_and_p_of_two
+from gauntlet.papers.llm_uno.reproduction import example_rows
+from gauntlet.papers.published import paper
 
 GAMES = 1_000_000
 """Games that a baseline of ours takes: a standard error of .0005."""

@@ -7,13 +7,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from games.rock_paper_scissors import strategies
-from games.rock_paper_scissors.strategies import ANSWERS, CODES
-from papers.audit.findings import Finding, Open
-from papers.observer.ideal import RUNS, sir
-from papers.published import paper
-from stats import observation
-from stats.observation import Grid
+from gauntlet.games.rock_paper_scissors import strategies
+from gauntlet.games.rock_paper_scissors.strategies import ANSWERS, CODES
+from gauntlet.papers.audit.findings import Finding, Open
+from gauntlet.papers.observer.ideal import RUNS, sir
+from gauntlet.papers.published import paper
+from gauntlet.stats import observation
+from gauntlet.stats.observation import Grid
 
 PAIRS = ("HC", "NG", "DY")
 STARTS, SEED = 200, 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from papers.audit import findings as audit
-from papers.audit import gamebench as audit_gamebench
-from papers.audit import llm_uno as audit_llm_uno
-from papers.audit import observer as audit_observer
-from papers.audit import talaga as audit_talaga
-from papers.audit import uno_arena as audit_uno_arena
-from papers.gamebench.matches import published
-from papers.reproductions import Reproduction, Settings
+from gauntlet.papers.audit import findings as audit
+from gauntlet.papers.audit import gamebench as audit_gamebench
+from gauntlet.papers.audit import llm_uno as audit_llm_uno
+from gauntlet.papers.audit import observer as audit_observer
+from gauntlet.papers.audit import talaga as audit_talaga
+from gauntlet.papers.audit import uno_arena as audit_uno_arena
+from gauntlet.papers.gamebench.matches import published
+from gauntlet.papers.reproductions import Reproduction, Settings
 
 
 def reproduce(settings: Settings) -> Reproduction:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from agents.minimax import outcome
-from games.tic_tac_toe import State, TicTacToe
-from papers.audit.findings import ALPHA, Finding, Open
-from papers.published import paper
-from stats.proportions import sign_test
+from gauntlet.agents.minimax import outcome
+from gauntlet.games.tic_tac_toe import State, TicTacToe
+from gauntlet.papers.audit.findings import ALPHA, Finding, Open
+from gauntlet.papers.published import paper
+from gauntlet.stats.proportions import sign_test
 
 HALF_PERCENT = 0.5
 """What one match of 200 is."""

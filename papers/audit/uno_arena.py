@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from papers.audit.findings import ALPHA, Finding, in_words, z_and_p, z_and_p_of_two
-from papers.published import paper
-from stats.correlation import pearson
-from stats.decisions import scaled_change
+from gauntlet.papers.audit.findings import ALPHA, Finding, in_words, z_and_p, z_and_p_of_two
+from gauntlet.papers.published import paper
+from gauntlet.stats.correlation import pearson
+from gauntlet.stats.decisions import scaled_change
 
 Rows = Mapping[str, Mapping[str, float]]
 """A printed table: a value by row and column."""

@@ -13,12 +13,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from papers.gamebench.tables import ALL, Again, heading
-from pipeline.tables import heatmaps, plot_style
-from pipeline.tables.plot_style import ACCENT, COLOURS, GROUND, MUTED
-from pipeline.tables.rating_figures import MARKS
-from stats.bradley_terry import beats
-from stats.ratings import Bootstrapped
+from gauntlet.papers.gamebench.tables import ALL, Again, heading
+from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, GROUND, MUTED
+from gauntlet.pipeline.tables.rating_figures import MARKS
+from gauntlet.stats.bradley_terry import beats
+from gauntlet.stats.ratings import Bootstrapped
 
 TITLES = {
     "air_land_sea": "Air, Land & Sea",

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from papers.published import paper
-from pipeline.config.compose import CONF
-from pipeline.tables.pairwise_matches import Contest
-from stats.matches import Matches
+from gauntlet.common.errors import UserError
+from gauntlet.papers.published import paper
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.tables.pairwise_matches import Contest
+from gauntlet.stats.matches import Matches
 
 FILE = CONF.parent.parent / "shared" / "data" / "gamebench_matches.json"
 """Where the file is looked for when nobody says where it is: beside the project."""

@@ -13,20 +13,20 @@ from functools import partial
 
 from rich.console import RenderableType
 
-from common.disk import write_atomically
-from papers.gamebench import rows, views
-from papers.gamebench.figures import figures
-from papers.gamebench.matches import WHERE, published
-from papers.gamebench.tables import Again, corrected, table
-from papers.published import Row, frame, paper
-from papers.reproductions import Reproduction, Settings
-from pipeline.config.compose import CONF
-from pipeline.tables import plot_style
-from pipeline.tables.pairwise_matches import contest_of
-from pipeline.tables.rating_figures import rating_figures
-from pipeline.tables.ratings import RatingTables, rating_tables, sheets
-from pipeline.tables.table import sheet_view
-from stats.ratings import rated
+from gauntlet.common.disk import write_atomically
+from gauntlet.papers.gamebench import rows, views
+from gauntlet.papers.gamebench.figures import figures
+from gauntlet.papers.gamebench.matches import WHERE, published
+from gauntlet.papers.gamebench.tables import Again, corrected, table
+from gauntlet.papers.published import Row, frame, paper
+from gauntlet.papers.reproductions import Reproduction, Settings
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.pairwise_matches import contest_of
+from gauntlet.pipeline.tables.rating_figures import rating_figures
+from gauntlet.pipeline.tables.ratings import RatingTables, rating_tables, sheets
+from gauntlet.pipeline.tables.table import sheet_view
+from gauntlet.stats.ratings import rated
 
 MODELS, DEALS = "", 10
 """Nothing but the experiment's own players; matches of every two in each game, and seating."""

@@ -7,12 +7,12 @@ from dataclasses import replace
 from math import isnan
 from typing import Any
 
-from papers.gamebench.tables import ALL, Again, fields
-from papers.published import Entry, Row, alone, compared, exact, not_run, only_drawn
-from papers.verdicts import Estimate, Gap, of_draws
-from pipeline.tables.ratings import RatingTables
-from stats.bradley_terry import ALPHA
-from stats.ratings import DRAWS, LEVEL
+from gauntlet.papers.gamebench.tables import ALL, Again, fields
+from gauntlet.papers.published import Entry, Row, alone, compared, exact, not_run, only_drawn
+from gauntlet.papers.verdicts import Estimate, Gap, of_draws
+from gauntlet.pipeline.tables.ratings import RatingTables
+from gauntlet.stats.bradley_terry import ALPHA
+from gauntlet.stats.ratings import DRAWS, LEVEL
 
 THEIR_DRAWS = 1000
 """Of the public code, whatever the paper says."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.tables.pairwise_matches import Contest
-from stats.matches import Matches
-from stats.ratings import DRAWS, Bootstrapped, as_gamebench
+from gauntlet.pipeline.tables.pairwise_matches import Contest
+from gauntlet.stats.matches import Matches
+from gauntlet.stats.ratings import DRAWS, Bootstrapped, as_gamebench
 
 ALL = "all"
 """All games, where a game's name could stand."""

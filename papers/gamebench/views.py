@@ -11,8 +11,8 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from common.terminal import WrappedTable
-from papers.gamebench.tables import OVERALL, heading
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.papers.gamebench.tables import OVERALL, heading
 
 TITLES = {"table1": "Table 1: ratings", "table2": "Table 2: mean scores"}
 FOOT = (

@@ -10,12 +10,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from papers.llm_uno.settings import recent_moves, setting_rows
-from papers.published import Row, counted, exact, frame, measured, not_run, paper, view
-from papers.reproductions import Reproduction, Settings, available, read_csv
-from papers.verdicts import Estimate
-from pipeline.tables.plot_style import save_png
-from stats.proportions import binomial_test
+from gauntlet.papers.llm_uno.settings import recent_moves, setting_rows
+from gauntlet.papers.published import Row, counted, exact, frame, measured, not_run, paper, view
+from gauntlet.papers.reproductions import Reproduction, Settings, available, read_csv
+from gauntlet.papers.verdicts import Estimate
+from gauntlet.pipeline.tables.plot_style import save_png
+from gauntlet.stats.proportions import binomial_test
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}
 LOW, HIGH = 0.05, 0.001

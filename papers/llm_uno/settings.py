@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from papers.published import Row, exact, not_run
-from pipeline.log.folder import Folder
+from gauntlet.papers.published import Row, exact, not_run
+from gauntlet.pipeline.log.folder import Folder
 
 
 def recent_moves(folder: Path) -> dict[str, int]:

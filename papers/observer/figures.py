@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from games.rock_paper_scissors.strategies import CODES, grid
-from papers.observer.runs import Watched, implied, same
-from pipeline.tables import heatmaps, plot_style
-from pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
-from stats import observation
+from gauntlet.games.rock_paper_scissors.strategies import CODES, grid
+from gauntlet.papers.observer.runs import Watched, implied, same
+from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
+from gauntlet.stats import observation
 
 SMOOTH = 10
 """Guesses whose mean a curve is drawn of."""

@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 
-from agents.observers import ALIKE
-from games.rock_paper_scissors import RockPaperScissors, strategies
-from games.rock_paper_scissors.strategies import CODES, Floats
+from gauntlet.agents.observers import ALIKE
+from gauntlet.games.rock_paper_scissors import RockPaperScissors, strategies
+from gauntlet.games.rock_paper_scissors.strategies import CODES, Floats
 
 ROUNDS, WARMUP, RUNS, SEED = 210, 10, 120, 1
 

@@ -15,17 +15,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import RenderableType
 
-from agents.prompting.observe import REASON, Observe
-from common.disk import write_atomically
-from games.rock_paper_scissors import strategies
-from games.rock_paper_scissors.strategies import UNIFORM
-from papers.observer import figures, rows, views
-from papers.observer.runs import Watched, watched
-from papers.observer.totals import by_round, totals, unions
-from papers.published import Row, frame, paper
-from papers.reproductions import Reproduction, Settings, available
-from pipeline.tables import plot_style
-from stats import observation
+from gauntlet.agents.prompting.observe import REASON, Observe
+from gauntlet.common.disk import write_atomically
+from gauntlet.games.rock_paper_scissors import strategies
+from gauntlet.games.rock_paper_scissors.strategies import UNIFORM
+from gauntlet.papers.observer import figures, rows, views
+from gauntlet.papers.observer.runs import Watched, watched
+from gauntlet.papers.observer.totals import by_round, totals, unions
+from gauntlet.papers.published import Row, frame, paper
+from gauntlet.papers.reproductions import Reproduction, Settings, available
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.stats import observation
 
 MODELS, DEALS = "pocket_observer", 10
 """What watches by default beside the observers without a model: minutes on a laptop."""

@@ -7,14 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from games.rock_paper_scissors import HANDS, RockPaperScissors
-from games.rock_paper_scissors.strategies import ANSWERS
-from papers.observer import ideal
-from papers.observer.runs import same
-from papers.observer.totals import PERCENT
-from papers.published import Row, alone, exact, measured, not_run, only_drawn, proven
-from papers.verdicts import Estimate
-from stats.means import limits
+from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors
+from gauntlet.games.rock_paper_scissors.strategies import ANSWERS
+from gauntlet.papers.observer import ideal
+from gauntlet.papers.observer.runs import same
+from gauntlet.papers.observer.totals import PERCENT
+from gauntlet.papers.published import Row, alone, exact, measured, not_run, only_drawn, proven
+from gauntlet.papers.verdicts import Estimate
+from gauntlet.stats.means import limits
 
 CHANCE = PERCENT / 19**2
 """SIR of uniform guesses, in percent."""

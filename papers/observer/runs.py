@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from games.rock_paper_scissors import RockPaperScissors
-from games.rock_paper_scissors.strategies import CODES, Floats, grid
-from games.watch import Watch
-from pipeline.log.folder import Folder
-from pipeline.log.recorded import recorded_game
-from pipeline.log.schema import DecisionRecord
-from stats import observation
-from stats.observation import Grid, Mode
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.rock_paper_scissors.strategies import CODES, Floats, grid
+from gauntlet.games.watch import Watch
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.recorded import recorded_game
+from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.stats import observation
+from gauntlet.stats.observation import Grid, Mode
 
 UNKNOWN = np.full(3, np.nan)
 

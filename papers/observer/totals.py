@@ -9,12 +9,12 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from games.rock_paper_scissors.strategies import grid
-from papers.observer.runs import Watched, implied, same
-from stats import observation
-from stats.means import limits
-from stats.observation import EPS, Grid, Mode
-from stats.proportions import clopper_pearson
+from gauntlet.games.rock_paper_scissors.strategies import grid
+from gauntlet.papers.observer.runs import Watched, implied, same
+from gauntlet.stats import observation
+from gauntlet.stats.means import limits
+from gauntlet.stats.observation import EPS, Grid, Mode
+from gauntlet.stats.proportions import clopper_pearson
 
 ROUGH = 1e-3
 """The other eps that scales are taken with: a guess that rules out what happens costs less."""

@@ -8,8 +8,8 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from common.terminal import WrappedTable
-from papers.observer.runs import Watched
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.papers.observer.runs import Watched
 
 NOTE = (
     "SIR: guesses that name both players, in %, with the 95% interval of the mean over deals, and "

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from games.capabilities import seatings_of
-from games.holdem import rules, words
-from games.holdem.game import Holdem
-from papers.talaga.ends import PERCENT, Counted, called
-from papers.verdicts import Estimate
-from pipeline.config.read import Seed
-from pipeline.log.folder import Folder
-from pipeline.log.recorded import recorded_game
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.rng import DEAL, stream
-from stats.means import limits, per_deal
+from gauntlet.games.capabilities import seatings_of
+from gauntlet.games.holdem import rules, words
+from gauntlet.games.holdem.game import Holdem
+from gauntlet.papers.talaga.ends import PERCENT, Counted, called
+from gauntlet.papers.verdicts import Estimate
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.recorded import recorded_game
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.rng import DEAL, stream
+from gauntlet.stats.means import limits, per_deal
 
 STACK = Holdem.stack
 """Chips of either side at the start, as the paper has them."""

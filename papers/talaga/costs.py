@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from games.capabilities import seatings_of
-from models.exchanges import TextExchange
-from papers.talaga.ends import called
-from pipeline.log.folder import Folder
-from pipeline.log.recorded import recorded_game
-from pipeline.log.schema import DecisionRecord
+from gauntlet.games.capabilities import seatings_of
+from gauntlet.models.exchanges import TextExchange
+from gauntlet.papers.talaga.ends import called
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.recorded import recorded_game
+from gauntlet.pipeline.log.schema import DecisionRecord
 
 COLUMNS = ("game", "method", "decisions", "calls", "tokens_in", "tokens_out", "fallbacks")
 

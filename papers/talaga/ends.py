@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.reproductions import read_csv
-from papers.verdicts import Estimate
-from pipeline.log.folder import Folder
-from stats.intervals import effective_games
-from stats.proportions import clopper_pearson
+from gauntlet.papers.reproductions import read_csv
+from gauntlet.papers.verdicts import Estimate
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.stats.intervals import effective_games
+from gauntlet.stats.proportions import clopper_pearson
 
 ASKED = re.compile(r"llm\..+\.(\w+(?:\[.*\])?)")
 NAMED = re.compile(r"(\w+)\..*")

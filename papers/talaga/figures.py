@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pipeline.tables import plot_style
-from pipeline.tables.plot_style import COLOURS, DASHES, MUTED
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.plot_style import COLOURS, DASHES, MUTED
 
 Pairs = Sequence[tuple[str, str]]
 """A player whose chips are drawn, and its opponent."""

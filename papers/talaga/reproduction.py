@@ -14,19 +14,19 @@ from typing import Any
 import pandas as pd
 from rich.console import RenderableType
 
-from common.disk import write_atomically
-from games.holdem.words import NAMES as ACTIONS
-from papers.published import Row, frame, paper, view
-from papers.reproductions import Reproduction, Settings, available
-from papers.talaga import chips, rows
-from papers.talaga.costs import COLUMNS as COSTS
-from papers.talaga.costs import costs
-from papers.talaga.ends import Ends, Met, means, met
-from papers.talaga.figures import Pairs, chip_curves
-from papers.talaga.views import cost_view, table1_view
-from papers.verdicts import COMPARED
-from pipeline.log.folder import Folder
-from pipeline.tables import plot_style
+from gauntlet.common.disk import write_atomically
+from gauntlet.games.holdem.words import NAMES as ACTIONS
+from gauntlet.papers.published import Row, frame, paper, view
+from gauntlet.papers.reproductions import Reproduction, Settings, available
+from gauntlet.papers.talaga import chips, rows
+from gauntlet.papers.talaga.costs import COLUMNS as COSTS
+from gauntlet.papers.talaga.costs import costs
+from gauntlet.papers.talaga.ends import Ends, Met, means, met
+from gauntlet.papers.talaga.figures import Pairs, chip_curves
+from gauntlet.papers.talaga.views import cost_view, table1_view
+from gauntlet.papers.verdicts import COMPARED
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables import plot_style
 
 MODELS, DEALS = "pocket_duel", 10
 """What is played by default: minutes with a small model on a laptop."""

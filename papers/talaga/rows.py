@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from papers.published import (
+from gauntlet.papers.published import (
     Entry,
     Row,
     alone,
@@ -24,8 +24,8 @@ from papers.published import (
     only_drawn,
     proven,
 )
-from papers.talaga.ends import PERCENT, TURNED, Counted, Ends, Met
-from papers.verdicts import Estimate
+from gauntlet.papers.talaga.ends import PERCENT, TURNED, Counted, Ends, Met
+from gauntlet.papers.verdicts import Estimate
 
 FIRST, SECOND, DRAWN = 100 * 737 / 1260, 100 * 121 / 420, 100 * 8 / 63
 """How often a random player wins Tic-Tac-Toe against another, moving first or second, and how often

@@ -9,9 +9,9 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from common.terminal import WrappedTable
-from papers.talaga.ends import Met
-from papers.talaga.rows import ours
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.papers.talaga.ends import Met
+from gauntlet.papers.talaga.rows import ours
 
 
 def table1_view(told: Mapping[str, Any], met: Met, model: str) -> RenderableType:

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from papers.reproductions import read_csv
-from papers.uno_arena.changes import Change, change, ranked, side
-from papers.uno_arena.lines import Line, line, measured, newest, printed, with_names
-from papers.uno_arena.tables import Block
+from gauntlet.papers.reproductions import read_csv
+from gauntlet.papers.uno_arena.changes import Change, change, ranked, side
+from gauntlet.papers.uno_arena.lines import Line, line, measured, newest, printed, with_names
+from gauntlet.papers.uno_arena.tables import Block
 
 TABLES = ("table2", "table3", "table3_rotated", "table4", "table5")
 FIVE = ("gpt-3.5", "gpt-4", "gemini-pro", "llama2", "chatglm3")

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from papers.verdicts import Estimate
-from pipeline.judging.metric_rows import OPTIONS
-from pipeline.log.folder import Folder
-from stats.decisions import SAME, scaled_change
-from stats.intervals import ByDeal
-from stats.intervals import change as paired
-from stats.paired import sign_flip
+from gauntlet.papers.verdicts import Estimate
+from gauntlet.pipeline.judging.metric_rows import OPTIONS
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.stats.decisions import SAME, scaled_change
+from gauntlet.stats.intervals import ByDeal
+from gauntlet.stats.intervals import change as paired
+from gauntlet.stats.paired import sign_flip
 
 PERMUTATION_SEED = 0
 SPAN = 100.0

@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from papers.reproductions import read_csv
-from papers.verdicts import Estimate
-from pipeline.log.folder import Folder
+from gauntlet.papers.reproductions import read_csv
+from gauntlet.papers.verdicts import Estimate
+from gauntlet.pipeline.log.folder import Folder
 
 ASKED = re.compile(r"llm\.(?P<model>.+)\.(?P<prompt>\w+)")
 BRACKETS = re.compile(r"\[[^]]*\]")

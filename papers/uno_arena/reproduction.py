@@ -16,20 +16,28 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import RenderableType
 
-from common.disk import write_atomically
-from common.errors import UserError
-from papers.published import Row, frame, paper, view
-from papers.reproductions import Reproduction, Settings, available, read_csv
-from papers.uno_arena import tables as uno_arena_tables
-from papers.uno_arena.blocks import FIVE, TABLES, Fallbacks, our_block, paper_block, traced, wanted
-from papers.uno_arena.lines import Lines
-from papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
-from papers.uno_arena.tables import Block
-from papers.verdicts import COMPARED
-from pipeline.log.folder import Folder
-from pipeline.tables import plot_style
-from pipeline.tables.metric_figures import heat_map, traces
-from pipeline.tracking.judged import add_metrics
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.papers.published import Row, frame, paper, view
+from gauntlet.papers.reproductions import Reproduction, Settings, available, read_csv
+from gauntlet.papers.uno_arena import tables as uno_arena_tables
+from gauntlet.papers.uno_arena.blocks import (
+    FIVE,
+    TABLES,
+    Fallbacks,
+    our_block,
+    paper_block,
+    traced,
+    wanted,
+)
+from gauntlet.papers.uno_arena.lines import Lines
+from gauntlet.papers.uno_arena.rows import change_rows, correlation_rows, table_rows, trace_rows
+from gauntlet.papers.uno_arena.tables import Block
+from gauntlet.papers.verdicts import COMPARED
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.metric_figures import heat_map, traces
+from gauntlet.pipeline.tracking.judged import add_metrics
 
 SCRIPTED = ("random", "rule", "search", "dqn")
 THRESHOLDS = {"table2": 0.15, "table3": 0.0, "table3_rotated": 0.0, "table4": 0.0, "table5": 0.0}

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from papers.published import Row, alone, compared, counted, exact, measured, not_run
-from papers.uno_arena.lines import Lines, printed
-from papers.uno_arena.tables import Block
-from papers.verdicts import Estimate, of_means
-from stats.correlation import Correlation, pearson
+from gauntlet.papers.published import Row, alone, compared, counted, exact, measured, not_run
+from gauntlet.papers.uno_arena.lines import Lines, printed
+from gauntlet.papers.uno_arena.tables import Block
+from gauntlet.papers.verdicts import Estimate, of_means
+from gauntlet.stats.correlation import Correlation, pearson
 
 WITHIN = 0.01
 """Correlations are printed with two decimals, cut rather than rounded: a whole digit."""

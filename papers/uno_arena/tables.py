@@ -15,11 +15,11 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from common.terminal import WrappedTable
-from papers.uno_arena.changes import Change
-from papers.uno_arena.lines import Line, Lines
-from pipeline.tables.numbers import number, p_value
-from stats.multiple import holm
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.papers.uno_arena.changes import Change
+from gauntlet.papers.uno_arena.lines import Line, Lines
+from gauntlet.pipeline.tables.numbers import number, p_value
+from gauntlet.stats.multiple import holm
 
 STYLES = {"best": "bold", "second": "underline"}
 Marks = Mapping[str, Mapping[str, str]]

@@ -13,9 +13,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from common.errors import UserError, nearest
-from pipeline.config.keys import GROUPS, RENAMED
-from pipeline.config.seatings import fitting
+from gauntlet.common.errors import UserError, nearest
+from gauntlet.pipeline.config.keys import GROUPS, RENAMED
+from gauntlet.pipeline.config.seatings import fitting
 
 LISTS = "sweep"
 """The key of an experiment's lists."""

@@ -11,13 +11,13 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from common.errors import UserError, raised, raised_at
-from pipeline.config import command, interpolation, read, resolved, secrets
-from pipeline.config.jobs import Configs, plain
-from pipeline.config.output_dir import own_folder
-from pipeline.config.read import CellConfig, Node, SweepConfig
-from pipeline.config.yaml_files import CONF as CONF
-from pipeline.config.yaml_files import reading
+from gauntlet.common.errors import UserError, raised, raised_at
+from gauntlet.pipeline.config import command, interpolation, read, resolved, secrets
+from gauntlet.pipeline.config.jobs import Configs, plain
+from gauntlet.pipeline.config.output_dir import own_folder
+from gauntlet.pipeline.config.read import CellConfig, Node, SweepConfig
+from gauntlet.pipeline.config.yaml_files import CONF as CONF
+from gauntlet.pipeline.config.yaml_files import reading
 
 HELP = Path(__file__).parent / "help.txt"
 OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env")

@@ -10,8 +10,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from common.errors import UserError
-from pipeline.config.secrets import LOOKS_SECRET
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.secrets import LOOKS_SECRET
 
 RESOLVERS = ("oc.env", "oc.decode")
 MOST_CHARACTERS = 200_000

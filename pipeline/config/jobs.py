@@ -21,10 +21,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType, RangeSweep
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from common.errors import UserError
-from pipeline.config import interpolation, secrets
-from pipeline.config.command import LISTS, explained
-from pipeline.config.players import Node
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config import interpolation, secrets
+from gauntlet.pipeline.config.command import LISTS, explained
+from gauntlet.pipeline.config.players import Node
 
 ONE_A_RUN = ("experiment", "name", "deals")
 """What is no part of a grid: an experiment brings one of its own, and all cells share deals."""

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
 from msgspec import Meta
 
-from common.errors import UserError
-from pipeline.config.players import Node
-from pipeline.config.values import checked, settings, shown
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.players import Node
+from gauntlet.pipeline.config.values import checked, settings, shown
 
 GROUPS = ("game", "agent", "model", "prompt", "seats")
 """The choices that make a cell."""

@@ -16,9 +16,9 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from common.errors import UserError, nearest, raised, raised_at
-from common.ids import class_id, dotted_name
-from pipeline.config.values import checked
+from gauntlet.common.errors import UserError, nearest, raised, raised_at
+from gauntlet.common.ids import class_id, dotted_name
+from gauntlet.pipeline.config.values import checked
 
 OWN_PACKAGES = ("games", "agents", "models")
 TARGET = "_target_"

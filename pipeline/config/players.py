@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, nearest
 
 Node = Mapping[str, Any]
 FindNode = Callable[[str, str], Node]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from common.errors import UserError
-from pipeline.config import keys
-from pipeline.config.keys import GROUPS, Share
-from pipeline.config.keys import MOST as MOST
-from pipeline.config.keys import MOST_SEED as MOST_SEED
-from pipeline.config.players import (
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config import keys
+from gauntlet.pipeline.config.keys import GROUPS, Share
+from gauntlet.pipeline.config.keys import MOST as MOST
+from gauntlet.pipeline.config.keys import MOST_SEED as MOST_SEED
+from gauntlet.pipeline.config.players import (
     SUBJECT,
     FindNode,
     Job,
@@ -21,8 +21,8 @@ from pipeline.config.players import (
     pairs,
     read_seat,
 )
-from pipeline.config.players import Node as Node
-from pipeline.config.values import settings
+from gauntlet.pipeline.config.players import Node as Node
+from gauntlet.pipeline.config.values import settings
 
 Seed = int | tuple[int, ...]
 """What settles all chance of a sweep: a number, or several that take turns deal by deal."""

@@ -19,8 +19,8 @@ from typing import Any
 
 import yaml
 
-from pipeline.config.jobs import Composed
-from pipeline.config.players import Node
+from gauntlet.pipeline.config.jobs import Composed
+from gauntlet.pipeline.config.players import Node
 
 HEAD = (
     "# The config of the latest run, resolved: what its jobs share; under `jobs` what each sets.\n"

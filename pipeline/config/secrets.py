@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from common.errors import UserError
-from common.sanitize import SHORTEST
+from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import SHORTEST
 
 LOOKS_SECRET = re.compile(
     r"(?:^|_)(?:(?:api|access|private|secret)?(?:key|token)|secret|auth|authorization|credential"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, nearest
 
 
 def checked(value: Any, hint: Any, where: str) -> Any:

@@ -22,7 +22,7 @@ from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
-from common.errors import UserError
+from gauntlet.common.errors import UserError
 
 CONF = Path(__file__).parent.parent.parent / "conf"
 MOST_BYTES = 1_000_000

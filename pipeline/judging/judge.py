@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from games.base import Action, Game, move_with
-from games.capabilities import seatings_of
-from games.playouts import RANDOM, results
-from pipeline.config.read import Seed
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.plan.rng import DEAL, JUDGE, stream
-from stats.decisions import won_together
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Action, Game, move_with
+from gauntlet.games.capabilities import seatings_of
+from gauntlet.games.playouts import RANDOM, results
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.plan.rng import DEAL, JUDGE, stream
+from gauntlet.stats.decisions import won_together
 
 
 @dataclass(frozen=True)

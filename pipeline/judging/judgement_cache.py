@@ -18,11 +18,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from pipeline.judging.judge import Judged, Stand, Work
-from pipeline.judging.recorded_cells import RecordedCell
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.cells import digest
-from pipeline.plan.fingerprint import code_of_game
+from gauntlet.pipeline.judging.judge import Judged, Stand, Work
+from gauntlet.pipeline.judging.recorded_cells import RecordedCell
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import digest
+from gauntlet.pipeline.plan.fingerprint import code_of_game
 
 Found = tuple[list[Judged], list[Stand]]
 

@@ -33,10 +33,10 @@ from pathlib import Path
 import numpy as np
 from msgspec import convert
 
-from common.disk import write_atomically
-from games.capabilities import Adjustable
-from pipeline.config.read import Seed
-from pipeline.judging.references import (
+from gauntlet.common.disk import write_atomically
+from gauntlet.games.capabilities import Adjustable
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.judging.references import (
     THREADS,
     Played,
     Reference,
@@ -44,11 +44,11 @@ from pipeline.judging.references import (
     games_of,
     references,
 )
-from pipeline.log.metadata_files import parsed, written
-from pipeline.log.results import Adjusted, CellInfo, CellResults
-from pipeline.plan.baseline import scripted, with_reference
-from pipeline.plan.cells import Cell
-from pipeline.plan.rng import DEAL, LUCK, stream
+from gauntlet.pipeline.log.metadata_files import parsed, written
+from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
+from gauntlet.pipeline.plan.baseline import scripted, with_reference
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.plan.rng import DEAL, LUCK, stream
 
 WARNINGS = logging.getLogger("gauntlet")
 

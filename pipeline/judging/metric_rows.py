@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.judging.judge import Judged, Stand
-from pipeline.log.schema import MatchRecord
-from stats.decisions import Decisions, Tie, by_chance, ranks, score
-from stats.means import limits, per_deal
+from gauntlet.pipeline.judging.judge import Judged, Stand
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.stats.decisions import Decisions, Tie, by_chance, ranks, score
+from gauntlet.stats.means import limits, per_deal
 
 OPTIONS = (2, 3, 4)
 SOURCES = ("true", "seen")

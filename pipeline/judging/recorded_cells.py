@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec import structs
 
-from common.errors import UserError
-from games.base import Game
-from games.capabilities import seatings_of
-from games.playouts import lack
-from pipeline.log.folder import Folder
-from pipeline.log.recorded import recorded_game
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.log.schema import MatchRecord
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import seatings_of
+from gauntlet.games.playouts import lack
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.recorded import recorded_game
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.log.schema import MatchRecord
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from games.capabilities import Adjustable, Imitating
-from pipeline.config.read import Seed
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.baseline import measure, with_reference
-from pipeline.plan.cells import Cell, digest
-from pipeline.plan.rng import DEAL, stream
+from gauntlet.games.capabilities import Adjustable, Imitating
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.baseline import measure, with_reference
+from gauntlet.pipeline.plan.cells import Cell, digest
+from gauntlet.pipeline.plan.rng import DEAL, stream
 
 FIRST, GROWTH = 10, 4
 """Deals before anything is learnt, and how many times as many there are each time it is anew."""

@@ -19,17 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from common.disk import write_atomically
-from common.errors import UserError
-from games.capabilities import win_or_score
-from pipeline.config.read import Seed, SweepConfig
-from pipeline.judging import luck
-from pipeline.log.folder import Folder
-from pipeline.log.metadata_files import written
-from pipeline.log.records import Log
-from pipeline.log.results import CellInfo, CellResults, collect
-from pipeline.plan.cells import Cell, Plan
-from stats.sequential import Stop, precision, sprt
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.games.capabilities import win_or_score
+from gauntlet.pipeline.config.read import Seed, SweepConfig
+from gauntlet.pipeline.judging import luck
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
+from gauntlet.pipeline.plan.cells import Cell, Plan
+from gauntlet.stats.sequential import Stop, precision, sprt
 
 SOON = 10
 """Deals between two looks while few are played; later a twentieth of those that are."""

@@ -29,8 +29,8 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from common.errors import UserError
-from pipeline.launch.session import JOIN_SECONDS, new_token, starting
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.launch.session import JOIN_SECONDS, new_token, starting
 
 LOOPBACK = "127.0.0.1"
 STOP_SECONDS = 20

@@ -14,21 +14,21 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from common.errors import ModelError, Stopped, UserError, WorkerLost
-from common.process import collect_seldom
-from models.base import Model, ModelSource, Paid
-from pipeline.config.read import Node
-from pipeline.launch.devices import allot, name_of
-from pipeline.launch.loading import Planned
-from pipeline.launch.placement import check_installed, check_nodes, paid
-from pipeline.launch.session import nodes_alive, session
-from pipeline.plan.cells import Plan, Task
-from pipeline.play.cost import shards_of
-from pipeline.play.driver import AHEAD, Worker
-from pipeline.play.scheduler import Finished, Scheduler
+from gauntlet.common.errors import ModelError, Stopped, UserError, WorkerLost
+from gauntlet.common.process import collect_seldom
+from gauntlet.models.base import Model, ModelSource, Paid
+from gauntlet.pipeline.config.read import Node
+from gauntlet.pipeline.launch.devices import allot, name_of
+from gauntlet.pipeline.launch.loading import Planned
+from gauntlet.pipeline.launch.placement import check_installed, check_nodes, paid
+from gauntlet.pipeline.launch.session import nodes_alive, session
+from gauntlet.pipeline.plan.cells import Plan, Task
+from gauntlet.pipeline.play.cost import shards_of
+from gauntlet.pipeline.play.driver import AHEAD, Worker
+from gauntlet.pipeline.play.scheduler import Finished, Scheduler
 
 if TYPE_CHECKING:
-    from pipeline.launch.shard_group import Places
+    from gauntlet.pipeline.launch.shard_group import Places
 
 RESTART_POLL_SECONDS = 0.2
 END_SECONDS = 20
@@ -106,7 +106,7 @@ class _Actor:
 
     def __init__(self, plan: Plan, width: int, places: Places | None, planned: Planned) -> None:
         def load_one(source: ModelSource) -> Model:
-            from pipeline.launch.shard_group import ShardGroup
+            from gauntlet.pipeline.launch.shard_group import ShardGroup
 
             if places is None or shards_of(source) == 1:
                 return source.load()
@@ -257,7 +257,7 @@ def _shares(launch: Node, plan: Plan) -> list[tuple[dict[str, Any], Places | Non
             "num_gpus": gpus / allotment.workers if gpus else 0,
         }
         return [(options, None)] * allotment.workers
-    from pipeline.launch.shard_group import Places
+    from gauntlet.pipeline.launch.shard_group import Places
 
     whole = len(allotment.first) < len(plan.sources)
     reserved = Places.reserve(allotment, cores, gpus)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from common.errors import UserError
-from models.base import ModelSource
-from pipeline.play.cost import shards_of
+from gauntlet.common.errors import UserError
+from gauntlet.models.base import ModelSource
+from gauntlet.pipeline.play.cost import shards_of
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 import yaml
 
-from common.errors import UserError, nearest
-from pipeline.config.compose import CONF
-from pipeline.config.read import Node
-from pipeline.launch.session import session
+from gauntlet.common.errors import UserError, nearest
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.read import Node
+from gauntlet.pipeline.launch.session import session
 
 CHUNK = 16
 """The most items that travel together."""

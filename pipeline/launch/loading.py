@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common.errors import ModelError, Stopped
-from models.base import Model, ModelSource
-from models.engine.files import HASHES, Stamp
-from pipeline.launch.devices import name_of
-from pipeline.plan.cells import Cell, Plan
-from pipeline.plan.fingerprint import Code, code_of, differences, named
-from pipeline.plan.identity import identity_now
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.base import Model, ModelSource
+from gauntlet.models.engine.files import HASHES, Stamp
+from gauntlet.pipeline.launch.devices import name_of
+from gauntlet.pipeline.plan.cells import Cell, Plan
+from gauntlet.pipeline.plan.fingerprint import Code, code_of, differences, named
+from gauntlet.pipeline.plan.identity import identity_now
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from common.errors import UserError, require
-from models.base import ModelSource, Paid
-from models.fake import Fake
-from models.human import Terminal
-from pipeline.config.read import Node, SweepConfig
-from pipeline.plan.cells import Task
-from pipeline.play.cost import shards_of
+from gauntlet.common.errors import UserError, require
+from gauntlet.models.base import ModelSource, Paid
+from gauntlet.models.fake import Fake
+from gauntlet.models.human import Terminal
+from gauntlet.pipeline.config.read import Node, SweepConfig
+from gauntlet.pipeline.plan.cells import Task
+from gauntlet.pipeline.play.cost import shards_of
 
 HERE: Node = {"kind": "inline", "workers": 1}
 FIRST_SECONDS = 3.0

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from common.errors import UserError
-from pipeline.config.read import Node
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.read import Node
 
 TOKEN_FILE = Path(".ray/auth_token")
 """Where Ray itself keeps a token, in the home folder."""

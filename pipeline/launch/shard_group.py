@@ -21,11 +21,11 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.placement_group import placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from common.errors import ModelError, UserError
-from models.base import Model, ModelSource, Reply, Request
-from pipeline.launch.devices import Allotment, name_of
-from pipeline.launch.loading import Planned
-from pipeline.play.cost import shards_of
+from gauntlet.common.errors import ModelError, UserError
+from gauntlet.models.base import Model, ModelSource, Reply, Request
+from gauntlet.pipeline.launch.devices import Allotment, name_of
+from gauntlet.pipeline.launch.loading import Planned
+from gauntlet.pipeline.play.cost import shards_of
 
 PLACE_SECONDS = 120
 """How long the devices of a worker may take to become free."""
@@ -156,7 +156,7 @@ class _Rank:
             return f"{host}:{free.getsockname()[1]}"
 
     def load(self, source: Any, number: int, count: int, meeting: str, planned: Planned) -> None:
-        from models.engine.shards import Rank
+        from gauntlet.models.engine.shards import Rank
 
         self._first = number == 0
         rank = Rank(number, count, meeting)

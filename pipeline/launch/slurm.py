@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.disk import write_atomically
-from common.errors import ModelError, UserError
-from models.checkpoint import Checkpoint
-from models.engine import hub
-from models.engine.files import local_folder
-from pipeline.config.read import CellConfig, Node, SweepConfig
-from pipeline.launch.cluster import patience
-from pipeline.launch.placement import check_nodes
-from pipeline.log.code import compare
-from pipeline.plan.build import build_cells
-from pipeline.sizing.workload import cast
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import ModelError, UserError
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine import hub
+from gauntlet.models.engine.files import local_folder
+from gauntlet.pipeline.config.read import CellConfig, Node, SweepConfig
+from gauntlet.pipeline.launch.cluster import patience
+from gauntlet.pipeline.launch.placement import check_nodes
+from gauntlet.pipeline.log.code import compare
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.sizing.workload import cast
 
 TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?")
 """A time limit as sbatch reads it: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""

@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
-from pipeline.log.folder import Folder, key_of
-from pipeline.log.records import Log
-from pipeline.log.results import CellInfo
-from pipeline.plan.cells import Cell
-from pipeline.plan.fingerprint import Change, Code, code_of, differences, named
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.log.folder import Folder, key_of
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.plan.fingerprint import Change, Code, code_of, differences, named
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from msgspec import convert
 
-from common.disk import write_atomically
-from pipeline.log.metadata_files import parsed, written
+from gauntlet.common.disk import write_atomically
+from gauntlet.pipeline.log.metadata_files import parsed, written
 
 WARNINGS = logging.getLogger("gauntlet")
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from msgspec.json import encode
 
-from common.sanitize import SHORTEST, visible, without, without_parts
-from pipeline.log.folder import Folder
+from gauntlet.common.sanitize import SHORTEST, visible, without, without_parts
+from gauntlet.pipeline.log.folder import Folder
 
 PROJECT = logging.getLogger("gauntlet")
 """What models and others warn of: told on the terminal too."""

@@ -6,9 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request, Score, Scores
-from models.exchanges import Exchange, ScoreExchange, TextExchange
-from pipeline.plan.cells import digest
+from gauntlet.models.base import (
+    Dialogue,
+    Generate,
+    Generation,
+    Prompt,
+    Reply,
+    Request,
+    Score,
+    Scores,
+)
+from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.pipeline.plan.cells import digest
 
 
 def exchange(request: Request, reply: Reply, statics: dict[str, str]) -> Exchange:

@@ -27,10 +27,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
-from pipeline.config.read import Seed
-from pipeline.log.lines import LINES, Lines
-from pipeline.log.metadata_files import (
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.lines import LINES, Lines
+from gauntlet.pipeline.log.metadata_files import (
     LOGS,
     Claim,
     Described,
@@ -42,11 +42,11 @@ from pipeline.log.metadata_files import (
     parsed,
     plain,
 )
-from pipeline.log.outcomes import Measures, Outcomes, outcome
-from pipeline.log.reading import Reader, records
-from pipeline.log.results import CellInfo
-from pipeline.log.schema import MatchRecord, Record
-from pipeline.plan.cells import SCHEMA
+from gauntlet.pipeline.log.outcomes import Measures, Outcomes, outcome
+from gauntlet.pipeline.log.reading import Reader, records
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import MatchRecord, Record
+from gauntlet.pipeline.plan.cells import SCHEMA
 
 WARNINGS = logging.getLogger("gauntlet")
 

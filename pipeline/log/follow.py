@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.log.folder import Folder
-from pipeline.log.reading import Reader, whole
-from pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.reading import Reader, whole
+from gauntlet.pipeline.log.schema import MatchRecord
 
 
 @dataclass(frozen=True, slots=True)

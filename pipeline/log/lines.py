@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec.json import Decoder, encode
 
-from common.disk import sealed
-from pipeline.log.schema import MatchRecord, Record
+from gauntlet.common.disk import sealed
+from gauntlet.pipeline.log.schema import MatchRecord, Record
 
 
 def line(data: Record | Mapping[str, Any]) -> bytes:

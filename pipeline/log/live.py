@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from common.disk import write_atomically
-from pipeline.log.events import event, redact
-from pipeline.log.folder import Folder
-from pipeline.log.metadata_files import written
-from pipeline.log.outcomes import Outcome
-from pipeline.plan.cells import Cell, Plan, Task
+from gauntlet.common.disk import write_atomically
+from gauntlet.pipeline.log.events import event, redact
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.outcomes import Outcome
+from gauntlet.pipeline.plan.cells import Cell, Plan, Task
 
 State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]
 WRITE_SECONDS = 2.0

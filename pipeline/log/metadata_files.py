@@ -12,10 +12,10 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta, convert
 
-from common.disk import sealed, unsealed
-from pipeline.config.read import Seed
-from pipeline.log.schema import Deal, MatchId, Rotation
-from pipeline.plan.cells import match_id
+from gauntlet.common.disk import sealed, unsealed
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.schema import Deal, MatchId, Rotation
+from gauntlet.pipeline.plan.cells import match_id
 
 Time = Annotated[float, Meta(ge=0, lt=10**11)]
 """Seconds since 1970."""

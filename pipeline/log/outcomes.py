@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from games.capabilities import WIN, with_score
-from models.exchanges import Exchange, ScoreExchange
-from pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.common.errors import UserError
+from gauntlet.games.capabilities import WIN, with_score
+from gauntlet.models.exchanges import Exchange, ScoreExchange
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 
 Measures = Mapping[str, str]
 """What each cell, by its key, is judged by; a cell that is not in it by its wins."""

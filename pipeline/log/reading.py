@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import force_setattr
 
-from common.disk import unsealed
-from pipeline.config.read import Seed
-from pipeline.log.lines import Lines
-from pipeline.log.results import CellInfo
-from pipeline.log.schema import MatchRecord, Record
-from pipeline.plan.cells import digest, match_id
+from gauntlet.common.disk import unsealed
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.lines import Lines
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import MatchRecord, Record
+from gauntlet.pipeline.plan.cells import digest, match_id
 
 AHEAD = 10**6
 """How many deals a run can be ahead of a file: a place in memory is kept for each."""

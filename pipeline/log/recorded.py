@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agents.human import Human
-from common.errors import UserError
-from games.base import Game
-from models.replay import Replay
-from pipeline.config.nodes import build, describe, node_of
-from pipeline.log.differences import differences
-from pipeline.log.results import CellInfo
-from pipeline.plan.cells import Cell, Player
+from gauntlet.agents.human import Human
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game
+from gauntlet.models.replay import Replay
+from gauntlet.pipeline.config.nodes import build, describe, node_of
+from gauntlet.pipeline.log.differences import differences
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.plan.cells import Cell, Player
 
 
 def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) -> Game[Any]:

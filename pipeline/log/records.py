@@ -17,19 +17,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from common.disk import DISK, Disk, append, write_atomically
-from common.errors import UserError
-from pipeline.config.read import Seed
-from pipeline.log.events import event
-from pipeline.log.folder import Folder, check_schema, key_of
-from pipeline.log.lines import LINES, Lines, line
-from pipeline.log.metadata_files import LOGS, Claim, Described, line_reader, parsed, written
-from pipeline.log.outcomes import Outcome, Outcomes, outcome
-from pipeline.log.reading import Reader
-from pipeline.log.recovery import mended
-from pipeline.log.results import CellInfo, measures
-from pipeline.log.schema import MatchRecord, Record
-from pipeline.plan.cells import SCHEMA, Cell, Task
+from gauntlet.common.disk import DISK, Disk, append, write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.events import event
+from gauntlet.pipeline.log.folder import Folder, check_schema, key_of
+from gauntlet.pipeline.log.lines import LINES, Lines, line
+from gauntlet.pipeline.log.metadata_files import (
+    LOGS,
+    Claim,
+    Described,
+    line_reader,
+    parsed,
+    written,
+)
+from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
+from gauntlet.pipeline.log.reading import Reader
+from gauntlet.pipeline.log.recovery import mended
+from gauntlet.pipeline.log.results import CellInfo, measures
+from gauntlet.pipeline.log.schema import MatchRecord, Record
+from gauntlet.pipeline.plan.cells import SCHEMA, Cell, Task
 
 SYNC_SECONDS = 0.25
 """How much play, at most, a power cut can take back."""

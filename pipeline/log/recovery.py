@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from common.disk import Disk, append, mend, write_atomically
+from gauntlet.common.disk import Disk, append, mend, write_atomically
 
 SHOWN = 3
 """How many damaged lines a note tells apart."""

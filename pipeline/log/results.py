@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from msgspec import convert
 
-from games.capabilities import WIN, Measure, judgeable_by
-from pipeline.config.read import TWO_SIDED, Declared
-from pipeline.log.outcomes import Measures, Outcomes
-from pipeline.log.schema import ROTATIONS, SEATS
-from pipeline.plan.baseline import Baseline
-from pipeline.plan.cells import Cell, stem
-from pipeline.plan.rng import deal_key
+from gauntlet.games.capabilities import WIN, Measure, judgeable_by
+from gauntlet.pipeline.config.read import TWO_SIDED, Declared
+from gauntlet.pipeline.log.outcomes import Measures, Outcomes
+from gauntlet.pipeline.log.schema import ROTATIONS, SEATS
+from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.plan.cells import Cell, stem
+from gauntlet.pipeline.plan.rng import deal_key
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.log.events import cleaned, redact
-from pipeline.plan.cells import Plan
+from gauntlet.pipeline.log.events import cleaned, redact
+from gauntlet.pipeline.plan.cells import Plan
 
 PACKAGES = ("torch", "transformers", "ray", "numpy", "numba")
 

@@ -6,10 +6,10 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from common.errors import UserError
-from pipeline.log.differences import differences
-from pipeline.log.folder import Folder, key_of
-from pipeline.plan.cells import CANONICAL, Cell
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.log.differences import differences
+from gauntlet.pipeline.log.folder import Folder, key_of
+from gauntlet.pipeline.plan.cells import CANONICAL, Cell
 
 SHOWN = 2
 """How many differences a note names."""

@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta, Struct, convert
 
-from agents.base import Status
-from games.capabilities import WIN
-from models.exchanges import MOST, Count, Exchange
+from gauntlet.agents.base import Status
+from gauntlet.games.capabilities import WIN
+from gauntlet.models.exchanges import MOST, Count, Exchange
 
 ROTATIONS = 10**4
 """A deal's matches have smaller numbers."""

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
+from gauntlet.common.errors import UserError, require
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.pages.access import MAX_CONNECTIONS, Connection
 from starlette.types import ASGIApp
-
-from common.errors import UserError, require
-from common.sanitize import visible
-from pipeline.pages.access import MAX_CONNECTIONS, Connection
 
 PORT = 8050
 CLOSING_SECONDS = 1
@@ -31,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    from pipeline.pages.site import site  # takes a second, which a port that is taken need not wait
+    from gauntlet.pipeline.pages.site import (
+        site,  # takes a second, which a port that is taken need not wait
+    )
 
     app = site(given.outputs, (given.host, *given.allow_host))
     host, port = listening.getsockname()[:2]

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 import numpy as np
+from gauntlet.common.markup import tag, together
+from gauntlet.games.drawing import picture
+from gauntlet.pipeline.pages.run_status import Estimate
+from gauntlet.pipeline.tables.scale import Scale
 from markupsafe import Markup
 from numpy.typing import ArrayLike
-
-from common.markup import tag, together
-from games.drawing import picture
-from pipeline.pages.run_status import Estimate
-from pipeline.tables.scale import Scale
 
 SERIES = 8
 """Curves that can be told apart; of more the first are drawn."""

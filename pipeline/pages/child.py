@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from games.base import Action, Game, Observation, TextAction
+from gauntlet.games.base import Action, Game, Observation, TextAction
 
 
 @dataclass(frozen=True)

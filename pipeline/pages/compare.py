@@ -6,19 +6,18 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pandas as pd
+from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.compare import compare
+from gauntlet.pipeline.pages import charts, runs, sheets
+from gauntlet.pipeline.pages.frame import drawing, framed, note, part, words
+from gauntlet.pipeline.pages.library import Library
+from gauntlet.pipeline.pages.run_status import Standing, standing
+from gauntlet.pipeline.tables.numbers import number, p_value
+from gauntlet.pipeline.tables.primary_test import best_of_pair
+from gauntlet.pipeline.tables.scale import Scale
 from nicegui import html, ui
 from nicegui import run as threads
-
-from common.errors import UserError
-from common.sanitize import visible
-from pipeline.compare import compare
-from pipeline.pages import charts, runs, sheets
-from pipeline.pages.frame import drawing, framed, note, part, words
-from pipeline.pages.library import Library
-from pipeline.pages.run_status import Standing, standing
-from pipeline.tables.numbers import number, p_value
-from pipeline.tables.primary_test import best_of_pair
-from pipeline.tables.scale import Scale
 
 HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p", "p Holm")
 """A - B is the best estimate, luck-adjusted where both cells are."""

@@ -14,18 +14,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.judging import stopping
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.follow import Place
+from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
+from gauntlet.pipeline.log.reading import whole
+from gauntlet.pipeline.log.results import CellResults, collect
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.status import Status
+from gauntlet.pipeline.viewer.match import MatchView, match_view
 from msgspec.structs import force_setattr
-
-from common.errors import UserError
-from pipeline.judging import stopping
-from pipeline.log.folder import Folder
-from pipeline.log.follow import Place
-from pipeline.log.outcomes import Outcome, Outcomes
-from pipeline.log.reading import whole
-from pipeline.log.results import CellResults, collect
-from pipeline.log.schema import MatchRecord
-from pipeline.status import Status
-from pipeline.viewer.match import MatchView, match_view
 
 MARKS = ("sweep.json", "status.json", "cells", "records")
 """A folder that has one of these is a run's."""

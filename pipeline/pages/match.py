@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
+from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import one_line, visible
+from gauntlet.games.drawing import style_of
+from gauntlet.pipeline.pages.frame import framed, note, words
+from gauntlet.pipeline.pages.library import Library, Shelf
+from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.pages.runs import link as run_link
+from gauntlet.pipeline.viewer import html
+from gauntlet.pipeline.viewer.match import MatchView
 from nicegui import background_tasks, events, ui
 from nicegui import html as tags
 from nicegui import run as threads
-
-from common.errors import UserError
-from common.sanitize import one_line, visible
-from games.drawing import style_of
-from pipeline.pages.frame import framed, note, words
-from pipeline.pages.library import Library, Shelf
-from pipeline.pages.matches import link
-from pipeline.pages.runs import link as run_link
-from pipeline.viewer import html
-from pipeline.viewer.match import MatchView
 
 KEYS = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 """How many plies a key goes on."""

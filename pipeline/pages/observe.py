@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from nicegui import html, ui
-from nicegui.events import KeyEventArguments
-
-from common.sanitize import visible
-from games.rock_paper_scissors.strategies import CODES
-from games.watch import drawing as watched
-from pipeline.config.output_dir import short
-from pipeline.pages import charts
-from pipeline.pages.child import Child, Guessed, Scene
-from pipeline.pages.frame import (
+from gauntlet.common.sanitize import visible
+from gauntlet.games.rock_paper_scissors.strategies import CODES
+from gauntlet.games.watch import drawing as watched
+from gauntlet.pipeline.config.output_dir import short
+from gauntlet.pipeline.pages import charts
+from gauntlet.pipeline.pages.child import Child, Guessed, Scene
+from gauntlet.pipeline.pages.frame import (
     button,
     choices,
     drawing,
@@ -28,7 +25,9 @@ from pipeline.pages.frame import (
     text_block,
     words,
 )
-from pipeline.pages.play import WATCHING
+from gauntlet.pipeline.pages.play import WATCHING
+from nicegui import html, ui
+from nicegui.events import KeyEventArguments
 
 TICK = 0.2
 """Seconds after which a page looks what is new."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from gauntlet.pipeline.config.output_dir import short
+from gauntlet.pipeline.pages.frame import button, choices, framed, note, number, part, select, words
+from gauntlet.pipeline.pages.table import Table, show
 from nicegui import html, ui
-
-from pipeline.config.output_dir import short
-from pipeline.pages.frame import button, choices, framed, note, number, part, select, words
-from pipeline.pages.table import Table, show
 
 WATCHING = "watch_"
 """How the names of games of watching begin."""

@@ -9,19 +9,18 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
+from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import one_line, visible
+from gauntlet.pipeline.pages import charts, runs, sheets
+from gauntlet.pipeline.pages.frame import drawing, framed, note, part, text_block, words
+from gauntlet.pipeline.pages.library import Library, Shelf
+from gauntlet.pipeline.pages.run_status import Estimate, Standing, estimates, glance, standing
+from gauntlet.pipeline.status import Row
+from gauntlet.pipeline.tables import parser
+from gauntlet.pipeline.tables.numbers import percent, short
 from nicegui import app, html, ui
 from nicegui import run as threads
 from starlette.responses import FileResponse, PlainTextResponse, Response
-
-from common.errors import UserError
-from common.sanitize import one_line, visible
-from pipeline.pages import charts, runs, sheets
-from pipeline.pages.frame import drawing, framed, note, part, text_block, words
-from pipeline.pages.library import Library, Shelf
-from pipeline.pages.run_status import Estimate, Standing, estimates, glance, standing
-from pipeline.status import Row
-from pipeline.tables import parser
-from pipeline.tables.numbers import percent, short
 
 HEADINGS = (
     *("cell", "mean", "95% interval", "baseline", "done", "left", "set aside"),

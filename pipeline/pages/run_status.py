@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from common.errors import UserError
-from pipeline.judging import luck
-from pipeline.log.folder import damaged
-from pipeline.log.results import CellResults
-from pipeline.pages.library import SUMMARY, Shelf
-from pipeline.status import Row, headline, pace
-from pipeline.tables.figures import band, running
-from pipeline.tables.numbers import short
-from pipeline.tables.primary_test import best_of_cell, estimate
-from pipeline.tables.scale import Scale, scales_of
-from pipeline.tables.table import short_names, warnings
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.judging import luck
+from gauntlet.pipeline.log.folder import damaged
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.pages.library import SUMMARY, Shelf
+from gauntlet.pipeline.status import Row, headline, pace
+from gauntlet.pipeline.tables.figures import band, running
+from gauntlet.pipeline.tables.numbers import short
+from gauntlet.pipeline.tables.primary_test import best_of_cell, estimate
+from gauntlet.pipeline.tables.scale import Scale, scales_of
+from gauntlet.pipeline.tables.table import short_names, warnings
 
 LIVE = ("loading", "playing", "judging")
 """States of a run that is not over."""

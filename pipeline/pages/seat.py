@@ -22,19 +22,18 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
-
-from agents.base import Answer as Replied
-from agents.base import Question, Thinking, Turn
-from agents.human import Human
-from common.errors import ModelError
-from models.base import Prompt
-from models.human import POLL_SECONDS, PersonModel, Terminal
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.log.folder import Folder
-from pipeline.log.run_info import typed
-from pipeline.pages.child import Answer, Asked, Laid, News, Over
-from pipeline.plan.cells import Cell, Plan, Player, Task
+from gauntlet.agents.base import Answer as Replied
+from gauntlet.agents.base import Question, Thinking, Turn
+from gauntlet.agents.human import Human
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Prompt
+from gauntlet.models.human import POLL_SECONDS, PersonModel, Terminal
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.run_info import typed
+from gauntlet.pipeline.pages.child import Answer, Asked, Laid, News, Over
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
 
 
 class Line(PersonModel):
@@ -146,7 +145,9 @@ def play(connected: Callable[[int, Path, Plan], Plan], first: int, words: Sequen
     """Runs a sweep from deal `first` on. connected: its plan with a page joined to it."""
 
     def run(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
-        from pipeline.sweep import run_sweep  # takes seconds, which a refused config need not wait
+        from gauntlet.pipeline.sweep import (
+            run_sweep,  # takes seconds, which a refused config need not wait
+        )
 
         command = typed("python -m pipeline.run", words)
         return run_sweep.run(cells, sweep, command, partial(connected, first, sweep.output_dir))

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 from nicegui import ui
 
-from common.sanitize import visible
-from pipeline.tables.numbers import amount
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.tables.numbers import amount
 
 ROWS = 25
 """Of a table at a time."""

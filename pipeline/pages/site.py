@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fastapi import FastAPI
+from gauntlet.games import drawing
+from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
+from gauntlet.pipeline.pages.access import Doors
+from gauntlet.pipeline.pages.frame import STYLE
+from gauntlet.pipeline.pages.library import Library
+from gauntlet.pipeline.viewer import html
 from nicegui import ui
-
-from games import drawing
-from pipeline.pages import compare, match, matches, observe, play, run, runs
-from pipeline.pages.access import Doors
-from pipeline.pages.frame import STYLE
-from pipeline.pages.library import Library
-from pipeline.viewer import html
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '

@@ -9,19 +9,18 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import visible
+from gauntlet.games.base import Game, TextAction
+from gauntlet.games.drawing import draw_facts, draw_state, draw_view, style_of
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.pages.child import Answer, Asked, Child, Laid, News, Over, answer
+from gauntlet.pipeline.pages.frame import button, drawing, note, part, text_block, words
+from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.viewer.match import MatchView, match_view
 from markupsafe import Markup
 from nicegui import html, run, ui
 from nicegui.events import KeyEventArguments
-
-from common.errors import UserError
-from common.sanitize import visible
-from games.base import Game, TextAction
-from games.drawing import draw_facts, draw_state, draw_view, style_of
-from pipeline.log.folder import Folder
-from pipeline.pages.child import Answer, Asked, Child, Laid, News, Over, answer
-from pipeline.pages.frame import button, drawing, note, part, text_block, words
-from pipeline.pages.matches import link
-from pipeline.viewer.match import MatchView, match_view
 
 
 class Table(Child):

@@ -17,18 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from agents.base import Agent, Answer, Decision, Goal, Prepared, Question, Thinking, Turn
-from agents.observers import log_likelihoods, posteriors
-from common.errors import UserError
-from games.base import Game
-from games.watch import State, Watch
-from games.watch.drawing import acts
-from pipeline.config.read import Seed
-from pipeline.pages.child import Guessed, Scene
-from pipeline.pages.seat import FromDeal, play
-from pipeline.plan.cells import Plan
-from pipeline.plan.rng import DEAL, stream
+from gauntlet.agents.base import Agent, Answer, Decision, Goal, Prepared, Question, Thinking, Turn
+from gauntlet.agents.observers import log_likelihoods, posteriors
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game
+from gauntlet.games.watch import State, Watch
+from gauntlet.games.watch.drawing import acts
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.pages.child import Guessed, Scene
+from gauntlet.pipeline.pages.seat import FromDeal, play
+from gauntlet.pipeline.plan.cells import Plan
+from gauntlet.pipeline.plan.rng import DEAL, stream
 
 
 @dataclass

@@ -10,12 +10,12 @@ import argparse
 import math
 from collections.abc import Sequence
 
-from common.process import as_process
-from common.terminal import console
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.sizing.offload import DISK, EFFICIENCY, Pace
-from pipeline.sizing.planner import show
+from gauntlet.common.process import as_process
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.sizing.offload import DISK, EFFICIENCY, Pace
+from gauntlet.pipeline.sizing.planner import show
 
 
 def _positive(text: str) -> float:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import scripted_policy
-from common.errors import UserError, nearest
-from games.base import Game
-from games.capabilities import (
+from gauntlet.agents.base import scripted_policy
+from gauntlet.common.errors import UserError, nearest
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import (
     MATCH_SCORE,
     WIN,
     Measure,
@@ -25,10 +25,10 @@ from games.capabilities import (
     judged,
     measures_of,
 )
-from games.playouts import aimed, played, policies_of, simulate
-from pipeline.config.read import Seed
-from pipeline.plan.cells import Cell, seeded
-from pipeline.plan.time_budget import FEW, SECONDS, UNSEEN, Patience, Watch
+from gauntlet.games.playouts import aimed, played, policies_of, simulate
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.plan.cells import Cell, seeded
+from gauntlet.pipeline.plan.time_budget import FEW, SECONDS, UNSEEN, Patience, Watch
 
 GAMES, FEWEST, A_DEAL = 1_000_000, 100_000, 1_000
 """How many games measure a baseline where the game plays itself: a thousand for each deal of the

@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from agents.base import Agent, Goal, aimed, check
-from agents.human import Human
-from agents.prompting.base import Method
-from common.errors import ModelError, UserError, nearest
-from games.base import Game
-from games.capabilities import judgeable_by
-from models.base import ModelSource
-from models.human import Terminal
-from pipeline.config.nodes import build, takes
-from pipeline.config.players import Node, SeatConfig
-from pipeline.config.read import CellConfig
-from pipeline.config.seatings import fitting
-from pipeline.plan.cells import Cell, Player
-from pipeline.plan.identity import cell_identity, model_identity
+from gauntlet.agents.base import Agent, Goal, aimed, check
+from gauntlet.agents.human import Human
+from gauntlet.agents.prompting.base import Method
+from gauntlet.common.errors import ModelError, UserError, nearest
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import judgeable_by
+from gauntlet.models.base import ModelSource
+from gauntlet.models.human import Terminal
+from gauntlet.pipeline.config.nodes import build, takes
+from gauntlet.pipeline.config.players import Node, SeatConfig
+from gauntlet.pipeline.config.read import CellConfig
+from gauntlet.pipeline.config.seatings import fitting
+from gauntlet.pipeline.plan.cells import Cell, Player
+from gauntlet.pipeline.plan.identity import cell_identity, model_identity
 
 
 def build_cells(configs: Sequence[CellConfig]) -> tuple[Cell, ...]:

@@ -15,11 +15,11 @@ from heapq import merge
 from operator import attrgetter
 from typing import Any
 
-from agents.base import Agent, Goal
-from games.base import Game
-from games.capabilities import points_of, seatings_of
-from models.base import ModelSource
-from pipeline.config.read import TWO_SIDED, Declared, Seed
+from gauntlet.agents.base import Agent, Goal
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import points_of, seatings_of
+from gauntlet.models.base import ModelSource
+from gauntlet.pipeline.config.read import TWO_SIDED, Declared, Seed
 
 CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 SCHEMA = 2

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agents.fixed import Fixed
-from agents.human import Human
-from agents.noise import Noisy
-from pipeline.config.read import SweepConfig
-from pipeline.plan.cells import Cell, Player
-from pipeline.plan.identity import cell_identity
+from gauntlet.agents.fixed import Fixed
+from gauntlet.agents.human import Human
+from gauntlet.agents.noise import Noisy
+from gauntlet.pipeline.config.read import SweepConfig
+from gauntlet.pipeline.plan.cells import Cell, Player
+from gauntlet.pipeline.plan.identity import cell_identity
 
 AUTO = (1, -1)
 ENDS = {1: "first", -1: "last"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from common.errors import UserError
-from games.capabilities import win_or_score
-from pipeline.config.read import MOST, Expect, SweepConfig
-from pipeline.plan.baseline import Baseline
-from pipeline.plan.cells import Cell
-from stats import power
+from gauntlet.common.errors import UserError
+from gauntlet.games.capabilities import win_or_score
+from gauntlet.pipeline.config.read import MOST, Expect, SweepConfig
+from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.stats import power
 
 
 def planned_deals(

@@ -17,9 +17,9 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.errors import UserError
-from models.engine.files import file_hash
-from pipeline.plan.cells import Cell, digest
+from gauntlet.common.errors import UserError
+from gauntlet.models.engine.files import file_hash
+from gauntlet.pipeline.plan.cells import Cell, digest
 
 OWN = ("games", "agents", "models", "stats", "common")
 """The project's packages that are followed; others are if a user's classes import them."""

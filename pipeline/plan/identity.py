@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from common.errors import ModelError, UserError
-from models.base import ModelSource
-from pipeline.config.nodes import describe, plain_data
-from pipeline.plan.cells import SCHEMA, Cell, Player
+from gauntlet.common.errors import ModelError, UserError
+from gauntlet.models.base import ModelSource
+from gauntlet.pipeline.config.nodes import describe, plain_data
+from gauntlet.pipeline.plan.cells import SCHEMA, Cell, Player
 
 
 def cell_identity(cell: Cell) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from common.ids import class_id
-from games.base import Game
-from games.capabilities import deal_key_of, retold_of
-from pipeline.config.read import Seed
-from pipeline.plan.cells import digest, seeded
+from gauntlet.common.ids import class_id
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import deal_key_of, retold_of
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.plan.cells import digest, seeded
 
 DEAL, CHOICE, LUCK, JUDGE, WORDS = range(5)
 """What a random stream is for: no two purposes share one."""

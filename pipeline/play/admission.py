@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
-from pipeline.plan.cells import Task
+from gauntlet.pipeline.plan.cells import Task
 
 Head = tuple[int, int, Task]
 """A cell's next task, behind its deal and the cell's place, by which alone heads are compared."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from agents.base import Answer, Question
-from models.base import ModelSource, Reply, Request
-from models.exchanges import Exchange
-from pipeline.log.exchanges import exchange
+from gauntlet.agents.base import Answer, Question
+from gauntlet.models.base import ModelSource, Reply, Request
+from gauntlet.models.exchanges import Exchange
+from gauntlet.pipeline.log.exchanges import exchange
 
 
 @dataclass(frozen=True, slots=True, eq=False)

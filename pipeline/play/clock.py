@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from models.base import Prompt, Request, Score
-from models.exchanges import Exchange, ScoreExchange
-from pipeline.log.schema import Clock, MatchRecord
-from pipeline.play.chains import Ask
+from gauntlet.models.base import Prompt, Request, Score
+from gauntlet.models.exchanges import Exchange, ScoreExchange
+from gauntlet.pipeline.log.schema import Clock, MatchRecord
+from gauntlet.pipeline.play.chains import Ask
 
 PLACES = 4
 """Decimals of a second that are kept."""

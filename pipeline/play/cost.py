@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.base import Generation, ModelSource, Scores
+from gauntlet.models.base import Generation, ModelSource, Scores
 
 
 def shards_of(source: ModelSource) -> int:

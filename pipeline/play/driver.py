@@ -22,10 +22,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from common.errors import Halted, UserError, WorkerLost
-from pipeline.log.events import event
-from pipeline.plan.cells import Task
-from pipeline.play.scheduler import Finished
+from gauntlet.common.errors import Halted, UserError, WorkerLost
+from gauntlet.pipeline.log.events import event
+from gauntlet.pipeline.plan.cells import Task
+from gauntlet.pipeline.play.scheduler import Finished
 
 TRIES = 3
 AHEAD = 5

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agents.base import Decision, Notified, Turn
-from games.base import Action, TextAction, TextMove, default_text_move
-from games.capabilities import measured
-from models.exchanges import Exchange
-from pipeline.config.read import Seed
-from pipeline.log.exchanges import margin
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.plan.cells import Cell, Task
-from pipeline.plan.rng import CHOICE, DEAL, WORDS, streams
-from pipeline.play.chains import Chain, answered, joined
+from gauntlet.agents.base import Decision, Notified, Turn
+from gauntlet.games.base import Action, TextAction, TextMove, default_text_move
+from gauntlet.games.capabilities import measured
+from gauntlet.models.exchanges import Exchange
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.exchanges import margin
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.plan.cells import Cell, Task
+from gauntlet.pipeline.plan.rng import CHOICE, DEAL, WORDS, streams
+from gauntlet.pipeline.play.chains import Chain, answered, joined
 
 Made = tuple[Action, DecisionRecord]
 """A move, and the decision for it as the record holds it."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as updated
 
-from agents.base import Prepared
-from models.exchanges import Exchange
-from pipeline.log.schema import MatchRecord, Preparation
-from pipeline.plan.cells import Cell, Player
-from pipeline.play.chains import Chain, answered, joined
+from gauntlet.agents.base import Prepared
+from gauntlet.models.exchanges import Exchange
+from gauntlet.pipeline.log.schema import MatchRecord, Preparation
+from gauntlet.pipeline.plan.cells import Cell, Player
+from gauntlet.pipeline.play.chains import Chain, answered, joined
 
 
 @dataclass

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from models.answering import answer_each
-from models.base import Concurrent, Model, Reply
-from pipeline.play.chains import Ask
-from pipeline.play.cost import shared_out
+from gauntlet.models.answering import answer_each
+from gauntlet.models.base import Concurrent, Model, Reply
+from gauntlet.pipeline.play.chains import Ask
+from gauntlet.pipeline.play.cost import shared_out
 
 
 @dataclass(frozen=True, slots=True)

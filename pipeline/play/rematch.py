@@ -14,17 +14,17 @@ from typing import Any
 
 from msgspec.json import decode, encode
 
-from common.errors import UserError
-from models.base import Reply
-from models.exchanges import Exchange
-from models.replay import key
-from pipeline.config.read import Seed
-from pipeline.log.differences import Difference, differences
-from pipeline.log.schema import MatchRecord, Preparation
-from pipeline.plan.cells import Cell, Task
-from pipeline.play.chains import Ask, run
-from pipeline.play.match import Table
-from pipeline.play.prepare import prepare
+from gauntlet.common.errors import UserError
+from gauntlet.models.base import Reply
+from gauntlet.models.exchanges import Exchange
+from gauntlet.models.replay import key
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.differences import Difference, differences
+from gauntlet.pipeline.log.schema import MatchRecord, Preparation
+from gauntlet.pipeline.plan.cells import Cell, Task
+from gauntlet.pipeline.play.chains import Ask, run
+from gauntlet.pipeline.play.match import Table
+from gauntlet.pipeline.play.prepare import prepare
 
 BESIDE = ("seconds", "device_seconds", "clock", "preparation", "statics")
 """What of a record does not follow from its deal and its replies."""

@@ -22,18 +22,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from common.errors import Stopped
-from models.base import Cancellable, Model, ModelSource
-from pipeline.config.read import Seed
-from pipeline.log.lines import check
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.cells import Cell, Task
-from pipeline.play.chains import Answered, Ask, Chain
-from pipeline.play.clock import Watch
-from pipeline.play.cost import shards_of
-from pipeline.play.match import play
-from pipeline.play.prepare import Ready, prepare
-from pipeline.play.queues import Delivery, queue_for
+from gauntlet.common.errors import Stopped
+from gauntlet.models.base import Cancellable, Model, ModelSource
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.lines import check
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import Cell, Task
+from gauntlet.pipeline.play.chains import Answered, Ask, Chain
+from gauntlet.pipeline.play.clock import Watch
+from gauntlet.pipeline.play.cost import shards_of
+from gauntlet.pipeline.play.match import play
+from gauntlet.pipeline.play.prepare import Ready, prepare
+from gauntlet.pipeline.play.queues import Delivery, queue_for
 
 GRACE = 1.0
 """Seconds that a player's own thread has to end by itself before it is interrupted."""

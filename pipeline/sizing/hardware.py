@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import ModelError, UserError, nearest
-from common.sanitize import one_line
-from models.engine import hub
-from models.engine.files import local_folder, read_json
+from gauntlet.common.errors import ModelError, UserError, nearest
+from gauntlet.common.sanitize import one_line
+from gauntlet.models.engine import hub
+from gauntlet.models.engine.files import local_folder, read_json
 
 GIB = 1 << 30
 MOST_DEVICES = 100_000

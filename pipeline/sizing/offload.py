@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.engine.memory import OFFLOADED_SHARE, SPARE, bytes_per_token
-from models.engine.streamed import BLOCKS
-from pipeline.sizing.hardware import GIB, Device, Shape
+from gauntlet.models.engine.memory import OFFLOADED_SHARE, SPARE, bytes_per_token
+from gauntlet.models.engine.streamed import BLOCKS
+from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape
 
 EFFICIENCY = 0.4
 """The share of a data sheet's rate that the engine is planned to reach: of a large product some

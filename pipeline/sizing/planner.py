@@ -16,20 +16,20 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.text import Text
 
-from common.errors import UserError
-from common.terminal import WrappedTable
-from models.checkpoint import Checkpoint
-from models.engine.memory import PACK_MOST, TEXTS_MOST, bytes_per_token, state_bytes
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.log.results import CellInfo
-from pipeline.plan.baseline import measure
-from pipeline.plan.deals import planned_deals
-from pipeline.sizing import offload
-from pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
-from pipeline.sizing.offload import Pace
-from pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
-from pipeline.tables.claims import planned_tests
-from pipeline.tables.numbers import short
+from gauntlet.common.errors import UserError
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.memory import PACK_MOST, TEXTS_MOST, bytes_per_token, state_bytes
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.plan.baseline import measure
+from gauntlet.pipeline.plan.deals import planned_deals
+from gauntlet.pipeline.sizing import offload
+from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
+from gauntlet.pipeline.sizing.offload import Pace
+from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, beside_it, cast, sampled
+from gauntlet.pipeline.tables.claims import planned_tests
+from gauntlet.pipeline.tables.numbers import short
 
 USABLE = 0.9
 """The share of a device's memory that is planned with."""

@@ -9,19 +9,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from models.base import Generate, ModelSource, Reply, Request, Score
-from models.checkpoint import Checkpoint
-from models.fake import Fake, FakeModel
-from pipeline.config.nodes import build
-from pipeline.config.players import SeatConfig
-from pipeline.config.read import CellConfig, Seed, SweepConfig
-from pipeline.log.exchanges import common_start
-from pipeline.plan.build import build_agent, build_cells, methods_of
-from pipeline.plan.cells import Cell, Task
-from pipeline.plan.control_cells import beside
-from pipeline.play.chains import Ask, run
-from pipeline.play.match import play
-from pipeline.play.prepare import prepare
+from gauntlet.models.base import Generate, ModelSource, Reply, Request, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.fake import Fake, FakeModel
+from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.config.players import SeatConfig
+from gauntlet.pipeline.config.read import CellConfig, Seed, SweepConfig
+from gauntlet.pipeline.log.exchanges import common_start
+from gauntlet.pipeline.plan.build import build_agent, build_cells, methods_of
+from gauntlet.pipeline.plan.cells import Cell, Task
+from gauntlet.pipeline.plan.control_cells import beside
+from gauntlet.pipeline.play.chains import Ask, run
+from gauntlet.pipeline.play.match import play
+from gauntlet.pipeline.play.prepare import prepare
 
 SAMPLE = 50
 """Matches of a cell that are played to count its decisions and tokens."""

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-from games.capabilities import win_or_score
-from pipeline.config.read import Declared, Expect, Seed, SweepConfig
-from pipeline.judging import luck
-from pipeline.log.results import CellInfo
-from pipeline.plan.baseline import Baseline
-from pipeline.plan.cells import Plan
-from pipeline.tables.claims import planned_tests
-from stats import power
+from gauntlet.games.capabilities import win_or_score
+from gauntlet.pipeline.config.read import Declared, Expect, Seed, SweepConfig
+from gauntlet.pipeline.judging import luck
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.plan.cells import Plan
+from gauntlet.pipeline.tables.claims import planned_tests
+from gauntlet.stats import power
 
 ADJUSTED = (
     "(of raw wins; luck-adjusted ones, which are tested where they can be had, mostly show less)"

@@ -15,17 +15,17 @@ from itertools import chain
 
 from rich.console import Console
 
-from pipeline.config.read import SweepConfig
-from pipeline.judging.stopping import StopRule
-from pipeline.launch.placement import HERE
-from pipeline.log import code
-from pipeline.log.control_links import keep_controls, keep_noise, place_of
-from pipeline.log.live import Live
-from pipeline.log.records import Log
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.plan.cells import Cell, Plan
-from pipeline.plan.control_cells import beside, controls_of, noise_of
-from pipeline.sweep.play import missing, play_missing
+from gauntlet.pipeline.config.read import SweepConfig
+from gauntlet.pipeline.judging.stopping import StopRule
+from gauntlet.pipeline.launch.placement import HERE
+from gauntlet.pipeline.log import code
+from gauntlet.pipeline.log.control_links import keep_controls, keep_noise, place_of
+from gauntlet.pipeline.log.live import Live
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.plan.cells import Cell, Plan
+from gauntlet.pipeline.plan.control_cells import beside, controls_of, noise_of
+from gauntlet.pipeline.sweep.play import missing, play_missing
 
 VERBS = ("controls", "controls: played")
 

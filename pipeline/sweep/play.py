@@ -8,21 +8,21 @@ from collections.abc import Collection
 
 from rich.console import Console
 
-from pipeline.config.read import SweepConfig
-from pipeline.judging.stopping import StopRule
-from pipeline.launch.cluster import patience, started
-from pipeline.launch.placement import asks_a_person, stages
-from pipeline.log.events import event, redact
-from pipeline.log.live import Live
-from pipeline.log.progress import Bar
-from pipeline.log.records import Log
-from pipeline.log.run_info import about_this_run
-from pipeline.plan.cells import Plan, Task
-from pipeline.play.driver import AHEAD, Driver, lease_size
-from pipeline.play.scheduler import Finished
-from pipeline.sweep.preflight import Preflight
-from pipeline.sweep.signals import stop_asked
-from pipeline.tracking.follow import live_tracking
+from gauntlet.pipeline.config.read import SweepConfig
+from gauntlet.pipeline.judging.stopping import StopRule
+from gauntlet.pipeline.launch.cluster import patience, started
+from gauntlet.pipeline.launch.placement import asks_a_person, stages
+from gauntlet.pipeline.log.events import event, redact
+from gauntlet.pipeline.log.live import Live
+from gauntlet.pipeline.log.progress import Bar
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.run_info import about_this_run
+from gauntlet.pipeline.plan.cells import Plan, Task
+from gauntlet.pipeline.play.driver import AHEAD, Driver, lease_size
+from gauntlet.pipeline.play.scheduler import Finished
+from gauntlet.pipeline.sweep.preflight import Preflight
+from gauntlet.pipeline.sweep.signals import stop_asked
+from gauntlet.pipeline.tracking.follow import live_tracking
 
 VERBS = ("playing", "played")
 

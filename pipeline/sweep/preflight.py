@@ -14,19 +14,19 @@ from operator import itemgetter
 
 from rich.console import Console
 
-from common.terminal import print_line
-from models.base import Paid
-from models.exchanges import Exchange, TextExchange
-from pipeline.config.read import SweepConfig
-from pipeline.launch.placement import asks_a_person, paid
-from pipeline.log.events import event, redact
-from pipeline.log.outcomes import Outcome, calls
-from pipeline.log.records import Log
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.cells import Cell, Plan, Task
-from pipeline.play.admission import Admission
-from pipeline.tables.failed_matches import LONGEST, reason
-from pipeline.tables.numbers import amount, duration, short
+from gauntlet.common.terminal import print_line
+from gauntlet.models.base import Paid
+from gauntlet.models.exchanges import Exchange, TextExchange
+from gauntlet.pipeline.config.read import SweepConfig
+from gauntlet.pipeline.launch.placement import asks_a_person, paid
+from gauntlet.pipeline.log.events import event, redact
+from gauntlet.pipeline.log.outcomes import Outcome, calls
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import Cell, Plan, Task
+from gauntlet.pipeline.play.admission import Admission
+from gauntlet.pipeline.tables.failed_matches import LONGEST, reason
+from gauntlet.pipeline.tables.numbers import amount, duration, short
 
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 """Errors that differ in numbers alone are alike."""

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from common.errors import UserError
-from pipeline.config.read import SweepConfig
-from pipeline.log.folder import Folder
-from pipeline.log.progress import Waiting
-from pipeline.log.results import CellResults
-from pipeline.tables import provenance
-from pipeline.tables.report import write_report
-from pipeline.tables.views import write_tables
-from pipeline.tracking.store import tracking_uri
-from pipeline.tracking.track import track
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.read import SweepConfig
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.progress import Waiting
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import provenance
+from gauntlet.pipeline.tables.report import write_report
+from gauntlet.pipeline.tables.views import write_tables
+from gauntlet.pipeline.tracking.store import tracking_uri
+from gauntlet.pipeline.tracking.track import track
 
 
 def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry: bool) -> None:

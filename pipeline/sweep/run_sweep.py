@@ -10,31 +10,31 @@ from itertools import chain
 
 from rich.console import Console
 
-from common.disk import write_atomically
-from common.errors import Halted
-from common.terminal import console
-from pipeline.config import resolved
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.judging import luck, stopping
-from pipeline.launch.cluster import patience
-from pipeline.launch.placement import paid, resolve_launch
-from pipeline.log import code, same_name_cells
-from pipeline.log.events import cleaned, event, logged
-from pipeline.log.folder import Folder
-from pipeline.log.live import Live
-from pipeline.log.progress import Waiting
-from pipeline.log.records import Log
-from pipeline.log.results import CellInfo, CellResults, collect
-from pipeline.plan.baseline import GAMES, Baseline, enough, measure
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Cell, Plan
-from pipeline.plan.deals import planned_deals
-from pipeline.plan.time_budget import Watch, enough_of_a_slow_one
-from pipeline.sweep import controls
-from pipeline.sweep.announce import announce
-from pipeline.sweep.play import missing, play_missing
-from pipeline.tables import comparisons, failed_matches
-from pipeline.tables.claims import planned_tests
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import Halted
+from gauntlet.common.terminal import console
+from gauntlet.pipeline.config import resolved
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.judging import luck, stopping
+from gauntlet.pipeline.launch.cluster import patience
+from gauntlet.pipeline.launch.placement import paid, resolve_launch
+from gauntlet.pipeline.log import code, same_name_cells
+from gauntlet.pipeline.log.events import cleaned, event, logged
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.live import Live
+from gauntlet.pipeline.log.progress import Waiting
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
+from gauntlet.pipeline.plan.baseline import GAMES, Baseline, enough, measure
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Cell, Plan
+from gauntlet.pipeline.plan.deals import planned_deals
+from gauntlet.pipeline.plan.time_budget import Watch, enough_of_a_slow_one
+from gauntlet.pipeline.sweep import controls
+from gauntlet.pipeline.sweep.announce import announce
+from gauntlet.pipeline.sweep.play import missing, play_missing
+from gauntlet.pipeline.tables import comparisons, failed_matches
+from gauntlet.pipeline.tables.claims import planned_tests
 
 INTERRUPTED = 130
 NOTHING_PLAYED = 1
@@ -59,7 +59,7 @@ def run(
     out = console()
     cells = build_cells(cell_configs)
     if sweep.simulate:
-        from pipeline.sweep import simulate
+        from gauntlet.pipeline.sweep import simulate
 
         simulate.run(out, cells, sweep)
         return 0
@@ -111,7 +111,7 @@ def run(
                 interrupted = left_beside > 0
             except Halted as error:
                 interrupted, halted = True, error
-        from pipeline.sweep.publish_results import (
+        from gauntlet.pipeline.sweep.publish_results import (
             show,  # pandas, matplotlib: no match waits for them
         )
 

@@ -15,21 +15,21 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from common.disk import write_atomically
-from common.errors import UserError
-from common.terminal import WrappedTable
-from games.capabilities import MATCH_SCORE, WIN, has_draws
-from games.playouts import simulate
-from pipeline.config.read import SweepConfig
-from pipeline.log.folder import Folder
-from pipeline.log.outcomes import Outcomes
-from pipeline.log.progress import Waiting
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.plan.baseline import Baseline, measure, scripted
-from pipeline.plan.cells import Cell, digest
-from pipeline.tables.numbers import percent, whole
-from pipeline.tables.summary import rates, tabulated
-from stats.means import limits
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError
+from gauntlet.common.terminal import WrappedTable
+from gauntlet.games.capabilities import MATCH_SCORE, WIN, has_draws
+from gauntlet.games.playouts import simulate
+from gauntlet.pipeline.config.read import SweepConfig
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.outcomes import Outcomes
+from gauntlet.pipeline.log.progress import Waiting
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.plan.baseline import Baseline, measure, scripted
+from gauntlet.pipeline.plan.cells import Cell, digest
+from gauntlet.pipeline.tables.numbers import percent, whole
+from gauntlet.pipeline.tables.summary import rates, tabulated
+from gauntlet.stats.means import limits
 
 SEAT_COLUMNS = [
     *("experiment", "game", "seats", "seat", "player", "games", "wins", "win_rate"),

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.judging import luck
-from pipeline.log.results import CellResults
-from pipeline.tables.scale import WIN_RATE, Scale, heading, scales_of
-from pipeline.tables.table import Sheet, listed, short_names
-from stats.paired import clustered_mean
+from gauntlet.pipeline.judging import luck
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.scale import WIN_RATE, Scale, heading, scales_of
+from gauntlet.pipeline.tables.table import Sheet, listed, short_names
+from gauntlet.stats.paired import clustered_mean
 
 HEADINGS = ("cell", "adjusted", "95% interval", "raw", "95% interval", "reference", "worth")
 FOOT = (

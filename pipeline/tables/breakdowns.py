@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from games.capabilities import Measure
-from pipeline.config.read import Seed
-from pipeline.log.results import CellResults
-from pipeline.plan.cells import seeded
-from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet
-from stats.means import limits, per_deal
+from gauntlet.games.capabilities import Measure
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.plan.cells import seeded
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.stats.means import limits, per_deal
 
 SCORE = ("score", "score_low", "score_high")
 COUNTED = ("deals", "matches", "mean", "low", "high", "measure")

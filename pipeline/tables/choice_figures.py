@@ -11,9 +11,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.sanitize import visible
-from pipeline.tables import heatmaps, plot_style
-from pipeline.tables.plot_style import ACCENT, CONTRAST, INK, MUTED
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables.plot_style import ACCENT, CONTRAST, INK, MUTED
 
 SHOWN, FEW = 12, 5
 """The most places and the most moves that are shown; of several cells in little room."""

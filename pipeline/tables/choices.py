@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr
 
-from pipeline.log.schema import DecisionRecord
+from gauntlet.pipeline.log.schema import DecisionRecord
 
 LEAST = 20
 """Decisions, or different questions, from which on a habit is spoken of."""

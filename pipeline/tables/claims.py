@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from games.capabilities import MATCH_SCORE
-from pipeline.log.results import CellInfo
+from gauntlet.games.capabilities import MATCH_SCORE
+from gauntlet.pipeline.log.results import CellInfo
 
 ALPHA = 0.05
 MOST = 40

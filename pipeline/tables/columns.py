@@ -11,10 +11,10 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.json import encode
 
-from games.capabilities import with_score
-from models.exchanges import Exchange, ScoreExchange, TextExchange
-from pipeline.log.results import CellResults
-from pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.games.capabilities import with_score
+from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from itertools import combinations
 from math import comb
 from pathlib import Path
 
-from common.disk import write_atomically
-from common.errors import UserError, nearest
-from pipeline.config.keys import GROUPS
-from pipeline.log.folder import Folder
-from pipeline.log.metadata_files import written
-from pipeline.log.results import CellInfo, CellResults
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.errors import UserError, nearest
+from gauntlet.pipeline.config.keys import GROUPS
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.results import CellInfo, CellResults
 
 RULES = ("auto", "all", "factor", "first")
 """`all`: every two. `factor`: those that differ in one factor alone. `first`: of these the ones in

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from pipeline.log.results import CellResults
-from pipeline.tables import claims
-from pipeline.tables.claims import ALPHA, MOST, Term
-from pipeline.tables.numbers import p_value
-from pipeline.tables.primary_test import DIFFERENCE, best_of_pair, of_pair
-from pipeline.tables.scale import Scale
-from stats.multiple import holm
-from stats.regression import Fit, clustered_linear, clustered_logit
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import claims
+from gauntlet.pipeline.tables.claims import ALPHA, MOST, Term
+from gauntlet.pipeline.tables.numbers import p_value
+from gauntlet.pipeline.tables.primary_test import DIFFERENCE, best_of_pair, of_pair
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.stats.multiple import holm
+from gauntlet.stats.regression import Fit, clustered_linear, clustered_logit
 
 TOO_MANY = (
     "{models} models and {prompts} prompts are too many for one regression; pairs.csv sets cells "

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.log.control_links import controls_in, place_of
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults, collect, measures
-from pipeline.tables.numbers import p_value
-from pipeline.tables.primary_test import raw_pair
-from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet
+from gauntlet.pipeline.log.control_links import controls_in, place_of
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults, collect, measures
+from gauntlet.pipeline.tables.numbers import p_value
+from gauntlet.pipeline.tables.primary_test import raw_pair
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.table import Sheet
 
 COLUMNS = [
     *("cell", "control", "deals", "measure", "mean", "control_mean"),

@@ -15,12 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from pipeline.tables import plot_style
-from pipeline.tables.figures import MEANS, best, capital, unit
-from pipeline.tables.numbers import short
-from pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
-from pipeline.tables.primary_test import ADJUSTED
-from pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.figures import MEANS, best, capital, unit
+from gauntlet.pipeline.tables.numbers import short
+from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
+from gauntlet.pipeline.tables.primary_test import ADJUSTED
+from gauntlet.pipeline.tables.scale import Scale
 
 COSTS = {"all_tokens": "tokens a match, all seats", "device_seconds": "device-seconds a match"}
 MARKS = "osD^vPX*"

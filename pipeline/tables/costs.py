@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.tables.table import Sheet, short_names
+from gauntlet.pipeline.tables.table import Sheet, short_names
 
 
 def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.log.results import CellResults
-from pipeline.tables.columns import DECISIONS, MATCHES, listed
-from pipeline.tables.run_metadata import facts
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.columns import DECISIONS, MATCHES, listed
+from gauntlet.pipeline.tables.run_metadata import facts
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """Hugging Face's words for how many rows there are, below so many; beyond them LARGE."""

@@ -20,19 +20,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
-from common.disk import write_atomically
-from common.sanitize import visible
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables import controls, failed_matches, parser, sensitivity
-from pipeline.tables.choices import LEAST, Choices
-from pipeline.tables.numbers import number, percent
-from pipeline.tables.replies import Replies
-from pipeline.tables.samples import Sample, asked_at, picked, sample
-from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet, short_names
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.tables import controls, failed_matches, parser, sensitivity
+from gauntlet.pipeline.tables.choices import LEAST, Choices
+from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.replies import Replies
+from gauntlet.pipeline.tables.samples import Sample, asked_at, picked, sample
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.table import Sheet, short_names
 
 SAME, HABIT, UNUSABLE, ROUNDED = 0.9, 0.95, 0.1, 0.1
 """Shares above which a cell is warned of: one reply to different questions; one place of the list;

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from common.sanitize import visible
-from pipeline.log.results import CellResults
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.log.results import CellResults
 
 LONGEST = 200
 """Of an error as a line, in characters."""

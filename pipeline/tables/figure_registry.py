@@ -12,16 +12,16 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.log.results import CellResults
-from pipeline.tables import figures, metric_figures, plot_style
-from pipeline.tables.choice_figures import choice_distribution
-from pipeline.tables.cost_figures import costs
-from pipeline.tables.diagnostics import Diagnosis
-from pipeline.tables.labels import Study
-from pipeline.tables.letter_figures import letter_prior
-from pipeline.tables.plot_style import COLUMN, WIDE, Medium
-from pipeline.tables.scale import by_scale
-from pipeline.tables.table import short_names
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import figures, metric_figures, plot_style
+from gauntlet.pipeline.tables.choice_figures import choice_distribution
+from gauntlet.pipeline.tables.cost_figures import costs
+from gauntlet.pipeline.tables.diagnostics import Diagnosis
+from gauntlet.pipeline.tables.labels import Study
+from gauntlet.pipeline.tables.letter_figures import letter_prior
+from gauntlet.pipeline.tables.plot_style import COLUMN, WIDE, Medium
+from gauntlet.pipeline.tables.scale import by_scale
+from gauntlet.pipeline.tables.table import short_names
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from games.capabilities import MATCH_SCORE
-from pipeline.log.results import CellResults
-from pipeline.tables import large_sweep_plots, plot_style
-from pipeline.tables.large_sweep_plots import POINTS
-from pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, GROUND, MUTED
-from pipeline.tables.primary_test import ADJUSTED, DIFFERENCE
-from pipeline.tables.scale import Scale, by_scale
-from pipeline.tables.table import short_names
-from stats.intervals import running_mean
-from stats.means import limits
+from gauntlet.games.capabilities import MATCH_SCORE
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import large_sweep_plots, plot_style
+from gauntlet.pipeline.tables.large_sweep_plots import POINTS
+from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, GROUND, MUTED
+from gauntlet.pipeline.tables.primary_test import ADJUSTED, DIFFERENCE
+from gauntlet.pipeline.tables.scale import Scale, by_scale
+from gauntlet.pipeline.tables.table import short_names
+from gauntlet.stats.intervals import running_mean
+from gauntlet.stats.means import limits
 
 MEANS, DIFFERENCES = ("mean", "mean_low", "mean_high"), ("difference", "ci_low", "ci_high")
 SETTLED = 30

@@ -15,18 +15,18 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from pipeline.config.read import Declared
-from pipeline.log.results import CellResults
-from pipeline.tables.claims import ALPHA
-from pipeline.tables.conditions import Conditions, claimed, family, family_size, group_of
-from pipeline.tables.numbers import p_value
-from pipeline.tables.primary_test import best_of_pair, unbeaten
-from pipeline.tables.scale import Scale
-from pipeline.tables.stops import no_better
-from pipeline.tables.table import ROWS, clearest, left_out
-from stats.checks import Side
-from stats.means import LEAST
-from stats.power import detectable_mean
+from gauntlet.pipeline.config.read import Declared
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.claims import ALPHA
+from gauntlet.pipeline.tables.conditions import Conditions, claimed, family, family_size, group_of
+from gauntlet.pipeline.tables.numbers import p_value
+from gauntlet.pipeline.tables.primary_test import best_of_pair, unbeaten
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.stops import no_better
+from gauntlet.pipeline.tables.table import ROWS, clearest, left_out
+from gauntlet.stats.checks import Side
+from gauntlet.stats.means import LEAST
+from gauntlet.stats.power import detectable_mean
 
 POWER = 0.8
 

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from pipeline.tables import plot_style
-from pipeline.tables.plot_style import INK, PALE, SIZE
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.plot_style import INK, PALE, SIZE
 
 LIGHT, DARK = "white", "black"
 """Text on a shade, which no page changes."""

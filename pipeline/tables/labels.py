@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agents.prompting.cloze import LETTERS
-from common.disk import write_atomically
-from games.capabilities import WIN
-from models.exchanges import ScoreExchange
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables.breakdowns import interval
-from pipeline.tables.numbers import number, percent
-from pipeline.tables.table import Sheet
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.common.disk import write_atomically
+from gauntlet.games.capabilities import WIN
+from gauntlet.models.exchanges import ScoreExchange
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.tables.breakdowns import interval
+from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.table import Sheet
 
 FULL = "full rotation"
 ALL = "all"

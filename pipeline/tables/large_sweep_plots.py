@@ -15,10 +15,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pipeline.log.results import CellResults
-from pipeline.tables import heatmaps, plot_style
-from pipeline.tables.plot_style import ACCENT, CONTRAST, GROUND, INK, MUTED, PALE
-from pipeline.tables.scale import Scale
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables.plot_style import ACCENT, CONTRAST, GROUND, INK, MUTED, PALE
+from gauntlet.pipeline.tables.scale import Scale
 
 HIGHEST, LOWEST = 20, 10
 """How many of either end are named; half of them in little room."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from common.sanitize import visible
-from pipeline.tables.table import Sheet
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.tables.table import Sheet
 
 SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from pipeline.tables import heatmaps, plot_style
-from pipeline.tables.choices import LEAST
-from pipeline.tables.labels import SHOWN
+from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables.choices import LEAST
+from gauntlet.pipeline.tables.labels import SHOWN
 
 PANELS = 3
 """Cells up to which each has a map of its own, a row a number of options."""

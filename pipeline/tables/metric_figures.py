@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pipeline.judging.metric_rows import METRIC_COLUMNS, OPTIONS, TRACE_COLUMNS
-from pipeline.tables import heatmaps, plot_style
-from pipeline.tables.numbers import percent
-from pipeline.tables.plot_style import COLOURS, CONTRAST, GROUND
-from stats.correlation import Correlation, pearson
+from gauntlet.pipeline.judging.metric_rows import METRIC_COLUMNS, OPTIONS, TRACE_COLUMNS
+from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables.numbers import percent
+from gauntlet.pipeline.tables.plot_style import COLOURS, CONTRAST, GROUND
+from gauntlet.stats.correlation import Correlation, pearson
 
 METRICS = ("ODHR", "ADR")
 MEANINGS = {"ODHR": "ODHR: took a best option, %", "ADR": "ADR: mean rank of the option, 1 best"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.tables.numbers import number, percent
-from pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.table import Sheet
 
 WORTH = {"true": "the true cards", "seen": "hidden cards dealt afresh"}
 LEGEND = (

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.log.control_links import noise_in, place_of
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.log.schema import MatchRecord
-from pipeline.tables.controls import beside, of_pair
-from pipeline.tables.numbers import percent
-from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet
+from gauntlet.pipeline.log.control_links import noise_in, place_of
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.controls import beside, of_pair
+from gauntlet.pipeline.tables.numbers import percent
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.table import Sheet
 
 WARNINGS = logging.getLogger("gauntlet")
 

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from common.ids import class_id
-from games.capabilities import Measure
-from games.obfuscated import Obfuscated
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.tables.numbers import p_value
-from pipeline.tables.primary_test import best_of_pair
-from pipeline.tables.scale import Scale
-from pipeline.tables.summary import paired
-from pipeline.tables.table import Sheet
+from gauntlet.common.ids import class_id
+from gauntlet.games.capabilities import Measure
+from gauntlet.games.obfuscated import Obfuscated
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.numbers import p_value
+from gauntlet.pipeline.tables.primary_test import best_of_pair
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.summary import paired
+from gauntlet.pipeline.tables.table import Sheet
 
 FILE = "obfuscation.csv"
 KIND = class_id(Obfuscated)

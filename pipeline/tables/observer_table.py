@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.log.schema import MatchRecord
-from pipeline.tables.numbers import number, percent
-from pipeline.tables.table import Sheet
-from stats.proportions import clopper_pearson
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.stats.proportions import clopper_pearson
 
 FILE = "watched.csv"
 SIR = "sir"

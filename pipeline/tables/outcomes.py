@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from games.capabilities import MATCH_SCORE, WIN
-from pipeline.log.results import CellResults
-from pipeline.tables.breakdowns import SCORE, interval, scores
-from pipeline.tables.numbers import number, percent, whole
-from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet
-from stats.means import limits
+from gauntlet.games.capabilities import MATCH_SCORE, WIN
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.breakdowns import SCORE, interval, scores
+from gauntlet.pipeline.tables.numbers import number, percent, whole
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.stats.means import limits
 
 ENDS = ("win", "draw", "loss")
 ALL, FIRST, SECOND = "all", "first", "second"

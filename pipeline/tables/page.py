@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.tables.numbers import number, p_value
 from markupsafe import Markup
-
-from common.sanitize import visible
-from pipeline.tables.numbers import number, p_value
 
 HERE = Path(__file__).parent
 """Where head.html.j2 and parts.html.j2 lie."""

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from games.capabilities import MATCH_SCORE
-from pipeline.judging import stopping
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo, CellResults, collect
-from pipeline.tables.standings import sides_of
-from stats.bradley_terry import parts
-from stats.matches import Matches, Ties
+from gauntlet.common.errors import UserError
+from gauntlet.games.capabilities import MATCH_SCORE
+from gauntlet.pipeline.judging import stopping
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
+from gauntlet.pipeline.tables.standings import sides_of
+from gauntlet.stats.bradley_terry import parts
+from gauntlet.stats.matches import Matches, Ties
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from common.disk import write_atomically
-from common.sanitize import one_line
-from pipeline.tables import diagnostics, latex, metric_sheets, plot_style
-from pipeline.tables.figure_registry import Drawing, Found
-from pipeline.tables.figures import deals_of
-from pipeline.tables.numbers import p_value
-from pipeline.tables.plot_style import COLUMN, WIDE, shortened
-from pipeline.tables.scale import Scale, heading, scales_of
-from pipeline.tables.table import TESTS, Sheet, clearest, left_out
+from gauntlet.common.disk import write_atomically
+from gauntlet.common.sanitize import one_line
+from gauntlet.pipeline.tables import diagnostics, latex, metric_sheets, plot_style
+from gauntlet.pipeline.tables.figure_registry import Drawing, Found
+from gauntlet.pipeline.tables.figures import deals_of
+from gauntlet.pipeline.tables.numbers import p_value
+from gauntlet.pipeline.tables.plot_style import COLUMN, WIDE, shortened
+from gauntlet.pipeline.tables.scale import Scale, heading, scales_of
+from gauntlet.pipeline.tables.table import TESTS, Sheet, clearest, left_out
 
 ROWS, SIDE = 30, 40
 """Rows of a table that is printed, and characters of either cell of two."""

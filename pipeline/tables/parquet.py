@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common.disk import replacing, write_atomically
-from common.errors import extra
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.tables.columns import DECISIONS, MATCHES, Column, OfDecision, OfMatch
-from pipeline.tables.dataset_card import card
+from gauntlet.common.disk import replacing, write_atomically
+from gauntlet.common.errors import extra
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.columns import DECISIONS, MATCHES, Column, OfDecision, OfMatch
+from gauntlet.pipeline.tables.dataset_card import card
 
 ROWS = 2000
 """Of a row group: what is held in memory, and what a reader takes at once."""

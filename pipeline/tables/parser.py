@@ -17,14 +17,19 @@ from dataclasses import dataclass, field
 from textwrap import fill
 
 import pandas as pd
-
-from common.sanitize import visible
-from models.exchanges import ScoreExchange
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables.numbers import percent
-from pipeline.tables.reply_classification import KINDS, Judged, asked_again, judged, truncated
-from pipeline.tables.table import Sheet
-from pipeline.viewer.match import decision_view
+from gauntlet.common.sanitize import visible
+from gauntlet.models.exchanges import ScoreExchange
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.tables.numbers import percent
+from gauntlet.pipeline.tables.reply_classification import (
+    KINDS,
+    Judged,
+    asked_again,
+    judged,
+    truncated,
+)
+from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.viewer.match import decision_view
 
 FILE, EXAMPLES_FILE = "parser.csv", "parser_examples.csv"
 EXAMPLES = 3

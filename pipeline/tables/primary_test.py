@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from games.capabilities import Measure
-from pipeline.config.read import Declared
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.plan.baseline import Baseline
-from pipeline.tables.breakdowns import interval
-from pipeline.tables.claims import ALPHA, null_value
-from pipeline.tables.scale import Scale
-from stats.means import limits, p_value, per_deal, reaching, with_error
-from stats.paired import count_pairs, mcnemar, permutation
-from stats.proportions import fisher_test
+from gauntlet.games.capabilities import Measure
+from gauntlet.pipeline.config.read import Declared
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.tables.breakdowns import interval
+from gauntlet.pipeline.tables.claims import ALPHA, null_value
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.stats.means import limits, p_value, per_deal, reaching, with_error
+from gauntlet.stats.paired import count_pairs, mcnemar, permutation
+from gauntlet.stats.proportions import fisher_test
 
 MEAN = ("mean", "mean_low", "mean_high")
 ADJUSTED = ("adjusted", "adj_low", "adj_high")

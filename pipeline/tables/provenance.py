@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.log import code
-from pipeline.log.control_links import place_of
-from pipeline.log.folder import Folder
+from gauntlet.pipeline.log import code
+from gauntlet.pipeline.log.control_links import place_of
+from gauntlet.pipeline.log.folder import Folder
 
 FEW = 3
 """How many values a line lists."""

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pipeline.tables import heatmaps, plot_style
-from pipeline.tables.plot_style import ACCENT, COLOURS, MUTED
-from pipeline.tables.ratings import RatingTables
+from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, MUTED
+from gauntlet.pipeline.tables.ratings import RatingTables
 
 MARKS = "os^Dvp*X"
 """What tells a player from another besides its colour."""

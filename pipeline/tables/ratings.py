@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from common.disk import write_atomically
-from pipeline.tables.numbers import number, percent
-from pipeline.tables.pairwise_matches import Contest
-from pipeline.tables.table import Sheet
-from stats.matches import Matches
-from stats.ratings import Ratings, without_each
+from gauntlet.common.disk import write_atomically
+from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.pairwise_matches import Contest
+from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.stats.matches import Matches
+from gauntlet.stats.ratings import Ratings, without_each
 
 RATED = ("rating", "low", "high")
 RATING_COLUMNS = ["player", *RATED, "score", "score_by_game", "matches", "games", "part"]

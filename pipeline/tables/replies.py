@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from models.exchanges import Exchange, ScoreExchange
-from pipeline.log.schema import DecisionRecord
-from pipeline.tables.choices import Tally
+from gauntlet.models.exchanges import Exchange, ScoreExchange
+from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.pipeline.tables.choices import Tally
 
 Kind = Literal["letter", "word", "text"]
 """A letter stands for an option of the prompt's list, as `A) draw`; a word that was scored does

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.base import Status
-from agents.prompting.answers import option_called
-from agents.prompting.reading import AFTER, WRAPPED, folded
-from agents.prompting.words import MALFORMED
-from models.exchanges import Exchange, TextExchange
-from pipeline.log.schema import DecisionRecord
+from gauntlet.agents.base import Status
+from gauntlet.agents.prompting.answers import option_called
+from gauntlet.agents.prompting.reading import AFTER, WRAPPED, folded
+from gauntlet.agents.prompting.words import MALFORMED
+from gauntlet.models.exchanges import Exchange, TextExchange
+from gauntlet.pipeline.log.schema import DecisionRecord
 
 BAD: tuple[Status, ...] = ("malformed", "illegal", "ambiguous")
 """What came of a reply that could not be used."""

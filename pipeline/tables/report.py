@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 
-from common.disk import write_atomically
-from pipeline.log.folder import Folder
-from pipeline.tables import (
+from gauntlet.common.disk import write_atomically
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables import (
     diagnostics,
     figure_registry,
     metric_figures,
@@ -20,10 +20,10 @@ from pipeline.tables import (
     run_metadata,
     table,
 )
-from pipeline.tables.page import rendered
-from pipeline.tables.scale import heading, scales_of
-from pipeline.tables.views import Views
-from pipeline.viewer import html
+from gauntlet.pipeline.tables.page import rendered
+from gauntlet.pipeline.tables.scale import heading, scales_of
+from gauntlet.pipeline.tables.views import Views
+from gauntlet.pipeline.viewer import html
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 PAGE_ROWS, PAGE_CELLS = 100, 20

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.log.results import Adjusted, CellResults
-from pipeline.tables.numbers import percent
-from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet
-from stats.components import Anova, Effect, anova
-from stats.pooling import LEAST, partially_pooled
+from gauntlet.pipeline.log.results import Adjusted, CellResults
+from gauntlet.pipeline.tables.numbers import percent
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.stats.components import Anova, Effect, anova
+from gauntlet.stats.pooling import LEAST, partially_pooled
 
 FACTORS = ("wording", "deal", "sample", "seat")
 WITHIN = {"sample": "deal"}

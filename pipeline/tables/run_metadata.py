@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.tables.page import Entry
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.tables.page import Entry
 
 NAMED = 3
 """The most players of one seat that are named."""

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from gauntlet.common.markup import tag, together
+from gauntlet.models.exchanges import Exchange, ScoreExchange
+from gauntlet.pipeline.log.outcomes import Outcomes
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.tables.page import clipped
+from gauntlet.pipeline.viewer import html, terminal
+from gauntlet.pipeline.viewer.match import LETTERED, DecisionView, decision_view
 from markupsafe import Markup
-
-from common.markup import tag, together
-from models.exchanges import Exchange, ScoreExchange
-from pipeline.log.outcomes import Outcomes
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.tables.page import clipped
-from pipeline.viewer import html, terminal
-from pipeline.viewer.match import LETTERED, DecisionView, decision_view
 
 SAMPLES = 5
 """Of a cell."""

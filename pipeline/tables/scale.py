@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from games.capabilities import MATCH_SCORE, WIN, Measure
-from pipeline.tables.numbers import amount, percent, points
+from gauntlet.games.capabilities import MATCH_SCORE, WIN, Measure
+from gauntlet.pipeline.tables.numbers import amount, percent, points
 
 WIN_RATE, SCORE = "win rate", "match score"
 TITLES = {WIN.name: WIN_RATE, MATCH_SCORE.name: SCORE}

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from games.capabilities import Measure
-from models.exchanges import ScoreExchange
-from pipeline.log.schema import DecisionRecord
+from gauntlet.games.capabilities import Measure
+from gauntlet.models.exchanges import ScoreExchange
+from gauntlet.pipeline.log.schema import DecisionRecord
 
 ROUNDING = {"float32": 2.0**-19, "float16": 2.0**-6, "bfloat16": 2.0**-3}
 """By the dtype of a network, how far rounding alone may move a log-probability: a unit in the last

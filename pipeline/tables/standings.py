@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from games.capabilities import WIN, Measure, win_or_score
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.tables.numbers import p_value, percent
-from pipeline.tables.outcomes import span
-from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet
-from stats.means import limits
-from stats.means import p_value as tested
-from stats.multiple import holm
+from gauntlet.games.capabilities import WIN, Measure, win_or_score
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.tables.numbers import p_value, percent
+from gauntlet.pipeline.tables.outcomes import span
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.stats.means import limits
+from gauntlet.stats.means import p_value as tested
+from gauntlet.stats.multiple import holm
 
 FEWEST = 3
 """Players of a round robin: of two the cell itself tells all."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.tables.numbers import amount
-from pipeline.tables.primary_test import unbeaten
-from pipeline.tables.scale import Scale
-from pipeline.tables.table import Sheet, short_names
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.tables.numbers import amount
+from gauntlet.pipeline.tables.primary_test import unbeaten
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.table import Sheet, short_names
 
 
 def sheets(folder: Path, summary: pd.DataFrame, results: Sequence[CellResults]) -> list[Sheet]:

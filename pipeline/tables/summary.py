@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from games.capabilities import WIN
-from pipeline.log.results import CellResults
-from pipeline.tables.breakdowns import SCORE, interval, score_columns
-from pipeline.tables.comparisons import Pair, paired_off
-from pipeline.tables.conditions import Conditions, family
-from pipeline.tables.numbers import whole
-from pipeline.tables.outcomes import COUNTED, counted
-from pipeline.tables.primary_test import (
+from gauntlet.games.capabilities import WIN
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.breakdowns import SCORE, interval, score_columns
+from gauntlet.pipeline.tables.comparisons import Pair, paired_off
+from gauntlet.pipeline.tables.conditions import Conditions, family
+from gauntlet.pipeline.tables.numbers import whole
+from gauntlet.pipeline.tables.outcomes import COUNTED, counted
+from gauntlet.pipeline.tables.primary_test import (
     ADJUSTED,
     CELL_COLUMNS,
     CONTROL_COLUMNS,
@@ -32,9 +32,9 @@ from pipeline.tables.primary_test import (
     of_cell,
     of_pair,
 )
-from pipeline.tables.primary_test import PAIR_COLUMNS as BEST
-from stats.means import limits
-from stats.multiple import holm
+from gauntlet.pipeline.tables.primary_test import PAIR_COLUMNS as BEST
+from gauntlet.stats.means import limits
+from gauntlet.stats.multiple import holm
 
 
 def summary_table(

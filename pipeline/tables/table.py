@@ -12,12 +12,12 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from common.sanitize import visible
-from common.terminal import WIDTH, WrappedTable, console
-from pipeline.config.keys import GROUPS
-from pipeline.tables.numbers import number, p_value, percent
-from pipeline.tables.scale import A_DRAW, SCORE, Scale, by_scale, heading, scales_of
-from stats.means import LEAST
+from gauntlet.common.sanitize import visible
+from gauntlet.common.terminal import WIDTH, WrappedTable, console
+from gauntlet.pipeline.config.keys import GROUPS
+from gauntlet.pipeline.tables.numbers import number, p_value, percent
+from gauntlet.pipeline.tables.scale import A_DRAW, SCORE, Scale, by_scale, heading, scales_of
+from gauntlet.stats.means import LEAST
 
 ROWS = 40
 """Rows of a table that a terminal shows; its CSV has all."""

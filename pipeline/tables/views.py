@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from common.disk import write_atomically
-from pipeline.judging import luck, stopping
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults, collect, measures
-from pipeline.tables import (
+from gauntlet.common.disk import write_atomically
+from gauntlet.pipeline.judging import luck, stopping
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults, collect, measures
+from gauntlet.pipeline.tables import (
     adjusted,
     breakdowns,
     controls,
@@ -29,12 +29,12 @@ from pipeline.tables import (
     stops,
     table,
 )
-from pipeline.tables.comparisons import paired_off
-from pipeline.tables.conditions import claimed, conditions, family
-from pipeline.tables.findings import Answer, answers
-from pipeline.tables.scale import Scale, scales_of
-from pipeline.tables.summary import pairs_table, summary_table
-from pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables.comparisons import paired_off
+from gauntlet.pipeline.tables.conditions import claimed, conditions, family
+from gauntlet.pipeline.tables.findings import Answer, answers
+from gauntlet.pipeline.tables.scale import Scale, scales_of
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.pipeline.tables.table import Sheet
 
 
 @dataclass(frozen=True)

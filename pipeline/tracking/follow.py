@@ -12,13 +12,13 @@ from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.config.read import Node
-from pipeline.log.events import event
-from pipeline.log.folder import Folder
-from pipeline.log.live import Live
-from pipeline.plan.cells import Cell
-from pipeline.tracking.played import begun
-from pipeline.tracking.store import (
+from gauntlet.pipeline.config.read import Node
+from gauntlet.pipeline.log.events import event
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.live import Live
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.tracking.played import begun
+from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
     MANY,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from common.errors import UserError
-from pipeline.judging.metric_rows import by_cell
-from pipeline.log.folder import Folder
-from pipeline.tracking.store import (
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.judging.metric_rows import by_cell
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
     client_of,

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.tables.findings import Answer, of_cell
-from pipeline.tables.numbers import p_value
-from pipeline.tables.scale import Scale, heading, scales_of
-from pipeline.tables.table import left_out, short_names
+from gauntlet.pipeline.tables.findings import Answer, of_cell
+from gauntlet.pipeline.tables.numbers import p_value
+from gauntlet.pipeline.tables.scale import Scale, heading, scales_of
+from gauntlet.pipeline.tables.table import left_out, short_names
 
 ROWS, SENTENCES = 20, 8
 """Rows of the note's table, and sentences to each question; the report has all."""

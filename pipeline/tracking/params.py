@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.config.keys import GROUPS
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.tables.comparisons import factors
-from pipeline.tracking.played import of_cell
+from gauntlet.pipeline.config.keys import GROUPS
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.tables.comparisons import factors
+from gauntlet.pipeline.tracking.played import of_cell
 
 COLUMNS = (
     *("experiment", "game", "agent", "model", "prompt", "seats"),

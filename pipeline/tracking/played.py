@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo
 
 Lines = Sequence[Mapping[str, Any]]
 """Of runs.jsonl."""

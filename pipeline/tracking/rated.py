@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.log.folder import Folder
-from pipeline.tables.ratings import span
-from pipeline.tracking.store import (
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables.ratings import span
+from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
     client_of,

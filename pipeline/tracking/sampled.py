@@ -7,10 +7,10 @@ from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.log.schema import MatchRecord
-from pipeline.tracking.store import MANY
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tracking.store import MANY
 
 FIRST, FALLBACK, CLOSE = "first", "fallback", "close choice"
 """Why a match is in the sample."""

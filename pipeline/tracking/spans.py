@@ -13,10 +13,10 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any
 
-from models.base import Dialogue, Prompt
-from models.exchanges import Exchange, ScoreExchange, TextExchange
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.viewer.match import PromptView, decision_view
+from gauntlet.models.base import Dialogue, Prompt
+from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.viewer.match import PromptView, decision_view
 
 Told = dict[str, Any]
 Times = tuple[int, int]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from common.errors import UserError
+from gauntlet.common.errors import UserError
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

@@ -13,11 +13,11 @@ from itertools import groupby
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.tracking.sampled import Sampled, sampled
-from pipeline.tracking.spans import DecisionTrace, traces_of
-from pipeline.tracking.store import TAG
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tracking.sampled import Sampled, sampled
+from gauntlet.pipeline.tracking.spans import DecisionTrace, traces_of
+from gauntlet.pipeline.tracking.store import TAG
 
 if TYPE_CHECKING:
     from mlflow.entities import Run, Span

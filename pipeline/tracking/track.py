@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pipeline.log.folder import Folder, key_of
-from pipeline.log.results import CellResults
-from pipeline.tables import stops
-from pipeline.tables.diagnostics import WRITTEN
-from pipeline.tables.table import short_names
-from pipeline.tables.views import Views
-from pipeline.tracking import notes, played, values
-from pipeline.tracking.params import Params, params, shared
-from pipeline.tracking.store import (
+from gauntlet.pipeline.log.folder import Folder, key_of
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import stops
+from gauntlet.pipeline.tables.diagnostics import WRITTEN
+from gauntlet.pipeline.tables.table import short_names
+from gauntlet.pipeline.tables.views import Views
+from gauntlet.pipeline.tracking import notes, played, values
+from gauntlet.pipeline.tracking.params import Params, params, shared
+from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     LIVE_TAG,
     MANY,
@@ -42,7 +42,7 @@ from pipeline.tracking.store import (
     runs_of,
     usable,
 )
-from pipeline.tracking.traces import CellRun, forget_traces, log_traces
+from gauntlet.pipeline.tracking.traces import CellRun, forget_traces, log_traces
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

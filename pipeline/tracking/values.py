@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.log.results import CellResults
-from pipeline.tables.figures import SETTLED, running
-from pipeline.tables.large_sweep_plots import POINTS
-from pipeline.tables.primary_test import DIFFERENCE, RAW_DIFFERENCE
-from pipeline.tables.table import short_names
-from pipeline.tracking.params import fit
-from pipeline.tracking.store import MANY
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.figures import SETTLED, running
+from gauntlet.pipeline.tables.large_sweep_plots import POINTS
+from gauntlet.pipeline.tables.primary_test import DIFFERENCE, RAW_DIFFERENCE
+from gauntlet.pipeline.tables.table import short_names
+from gauntlet.pipeline.tracking.params import fit
+from gauntlet.pipeline.tracking.store import MANY
 
 LEADING = ("adjusted", "mean", "change")
 """Logged first: MLflow compares runs by the first metric that they share."""

@@ -9,14 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from gauntlet.common.markup import tag, together
+from gauntlet.common.sanitize import one_line
+from gauntlet.games.base import Game
+from gauntlet.games.drawing import STYLE as DRAWING_STYLE
+from gauntlet.games.drawing import draw_state, has_drawing, style_of
+from gauntlet.pipeline.viewer.match import DecisionView, MatchView, Ply, PromptView
 from markupsafe import Markup
-
-from common.markup import tag, together
-from common.sanitize import one_line
-from games.base import Game
-from games.drawing import STYLE as DRAWING_STYLE
-from games.drawing import draw_state, has_drawing, style_of
-from pipeline.viewer.match import DecisionView, MatchView, Ply, PromptView
 
 STYLE = Path(__file__).with_name("match.css")
 

@@ -13,16 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from common.errors import UserError
-from games.base import Game, move_with
-from games.capabilities import WIN, seatings_of, with_score
-from models.exchanges import Exchange, TextExchange
-from pipeline.config.read import Seed
-from pipeline.log.folder import Folder
-from pipeline.log.recorded import player_name, recorded_game
-from pipeline.log.results import CellInfo
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.plan.rng import DEAL, stream
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game, move_with
+from gauntlet.games.capabilities import WIN, seatings_of, with_score
+from gauntlet.models.exchanges import Exchange, TextExchange
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.recorded import player_name, recorded_game
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.plan.rng import DEAL, stream
 
 LETTERED = re.compile(r"^(\w+)\) (.+)$", re.MULTILINE)
 CHARACTERS, LIKELIEST = 600, 5

@@ -9,8 +9,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Fact, Observation, TextAction, TextMove, TextSpec, move_fault
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import (
+    Action,
+    Fact,
+    Observation,
+    TextAction,
+    TextMove,
+    TextSpec,
+    move_fault,
+)
 
 COLOURS = ("red", "green", "blue")
 HINT = TextSpec("one word", ("tomato", "grass", "sky"), r"\w+", 10, COLOURS)

@@ -9,10 +9,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from agents import base
-from agents.base import Agent, Decision, Goal, Question, Thinking, Turn
-from games.base import Action, Fact, Game, Observation, TextAction, TextMove, default_text_move
-from models.base import Generation, Reply, Request, Score, Scores
+from gauntlet.agents import base
+from gauntlet.agents.base import Agent, Decision, Goal, Question, Thinking, Turn
+from gauntlet.games.base import (
+    Action,
+    Fact,
+    Game,
+    Observation,
+    TextAction,
+    TextMove,
+    default_text_move,
+)
+from gauntlet.models.base import Generation, Reply, Request, Score, Scores
 
 Answer = Callable[[Request], Reply]
 Thought = TypeVar("Thought")

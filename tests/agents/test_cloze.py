@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.base import Decision, Goal
-from agents.llm import LLM
-from agents.prompting.cloze import LETTERS, Cloze
-from models.base import Request, Score
+from gauntlet.agents.base import Decision, Goal
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cloze import LETTERS, Cloze
+from gauntlet.models.base import Request, Score
 from tests.agents.play import Answer, drive, silent, table, turn_with, uniform
 
 NAMES = tuple(f"card {number}" for number in range(60))

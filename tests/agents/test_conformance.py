@@ -15,21 +15,21 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 
-from agents.actors import Playouts, Scripted
-from agents.base import Agent, Checked, Status, Turn
-from agents.human import Human
-from agents.lookahead import Tree
-from agents.prompting.cloze import LETTERS
-from agents.prompting.gamebench import Base
-from agents.prompting.letter import Letter
-from agents.prompting.rap import Rap
-from agents.prompting.words import CUE
-from agents.random import Random
-from games.base import Game, TextAction
-from games.capabilities import Headed
-from games.watch import Watch
-from models.base import Request, Score
-from pipeline.config.read import Node
+from gauntlet.agents.actors import Playouts, Scripted
+from gauntlet.agents.base import Agent, Checked, Status, Turn
+from gauntlet.agents.human import Human
+from gauntlet.agents.lookahead import Tree
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.agents.prompting.gamebench import Base
+from gauntlet.agents.prompting.letter import Letter
+from gauntlet.agents.prompting.rap import Rap
+from gauntlet.agents.prompting.words import CUE
+from gauntlet.agents.random import Random
+from gauntlet.games.base import Game, TextAction
+from gauntlet.games.capabilities import Headed
+from gauntlet.games.watch import Watch
+from gauntlet.models.base import Request, Score
+from gauntlet.pipeline.config.read import Node
 from tests.agents.hints import Hints
 from tests.agents.play import match, opinionated, silent, uniform
 from tests.games.cases import NAMED, seeds

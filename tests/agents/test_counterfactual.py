@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agents.base import Decision
-from agents.llm import LLM
-from agents.prompting.counterfactual import Counterfactual
-from models.base import Score
+from gauntlet.agents.base import Decision
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.counterfactual import Counterfactual
+from gauntlet.models.base import Score
 from tests.agents.play import Answer, drive, silent, table, turn_with, uniform
 
 

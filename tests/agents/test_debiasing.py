@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.base import Decision, Goal, Prepared, Turn
-from agents.llm import LLM
-from agents.prompting.calibrated import PUBLISHED, Calibrated
-from agents.prompting.cloze import LETTERS, Cloze
-from agents.prompting.label_study import LabelStudy
-from agents.prompting.pride import Pride
-from agents.prompting.priors import Divided, Priors
-from agents.prompting.samples import sampled_turns
-from games.base import Game
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from models.base import Prompt, Reply, Request, Score, Scores
-from pipeline.config.nodes import describe
+from gauntlet.agents.base import Decision, Goal, Prepared, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.calibrated import PUBLISHED, Calibrated
+from gauntlet.agents.prompting.cloze import LETTERS, Cloze
+from gauntlet.agents.prompting.label_study import LabelStudy
+from gauntlet.agents.prompting.pride import Pride
+from gauntlet.agents.prompting.priors import Divided, Priors
+from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.games.base import Game
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.models.base import Prompt, Reply, Request, Score, Scores
+from gauntlet.pipeline.config.nodes import describe
 from tests.agents.play import Answer, drive, match, opinionated, talk, turn_with, uniform
 
 UNO = Uno(num_seats=2)

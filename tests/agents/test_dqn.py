@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.dqn.network import Network, load, save
-from agents.dqn.player import DQN
-from games.tic_tac_toe import TicTacToe
-from games.uno import State, Uno
-from games.uno.arena import UnoArena
-from games.uno.arena.rules import CALL, COLOUR, PHASE, YIELD
-from games.uno.rules import ACTIONS
+from gauntlet.agents.dqn.network import Network, load, save
+from gauntlet.agents.dqn.player import DQN
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import State, Uno
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.games.uno.arena.rules import CALL, COLOUR, PHASE, YIELD
+from gauntlet.games.uno.rules import ACTIONS
+from gauntlet.training.dqn.evaluate import game_of, last_test, main, over_seeds, rate
+from gauntlet.training.dqn.practice import results
 from tests.agents.play import drive, turn_at, unasked
-from training.dqn.evaluate import game_of, last_test, main, over_seeds, rate
-from training.dqn.practice import results
 
 SHIPPED_GAMES = pytest.mark.parametrize("game", [Uno(), UnoArena()], ids=str)
 

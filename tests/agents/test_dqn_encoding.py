@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from rlcard.games.uno.utils import ACTION_LIST, encode_hand, encode_target
 
-from agents.dqn.player import Encoded
-from games.uno import State, Uno, rules
-from games.uno.arena import UnoArena
-from games.uno.arena.rules import COLOUR, PHASE
-from games.uno.policies import redeal
+from gauntlet.agents.dqn.player import Encoded
+from gauntlet.games.uno import State, Uno, rules
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.games.uno.arena.rules import COLOUR, PHASE
+from gauntlet.games.uno.policies import redeal
+from gauntlet.training.dqn.practice import ByTheRules
 from tests.games.test_uno_rules import position
-from training.dqn.practice import ByTheRules
 
 GAMES = (Uno(), UnoArena(), Uno(4), UnoArena(3))
 every_game = pytest.mark.parametrize("game", GAMES, ids=str)

@@ -12,11 +12,20 @@ import pytest
 import torch
 from torch import nn
 
-from agents.dqn.network import Network, load
-from agents.dqn.player import DQN
-from games.uno import Uno
-from training.dqn.learner import Batch, Learner, Memory, Settings, Stack, choose, one_thread, train
-from training.dqn.train import main, parse
+from gauntlet.agents.dqn.network import Network, load
+from gauntlet.agents.dqn.player import DQN
+from gauntlet.games.uno import Uno
+from gauntlet.training.dqn.learner import (
+    Batch,
+    Learner,
+    Memory,
+    Settings,
+    Stack,
+    choose,
+    one_thread,
+    train,
+)
+from gauntlet.training.dqn.train import main, parse
 
 FEATURES, CODES = 6, 4
 

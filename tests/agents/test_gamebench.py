@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.base import Decision, Goal, Turn
-from agents.llm import LLM
-from agents.prompting.acting import NO_ACTION, NO_OPTION, UNSAID, read
-from agents.prompting.gamebench import Base, GamebenchCot
-from games.base import Observation, TextAction, TextSpec
-from games.capabilities import full_rules
-from models.base import Generate, Generation, Reply, Request
+from gauntlet.agents.base import Decision, Goal, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.acting import NO_ACTION, NO_OPTION, UNSAID, read
+from gauntlet.agents.prompting.gamebench import Base, GamebenchCot
+from gauntlet.games.base import Observation, TextAction, TextSpec
+from gauntlet.games.capabilities import full_rules
+from gauntlet.models.base import Generate, Generation, Reply, Request
 from tests.agents.hints import HINT, State
 from tests.agents.hints import Hints as Plain
 from tests.agents.play import Answer, drive, turn_at, turn_with

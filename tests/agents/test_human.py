@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from agents.base import Decision, Goal
-from agents.human import Human
-from models.base import Generate, Reply, Request, Score, Scores
+from gauntlet.agents.base import Decision, Goal
+from gauntlet.agents.human import Human
+from gauntlet.models.base import Generate, Reply, Request, Score, Scores
 from tests.agents.play import drive, silent, turn_with
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.base import Decision, Goal, Turn
-from agents.prompting.base import Unusable
-from agents.prompting.letter import Letter
-from games.tic_tac_toe import TicTacToe
-from models.base import Generate, Generation
+from gauntlet.agents.base import Decision, Goal, Turn
+from gauntlet.agents.prompting.base import Unusable
+from gauntlet.agents.prompting.letter import Letter
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Generate, Generation
 
 
 def asked(text: str, seed: int) -> tuple[str, Decision | Unusable]:

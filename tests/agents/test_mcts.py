@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.mcts import Choice, Node, Search, Visit, best_total
+from gauntlet.agents.mcts import Choice, Node, Search, Visit, best_total
 from tests.agents.play import talk, unasked
 
 Path = tuple[int, ...]

@@ -14,12 +14,12 @@ import pytest
 from open_spiel.python.algorithms.minimax import alpha_beta_search
 from scipy.stats import chisquare
 
-from agents import minimax
-from agents.minimax import Minimax, outcome, outcomes
-from games.base import Game
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import State, TicTacToe
-from games.uno import Uno
+from gauntlet.agents import minimax
+from gauntlet.agents.minimax import Minimax, outcome, outcomes
+from gauntlet.games.base import Game
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import State, TicTacToe
+from gauntlet.games.uno import Uno
 from tests.agents.play import drive, turn_at, unasked
 from tests.games.cases import walk
 

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.base import Goal, Notified, Prepared
-from agents.llm import LLM
-from agents.noise import Noisy, varied
-from agents.prompting.base import Method
-from agents.prompting.calibrated import Calibrated
-from agents.prompting.cloze import Cloze
-from agents.prompting.cot import Cot
-from agents.prompting.gamebench import GamebenchCot
-from agents.prompting.pride import Pride
-from agents.prompting.tot import Tot
-from agents.prompting.tutri import Tutri
-from agents.prompting.vanilla import Vanilla
-from agents.random import Random
-from games.base import Fact
-from games.holdem import Holdem
-from games.uno import Uno
-from models.base import Dialogue, Prompt, Request, Score
+from gauntlet.agents.base import Goal, Notified, Prepared
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.noise import Noisy, varied
+from gauntlet.agents.prompting.base import Method
+from gauntlet.agents.prompting.calibrated import Calibrated
+from gauntlet.agents.prompting.cloze import Cloze
+from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.gamebench import GamebenchCot
+from gauntlet.agents.prompting.pride import Pride
+from gauntlet.agents.prompting.tot import Tot
+from gauntlet.agents.prompting.tutri import Tutri
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.agents.random import Random
+from gauntlet.games.base import Fact
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.uno import Uno
+from gauntlet.models.base import Dialogue, Prompt, Request, Score
 from tests.agents.play import match, opinionated, talk, turn_with, unasked
 
 METHODS = (Cloze(), Vanilla(), Tutri(), Cot(), Tot(), GamebenchCot(), Pride(), Calibrated())

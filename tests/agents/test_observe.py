@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.llm import LLM
-from agents.prompting.observe import Observe, confidence, guess_in, object_in
-from games.base import TextMove
-from games.rock_paper_scissors import RockPaperScissors
-from games.uno import Uno
-from games.watch import State, Watch
-from games.watch.transcript import Transcript
-from models.base import Dialogue, Generate, Generation, Prompt, Reply, Request
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.observe import Observe, confidence, guess_in, object_in
+from gauntlet.games.base import TextMove
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.uno import Uno
+from gauntlet.games.watch import State, Watch
+from gauntlet.games.watch.transcript import Transcript
+from gauntlet.models.base import Dialogue, Generate, Generation, Prompt, Reply, Request
 from tests.agents.play import Answer, drive, turn_at
 
 OF = RockPaperScissors(rounds=22)

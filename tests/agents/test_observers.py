@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.base import Decision
-from agents.observers import Bayes, Constant, Likeliest, Nearest, Observer, posteriors
-from agents.random import Random
-from agents.search import Search
-from games.base import TextMove
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from games.watch import State, Watch
-from games.watch.guesses import Guess
-from games.watch.transcript import Transcript
+from gauntlet.agents.base import Decision
+from gauntlet.agents.observers import Bayes, Constant, Likeliest, Nearest, Observer, posteriors
+from gauntlet.agents.random import Random
+from gauntlet.agents.search import Search
+from gauntlet.games.base import TextMove
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.watch import State, Watch
+from gauntlet.games.watch.guesses import Guess
+from gauntlet.games.watch.transcript import Transcript
 from tests.agents.play import drive, match, turn_at, unasked
 
 PUBLISHED = {"HC": (0.486, 0.166), "NG": (0.674, 0.184), "DY": (0.575, 0.159)}

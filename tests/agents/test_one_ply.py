@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from agents.base import Decision, Goal
-from agents.one_ply import OnePly
-from agents.rule import Rule
-from games.base import Action, Fact, Observation, TextMove
+from gauntlet.agents.base import Decision, Goal
+from gauntlet.agents.one_ply import OnePly
+from gauntlet.agents.rule import Rule
+from gauntlet.games.base import Action, Fact, Observation, TextMove
 from tests.agents.hints import COLOURS, HINT, Hints, State
 from tests.agents.play import drive, turn_at, unasked
 from tests.games.bare import Bare

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from agents.base import Decision, Turn
-from agents.llm import LLM
-from agents.prompting.base import Asking, Unusable
-from agents.random import Random
-from agents.rule import Rule
-from games.base import Observation
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
+from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.base import Asking, Unusable
+from gauntlet.agents.random import Random
+from gauntlet.agents.rule import Rule
+from gauntlet.games.base import Observation
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
 from tests.agents.play import drive, turn_at, turn_with, unasked
 
 

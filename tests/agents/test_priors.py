@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.llm import LLM
-from agents.prompting.priors import Divided, Priors, averaged, divided, learnt
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.priors import Divided, Priors, averaged, divided, learnt
 from tests.agents.play import drive, silent, table, turn_with
 
 LOW, HIGH = 1e-6, 1.0

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.base import Decision, Goal, Turn
-from agents.llm import LLM
-from agents.prompting.cloze import LETTERS
-from agents.prompting.rap import Rap, grouped, shares
-from agents.prompting.world_model import Questions, actions_in, between
-from games.base import TextAction
-from models.base import Generate, Generation, Prompt, Reply, Request, Scores
+from gauntlet.agents.base import Decision, Goal, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.agents.prompting.rap import Rap, grouped, shares
+from gauntlet.agents.prompting.world_model import Questions, actions_in, between
+from gauntlet.games.base import TextAction
+from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Scores
 from tests.agents.hints import HINT, Hints
 from tests.agents.play import drive, silent, talk, turn_at, turn_with
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.prompting.reading import move_in, share_in, vote_in
-from agents.prompting.tot import elected
-from games.capabilities import move_format_of
-from games.tic_tac_toe import TicTacToe
+from gauntlet.agents.prompting.reading import move_in, share_in, vote_in
+from gauntlet.agents.prompting.tot import elected
+from gauntlet.games.capabilities import move_format_of
+from gauntlet.games.tic_tac_toe import TicTacToe
 
 CELLS = ("C1R1", "C2R1", "C3R3")
 POKER = ("fold", "call", "raise half pot", "all in")

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.base import Decision, Goal, Turn
-from agents.llm import LLM
-from agents.prompting.cot import Cot
-from agents.prompting.direct import Direct
-from agents.prompting.react import React
-from agents.prompting.tot import Tot
-from games.base import Observation
-from games.tic_tac_toe import TicTacToe
-from models.base import Dialogue, Generate, Generation, Reply, Request
+from gauntlet.agents.base import Decision, Goal, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.direct import Direct
+from gauntlet.agents.prompting.react import React
+from gauntlet.agents.prompting.tot import Tot
+from gauntlet.games.base import Observation
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Dialogue, Generate, Generation, Reply, Request
 from tests.agents.play import Answer, drive, turn_at, turn_with
 
 OPTIONS = ("red 7", "blue skip", "wild")

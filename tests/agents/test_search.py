@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.base import Goal, Turn
-from agents.search import Search
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import State, Uno
-from games.uno.rules import PILE
-from games.uno.state import known
+from gauntlet.agents.base import Goal, Turn
+from gauntlet.agents.search import Search
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import State, Uno
+from gauntlet.games.uno.rules import PILE
+from gauntlet.games.uno.state import known
 from tests.agents.play import drive, turn_at, unasked
 from tests.games.bare import Bare, Clear, SumGuess
 from tests.games.test_uno_rules import position

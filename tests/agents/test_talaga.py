@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.actors import LookAhead, Perfect, Playouts, Scripted
-from agents.base import Answer, Decision, Goal, Question, Turn
-from agents.gather import together
-from agents.lookahead import Node, Thought
-from agents.minimax import Minimax
-from agents.prompting.talaga import Talaga
-from agents.random import Random
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from games.uno.arena import UnoArena
-from models.base import Generate, Generation, Prompt, Reply, Request
-from models.fake import Fake
-from stats.proportions import wilson
+from gauntlet.agents.actors import LookAhead, Perfect, Playouts, Scripted
+from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn
+from gauntlet.agents.gather import together
+from gauntlet.agents.lookahead import Node, Thought
+from gauntlet.agents.minimax import Minimax
+from gauntlet.agents.prompting.talaga import Talaga
+from gauntlet.agents.random import Random
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request
+from gauntlet.models.fake import Fake
+from gauntlet.stats.proportions import wilson
 from tests.agents.play import drive, turn_at, unasked
 from tests.agents.test_minimax import board
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.base import Decision, Turn
-from agents.llm import LLM
-from agents.prompting.tutri import Tutri
-from agents.prompting.vanilla import Vanilla
-from games.base import Fact, Observation
-from models.base import Dialogue, Generate
+from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.tutri import Tutri
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.games.base import Fact, Observation
+from gauntlet.models.base import Dialogue, Generate
 from tests.agents.play import drive, turn_with
 from tests.agents.test_vanilla import saying
 

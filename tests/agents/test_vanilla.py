@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.base import Decision, Goal
-from agents.llm import LLM
-from agents.prompting.answers import named
-from agents.prompting.vanilla import Vanilla
-from models.base import Generate, Generation, Reply, Request
+from gauntlet.agents.base import Decision, Goal
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.answers import named
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.models.base import Generate, Generation, Reply, Request
 from tests.agents.play import Answer, drive, turn_with
 
 OPTIONS = ("red 7", "blue skip", "wild")

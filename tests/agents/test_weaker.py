@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.depth_limited_minimax import DepthLimitedMinimax
-from agents.epsilon_random import EpsilonRandom
-from agents.fixed import Fixed
-from agents.minimax import Minimax
-from agents.random import Random
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
+from gauntlet.agents.depth_limited_minimax import DepthLimitedMinimax
+from gauntlet.agents.epsilon_random import EpsilonRandom
+from gauntlet.agents.fixed import Fixed
+from gauntlet.agents.minimax import Minimax
+from gauntlet.agents.random import Random
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
 from tests.agents.play import drive, turn_at, turn_with, unasked
 from tests.agents.test_minimax import board
 

@@ -8,12 +8,12 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from agents.base import Goal, Turn
-from agents.prompting.cloze import Cloze
-from agents.prompting.vanilla import Vanilla
-from agents.prompting.wording import WORDINGS, Wording
-from games.uno import Uno
-from models.base import Generate, Score
+from gauntlet.agents.base import Goal, Turn
+from gauntlet.agents.prompting.cloze import Cloze
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.agents.prompting.wording import WORDINGS, Wording
+from gauntlet.games.uno import Uno
+from gauntlet.models.base import Generate, Score
 
 OTHERS = [name for name in WORDINGS if name != "plain"]
 

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from agents.base import Decision, Goal
-from agents.human import ATTEMPTS as PATIENCE
-from agents.human import Human
-from agents.llm import LLM
-from agents.prompting.base import Asking, Method, Unusable, role, told_facts
-from agents.prompting.cloze import Cloze
-from agents.prompting.samples import sampled_turns
-from agents.prompting.vanilla import Vanilla
-from agents.prompting.words import ATTEMPTS, MALFORMED, words_of
-from games.base import Fact, Observation
-from models.base import Dialogue, Generate, Generation, Reply, Request, Score
+from gauntlet.agents.base import Decision, Goal
+from gauntlet.agents.human import ATTEMPTS as PATIENCE
+from gauntlet.agents.human import Human
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.base import Asking, Method, Unusable, role, told_facts
+from gauntlet.agents.prompting.cloze import Cloze
+from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.agents.prompting.words import ATTEMPTS, MALFORMED, words_of
+from gauntlet.games.base import Fact, Observation
+from gauntlet.models.base import Dialogue, Generate, Generation, Reply, Request, Score
 from tests.agents.hints import HINT, Hints
 from tests.agents.play import Answer, drive, table, turn_at
 

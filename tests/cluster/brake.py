@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.base import Reply, Request
-from models.fake import Fake, FakeModel
+from gauntlet.models.base import Reply, Request
+from gauntlet.models.fake import Fake, FakeModel
 
 
 @dataclass(frozen=True)

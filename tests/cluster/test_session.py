@@ -13,14 +13,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.launch.session import new_token, starting
+from gauntlet.pipeline.launch.session import new_token, starting
 from tests.pipeline.logs import matches
 
 pytestmark = pytest.mark.cluster
 
 ALONE = """
 import sys, ray
-from pipeline.launch.session import session
+from gauntlet.pipeline.launch.session import session
 with session({"workers": 2}):
     ray.get(ray.remote(lambda: 1).remote())
     print("up", flush=True)

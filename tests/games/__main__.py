@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from common.errors import UserError, nearest, require
+from gauntlet.common.errors import UserError, nearest, require
 from tests.nodes import ROOT, nodes
 
 FILES = ("test_conformance.py", "test_conformance_players.py")

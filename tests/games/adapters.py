@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from games.base import Game
+from gauntlet.games.base import Game
 from tests.games import test_conformance
 
 EACH_STATE = [

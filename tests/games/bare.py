@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games.base import Action, Fact, Game, Observation, TextAction, TextMove, TextSpec
-from games.capabilities import Measure
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Fact, Game, Observation, TextAction, TextMove, TextSpec
+from gauntlet.games.capabilities import Measure
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from games.uno import State, Uno, rules
-from games.uno.state import hand
+from gauntlet.games.uno import State, Uno, rules
+from gauntlet.games.uno.state import hand
 
 KNOWER = 1
 HAND, PILE = 3, 5

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from games.base import Action, Game, default_text_move
-from games.holdem import Holdem
-from games.playouts import policies_of
-from games.rock_paper_scissors import RockPaperScissors
-from games.uno import State as UnoState
-from games.uno import Uno
-from games.uno.policies import redeal
-from games.uno.rules import SEED
-from games.watch import Watch
+from gauntlet.games.base import Action, Game, default_text_move
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.playouts import policies_of
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.uno import State as UnoState
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.policies import redeal
+from gauntlet.games.uno.rules import SEED
+from gauntlet.games.watch import Watch
 from tests.nodes import Node, build, nodes
 
 SEATS = (2, 3, 10)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from agents.actors import decided
-from agents.one_ply import OnePly
-from games.base import Action, Game, TextAction
-from games.capabilities import MATCH_SCORE, measured, seatings_of, with_score
-from games.playouts import scripted_move
+from gauntlet.agents.actors import decided
+from gauntlet.agents.one_ply import OnePly
+from gauntlet.games.base import Action, Game, TextAction
+from gauntlet.games.capabilities import MATCH_SCORE, measured, seatings_of, with_score
+from gauntlet.games.playouts import scripted_move
 from tests.agents.play import moved, turn_at
 
 ONE_PLY = "one_ply"

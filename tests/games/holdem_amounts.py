@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from games.holdem import rules
-from games.holdem.words import NAMES
+from gauntlet.games.holdem import rules
+from gauntlet.games.holdem.words import NAMES
 
 FILE = Path(__file__).with_suffix(".txt")
 

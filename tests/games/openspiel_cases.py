@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from games.openspiel import OpenSpiel, engine
-from games.openspiel.game import usual_seats
+from gauntlet.games.openspiel import OpenSpiel, engine
+from gauntlet.games.openspiel.game import usual_seats
 
 FEW: dict[str, dict[str, Any]] = {
     "kuhn_poker": {"num_seats": 3},

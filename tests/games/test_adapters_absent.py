@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from common.errors import UserError
-from games.pettingzoo import PettingZoo
-from games.textarena import TextArena
-from games.textarena import game as textarena
+from gauntlet.common.errors import UserError
+from gauntlet.games.pettingzoo import PettingZoo
+from gauntlet.games.textarena import TextArena
+from gauntlet.games.textarena import game as textarena
 
 
 @pytest.mark.parametrize(("kind", "name"), [(TextArena, "textarena"), (PettingZoo, "pettingzoo")])

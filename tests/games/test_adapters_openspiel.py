@@ -19,16 +19,16 @@ import pyspiel
 import pytest
 from scipy.stats import chisquare, kstest
 
-from common.errors import IllegalAction, UserError
-from games.base import Fact, TextAction, TextMove, default_text_move
-from games.capabilities import WIN, measured, measures_of, nothing_hidden
-from games.openspiel import OpenSpiel, engine
-from games.openspiel.engine import Known, entries, known
-from games.openspiel.game import catalogue, usual_seats
-from games.openspiel.telling import apart, meant, returns, wanted
-from games.playouts import lack, sample
-from pipeline.config.nodes import build as build_node
-from pipeline.config.nodes import describe, node_of
+from gauntlet.common.errors import IllegalAction, UserError
+from gauntlet.games.base import Fact, TextAction, TextMove, default_text_move
+from gauntlet.games.capabilities import WIN, measured, measures_of, nothing_hidden
+from gauntlet.games.openspiel import OpenSpiel, engine
+from gauntlet.games.openspiel.engine import Known, entries, known
+from gauntlet.games.openspiel.game import catalogue, usual_seats
+from gauntlet.games.openspiel.telling import apart, meant, returns, wanted
+from gauntlet.games.playouts import lack, sample
+from gauntlet.pipeline.config.nodes import build as build_node
+from gauntlet.pipeline.config.nodes import describe, node_of
 from tests.games import test_conformance, test_conformance_players
 from tests.games.cases import final, walk
 from tests.games.openspiel_cases import SLOWEST, all_names, case, few

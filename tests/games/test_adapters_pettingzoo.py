@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import UserError
-from games.pettingzoo import PettingZoo, State
-from games.pettingzoo.classics import CLASSICS
-from pipeline.config.nodes import describe
+from gauntlet.common.errors import UserError
+from gauntlet.games.pettingzoo import PettingZoo, State
+from gauntlet.games.pettingzoo.classics import CLASSICS
+from gauntlet.pipeline.config.nodes import describe
 from tests.games.adapters import keeps_the_contract
 from tests.games.cases import walk
 

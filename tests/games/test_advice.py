@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from games.base import Fact, Game
-from games.capabilities import Advised
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno.arena import UnoArena
-from games.uno.arena.rules import CARD, CHALLENGE, COLOUR
-from games.uno.words import review, tally
+from gauntlet.games.base import Fact, Game
+from gauntlet.games.capabilities import Advised
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.games.uno.arena.rules import CARD, CHALLENGE, COLOUR
+from gauntlet.games.uno.words import review, tally
 from tests.games.cases import CASES, seeds, walk
 
 HISTORY = (

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from common.errors import IllegalAction
-from games.air_land_sea import AirLandSea
-from games.air_land_sea.rules import BARE
-from games.air_land_sea.state import CARDS, NAMES, THEATRES, Placed, State, holders, totals
-from games.capabilities import measured
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.air_land_sea import AirLandSea
+from gauntlet.games.air_land_sea.rules import BARE
+from gauntlet.games.air_land_sea.state import CARDS, NAMES, THEATRES, Placed, State, holders, totals
+from gauntlet.games.capabilities import measured
 from tests.games.cases import final, looked_at, seeds
 from tests.games.duels import scores
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.air_land_sea import AirLandSea
-from games.air_land_sea.state import NAMES, THEATRES
+from gauntlet.games.air_land_sea import AirLandSea
+from gauntlet.games.air_land_sea.state import NAMES, THEATRES
 from tests.games.air_land_sea_referee import Battle
 from tests.games.package_slips import slipped_package
 
@@ -120,12 +120,12 @@ SLIPS = {
 
 @pytest.mark.parametrize("name", SLIPS)
 def test_a_planted_slip_is_caught(name: str) -> None:
-    game = slipped_package("games.air_land_sea", *SLIPS[name]).AirLandSea()
+    game = slipped_package("gauntlet.games.air_land_sea", *SLIPS[name]).AirLandSea()
     assert any(differs(game, number) for number in range(150))
 
 
 def test_nothing_is_caught_without_a_slip() -> None:
-    package = slipped_package("games.air_land_sea", "state", "RAISED = 4", "RAISED = 4")
+    package = slipped_package("gauntlet.games.air_land_sea", "state", "RAISED = 4", "RAISED = 4")
     assert not any(differs(package.AirLandSea(), number) for number in range(5))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.arctic_scavengers import ArcticScavengers, State, rules, state
-from games.arctic_scavengers.state import CARDS, FIGHT, KIND, OVER, Card, strength, total
+from gauntlet.games.arctic_scavengers import ArcticScavengers, State, rules, state
+from gauntlet.games.arctic_scavengers.state import CARDS, FIGHT, KIND, OVER, Card, strength, total
 from tests.games.arctic_referee import FIRST, Referee, fight, people
 
 GAMES = 60

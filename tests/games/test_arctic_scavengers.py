@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.arctic_scavengers import ArcticScavengers, State
-from games.arctic_scavengers.rules import payment, uses
-from games.arctic_scavengers.state import (
+from gauntlet.games.arctic_scavengers import ArcticScavengers, State
+from gauntlet.games.arctic_scavengers.rules import payment, uses
+from gauntlet.games.arctic_scavengers.state import (
     CONTESTED,
     DIG,
     GATHER,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.errors import IllegalAction
-from games.are_you_the_traitor import AreYouTheTraitor, State
-from games.are_you_the_traitor.game import PASSES, STOPS
-from games.are_you_the_traitor.players import (
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.are_you_the_traitor import AreYouTheTraitor, State
+from gauntlet.games.are_you_the_traitor.game import PASSES, STOPS
+from gauntlet.games.are_you_the_traitor.players import (
     KEY,
     TREASON,
     answer_spec,
@@ -24,7 +24,7 @@ from games.are_you_the_traitor.players import (
     topic,
     worlds,
 )
-from games.are_you_the_traitor.state import (
+from gauntlet.games.are_you_the_traitor.state import (
     ACCUSE,
     ANSWER,
     ASK,
@@ -45,7 +45,7 @@ from games.are_you_the_traitor.state import (
     points,
     use_rings,
 )
-from games.base import TextMove
+from gauntlet.games.base import TextMove
 from tests.games.cases import walk
 from tests.games.duels import scores
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.uno import rules as cards
-from games.uno.arena import rules, words
-from games.uno.words import CARD_NAMES, COLOURS
+from gauntlet.games.uno import rules as cards
+from gauntlet.games.uno.arena import rules, words
+from gauntlet.games.uno.words import CARD_NAMES, COLOURS
 from tests.games.arena_referee import Referee
 from tests.games.slips import slipped
 

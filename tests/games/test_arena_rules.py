@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from common.errors import IllegalAction
-from games.uno import State
-from games.uno import rules as cards
-from games.uno.arena import UnoArena, rules
-from games.uno.words import CARD_NAMES, COLOURS
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.uno import State
+from gauntlet.games.uno import rules as cards
+from gauntlet.games.uno.arena import UnoArena, rules
+from gauntlet.games.uno.words import CARD_NAMES, COLOURS
 from tests.games import test_uno_rules as layout
 from tests.games.arena_referee import full_deck
 from tests.games.cases import seeds, walk

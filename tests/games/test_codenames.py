@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from common.errors import IllegalAction
-from games.base import Action, TextMove
-from games.codenames import Codenames, rules
-from games.codenames.clues import ASSOCIATIONS, BY_NOUN, NOUNS, PARTS, wanted
-from games.codenames.players import sampled_key
-from games.codenames.rules import ASSASSIN, BLUE, COUNTS, NEUTRAL, RED, STOP, State
-from games.playouts import played, simulate
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, TextMove
+from gauntlet.games.codenames import Codenames, rules
+from gauntlet.games.codenames.clues import ASSOCIATIONS, BY_NOUN, NOUNS, PARTS, wanted
+from gauntlet.games.codenames.players import sampled_key
+from gauntlet.games.codenames.rules import ASSASSIN, BLUE, COUNTS, NEUTRAL, RED, STOP, State
+from gauntlet.games.playouts import played, simulate
 from tests.games.cases import seeds, walk
 from tests.games.duels import scores
 from tests.games.slips import slipped

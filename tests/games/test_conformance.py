@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from common.errors import IllegalAction
-from games.base import Action, Game, TextAction, TextMove, parse_move
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, Game, TextAction, TextMove, parse_move
 from tests.games.cases import BROKEN, CASES, NAMED, ONE_WINNER, final, looked_at, seeds, walk
 from tests.nodes import nodes
 

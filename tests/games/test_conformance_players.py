@@ -12,8 +12,16 @@ import pytest
 from hypothesis import given, settings
 from scipy.stats import fisher_exact
 
-from games.base import Fact, Game, Observation, TextAction, TextMove, default_text_move, move_fault
-from games.capabilities import (
+from gauntlet.games.base import (
+    Fact,
+    Game,
+    Observation,
+    TextAction,
+    TextMove,
+    default_text_move,
+    move_fault,
+)
+from gauntlet.games.capabilities import (
     MATCH_SCORE,
     WIN,
     Headed,
@@ -31,8 +39,8 @@ from games.capabilities import (
     seatings_of,
     with_score,
 )
-from games.playouts import policies_of, probabilities, sample, simulate
-from games.uno import Uno
+from gauntlet.games.playouts import policies_of, probabilities, sample, simulate
+from gauntlet.games.uno import Uno
 from tests.games.cases import (
     CASES,
     HIDDEN,

@@ -10,27 +10,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gauntlet.common.markup import tag
+from gauntlet.games import drawing
+from gauntlet.games.base import Fact, Game, Observation, default_text_move
+from gauntlet.games.codenames import Codenames
+from gauntlet.games.codenames.words import KINDS, SPYMASTERS
+from gauntlet.games.holdem import drawing as holdem
+from gauntlet.games.holdem import rules as poker
+from gauntlet.games.holdem.game import Holdem
+from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors
+from gauntlet.games.santorini import Santorini
+from gauntlet.games.santorini import rules as heights
+from gauntlet.games.sea_battle import SeaBattle
+from gauntlet.games.sea_battle import rules as sea
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno.arena.game import UnoArena
+from gauntlet.games.uno.game import Uno
+from gauntlet.games.uno.state import hand
+from gauntlet.games.uno.words import CARD_NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from common.markup import tag
-from games import drawing
-from games.base import Fact, Game, Observation, default_text_move
-from games.codenames import Codenames
-from games.codenames.words import KINDS, SPYMASTERS
-from games.holdem import drawing as holdem
-from games.holdem import rules as poker
-from games.holdem.game import Holdem
-from games.rock_paper_scissors import HANDS, RockPaperScissors
-from games.santorini import Santorini
-from games.santorini import rules as heights
-from games.sea_battle import SeaBattle
-from games.sea_battle import rules as sea
-from games.tic_tac_toe import TicTacToe
-from games.uno.arena.game import UnoArena
-from games.uno.game import Uno
-from games.uno.state import hand
-from games.uno.words import CARD_NAMES
 
 SHORT = settings(max_examples=12, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)

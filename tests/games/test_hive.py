@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import IllegalAction
-from games.hive import Hive, State, rules
-from games.hive.hexes import CELLS, CENTRE
-from games.hive.words import NAMES, described, drawing
-from games.playouts import RANDOM, play_on, probabilities, results, simulate
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.hive import Hive, State, rules
+from gauntlet.games.hive.hexes import CELLS, CENTRE
+from gauntlet.games.hive.words import NAMES, described, drawing
+from gauntlet.games.playouts import RANDOM, play_on, probabilities, results, simulate
 from tests.games.duels import scores
 from tests.games.slips import slipped
 

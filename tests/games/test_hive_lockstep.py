@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.hive import hexes, rules
-from games.hive.words import NAMES
+from gauntlet.games.hive import hexes, rules
+from gauntlet.games.hive.words import NAMES
 from tests.games import hive_referee as referee
 from tests.games.hive_referee import AROUND, Hex, Hive, Move
 from tests.games.slips import slipped

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.search import Search
-from games.base import parse_move
-from games.capabilities import WIN, measured, measures_of
-from games.compiling import derive
-from games.holdem import Holdem, State, game, rules
-from games.holdem.playouts import DEAL, believe, make_belief
-from games.holdem.policies import PAIRS, make_room, preflop
-from games.holdem.words import NAMES, cards, parse
-from games.playouts import play_on, probabilities, results, simulate
+from gauntlet.agents.search import Search
+from gauntlet.games.base import parse_move
+from gauntlet.games.capabilities import WIN, measured, measures_of
+from gauntlet.games.compiling import derive
+from gauntlet.games.holdem import Holdem, State, game, rules
+from gauntlet.games.holdem.playouts import DEAL, believe, make_belief
+from gauntlet.games.holdem.policies import PAIRS, make_room, preflop
+from gauntlet.games.holdem.words import NAMES, cards, parse
+from gauntlet.games.playouts import play_on, probabilities, results, simulate
 from tests.agents.play import drive, turn_at, unasked
 from tests.games import holdem_amounts
 from tests.games.bare import Guessed, Judged

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from pokerkit import Automation, ChipsPushing, NoLimitTexasHoldem
 
-from games import compiling
-from games.holdem import rules
-from games.holdem.words import NAMES, cards
+from gauntlet.games import compiling
+from gauntlet.games.holdem import rules
+from gauntlet.games.holdem.words import NAMES, cards
 from tests.games.slips import slipped
 
 AUTOMATIC = (

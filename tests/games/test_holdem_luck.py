@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.luck_holdem import PLAYERS, Table, compare
-from games.holdem import Holdem, State, luck, rules
-from games.holdem.playouts import believe, make_belief, sum_up
-from games.holdem.policies import (
+from gauntlet.games.holdem import Holdem, State, luck, rules
+from gauntlet.games.holdem.playouts import believe, make_belief, sum_up
+from gauntlet.games.holdem.policies import (
     FACTS,
     NONE,
     PRICE,
@@ -18,7 +18,7 @@ from games.holdem.policies import (
     make_room,
     weigh_habits,
 )
-from games.holdem.words import NAMES, RANKS, SUITS
+from gauntlet.games.holdem.words import NAMES, RANKS, SUITS
 
 GAME = Holdem(mode="hands", hands=1)
 CHECKED = ["CALL", "CHECK", *("CHECK", "CHECK") * 2]

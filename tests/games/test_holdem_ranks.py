@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from phevaluator import evaluate_cards
 
-from games.holdem import ranks
-from games.holdem.words import CATEGORIES, RANKS, SUITS
+from gauntlet.games.holdem import ranks
+from gauntlet.games.holdem.words import CATEGORIES, RANKS, SUITS
 
 COUNTS = (1_302_540, 1_098_240, 123_552, 54_912, 10_200, 5_108, 3_744, 624, 40)
 """Five-card hands of each category, from high card to straight flush: closed forms, such as 13 x 48

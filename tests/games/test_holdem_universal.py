@@ -15,8 +15,8 @@ import numpy as np
 import pyspiel
 import pytest
 
-from games.holdem import rules
-from games.holdem.words import NAMES
+from gauntlet.games.holdem import rules
+from gauntlet.games.holdem.words import NAMES
 from tests.games.test_holdem_lockstep import Hand, named
 
 SPIEL = (

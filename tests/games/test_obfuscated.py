@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.minimax import Minimax
-from games.base import Game, Observation, TextAction, TextMove, default_text_move
-from games.obfuscated import Obfuscated
-from games.obfuscated.vocabulary import renaming, vocabulary_of
-from games.pit import Pit
-from games.playouts import policies_of, probabilities
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from pipeline.plan.rng import deal_key, stream
+from gauntlet.agents.minimax import Minimax
+from gauntlet.games.base import Game, Observation, TextAction, TextMove, default_text_move
+from gauntlet.games.obfuscated import Obfuscated
+from gauntlet.games.obfuscated.vocabulary import renaming, vocabulary_of
+from gauntlet.games.pit import Pit
+from gauntlet.games.playouts import policies_of, probabilities
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.pipeline.plan.rng import deal_key, stream
 from tests.games.bare import SumGuess
 from tests.games.cases import seeds, walk
 

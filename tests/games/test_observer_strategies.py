@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from games.rock_paper_scissors import RockPaperScissors, strategies
-from games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES, first, responses
-from pipeline.config.nodes import describe
+from gauntlet.games.rock_paper_scissors import RockPaperScissors, strategies
+from gauntlet.games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES, first, responses
+from gauntlet.pipeline.config.nodes import describe
 
 PAIRS = strategies.all_pairs()
 codes = st.sampled_from(CODES)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from common.errors import IllegalAction
-from games.base import Game
-from games.capabilities import measured
-from games.pit import Pit, published
-from games.pit.rules import BEAR, BULL, DECK, LOTS, SIZES, State, cornered, hand_of
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import measured
+from gauntlet.games.pit import Pit, published
+from gauntlet.games.pit.rules import BEAR, BULL, DECK, LOTS, SIZES, State, cornered, hand_of
 from tests.games.cases import final, looked_at, seeds
 from tests.games.duels import scores
 

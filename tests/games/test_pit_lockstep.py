@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.pit import Pit
+from gauntlet.games.pit import Pit
 from tests.games.package_slips import slipped_package
 from tests.games.pit_referee import TEAM, TRADERS, Referee
 
@@ -111,13 +111,13 @@ SLIPS = {
 
 @pytest.mark.parametrize("name", SLIPS)
 def test_a_planted_slip_is_caught(name: str) -> None:
-    package = slipped_package("games.pit", *SLIPS[name])
+    package = slipped_package("gauntlet.games.pit", *SLIPS[name])
     games = [package.Pit(**setting) for setting in SETTINGS]
     assert any(differs(games[number % len(games)], number) for number in range(120))
 
 
 def test_nothing_is_caught_without_a_slip() -> None:
-    package = slipped_package("games.pit", "rules", "LARGEST = 4", "LARGEST = 4")
+    package = slipped_package("gauntlet.games.pit", "rules", "LARGEST = 4", "LARGEST = 4")
     assert not any(differs(package.Pit(**SETTINGS[0]), number) for number in range(5))
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2_contingency, fisher_exact
 
-from common.errors import UserError
-from games.base import Observation, TextMove
-from games.playouts import (
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Observation, TextMove
+from gauntlet.games.playouts import (
     aimed,
     lack,
     play_on,
@@ -22,10 +22,10 @@ from games.playouts import (
     simulate,
     values,
 )
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from games.uno.arena import UnoArena
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.arena import UnoArena
 from tests.games.bare import Bare, Clear, Guessed, SumGuess, endless
 
 GAMES = 300

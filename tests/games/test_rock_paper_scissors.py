@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from common.errors import IllegalAction
-from games.base import Fact
-from games.rock_paper_scissors import HANDS, RockPaperScissors, State
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Fact
+from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors, State
 
 hands = st.integers(0, 2)
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import IllegalAction
-from games.playouts import played, probabilities, results, simulate
-from games.santorini import Santorini, State, rules, words
-from games.santorini.game import both
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.playouts import played, probabilities, results, simulate
+from gauntlet.games.santorini import Santorini, State, rules, words
+from gauntlet.games.santorini.game import both
 from tests.games.cases import seeds, walk
 from tests.games.duels import scores
 from tests.games.santorini_referee import ORDER, SQUARES, Referee

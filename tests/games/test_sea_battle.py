@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from common.errors import IllegalAction
-from games.playouts import sample, simulate
-from games.sea_battle import SeaBattle, State, rules, words
-from games.sea_battle.rules import undecided
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.playouts import sample, simulate
+from gauntlet.games.sea_battle import SeaBattle, State, rules, words
+from gauntlet.games.sea_battle.rules import undecided
 from tests.games.cases import seeds, walk
 from tests.games.duels import scores
 from tests.games.sea_battle_referee import COMPASS, InOrder, Referee, Ship

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from common.errors import IllegalAction
-from games.base import Fact
-from games.tic_tac_toe import State, TicTacToe
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Fact
+from gauntlet.games.tic_tac_toe import State, TicTacToe
 from tests.games.cases import seeds, walk
 
 GAME = TicTacToe()

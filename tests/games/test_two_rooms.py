@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from common.errors import IllegalAction
-from games.base import Action, TextMove
-from games.playouts import played
-from games.two_rooms import TwoRooms, players, rules
-from games.two_rooms.players import deals, known_kin
-from games.two_rooms.rules import ADMIT, BLUE, KINDS, RED, Exchange, State, claimed
-from games.two_rooms.words import NAMES
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.base import Action, TextMove
+from gauntlet.games.playouts import played
+from gauntlet.games.two_rooms import TwoRooms, players, rules
+from gauntlet.games.two_rooms.players import deals, known_kin
+from gauntlet.games.two_rooms.rules import ADMIT, BLUE, KINDS, RED, Exchange, State, claimed
+from gauntlet.games.two_rooms.words import NAMES
 from tests.games.cases import seeds, walk
 from tests.games.slips import slipped
 

@@ -15,10 +15,10 @@ from rlcard.games.uno.game import UnoGame
 from rlcard.games.uno.utils import ACTION_LIST, ACTION_SPACE
 from rlcard.models.uno_rule_models import UNORuleAgentV1
 
-from games.base import Observation
-from games.uno import State, Uno, rules
-from games.uno.state import hand
-from games.uno.words import CARD_NAMES, RULES
+from gauntlet.games.base import Observation
+from gauntlet.games.uno import State, Uno, rules
+from gauntlet.games.uno.state import hand
+from gauntlet.games.uno.words import CARD_NAMES, RULES
 from tests.games.test_uno_lockstep import Chance
 from tests.games.test_uno_rules import play, position
 

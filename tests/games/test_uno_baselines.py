@@ -13,10 +13,10 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from games.uno import State, Uno, rules
-from games.uno import policies as engine
-from games.uno.policies import RANDOM
-from games.uno.words import MOVE_NAMES
+from gauntlet.games.uno import State, Uno, rules
+from gauntlet.games.uno import policies as engine
+from gauntlet.games.uno.policies import RANDOM
+from gauntlet.games.uno.words import MOVE_NAMES
 from tests.games.test_uno_rules import position
 
 GAMES = [250_000, pytest.param(1_000_000, marks=pytest.mark.slow)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 RULES = """
 from pathlib import Path
-from games.compiling import Compiler
+from gauntlet.games.compiling import Compiler
 
 compiler = Compiler(Path(__file__).parent)
 

@@ -19,9 +19,9 @@ import pytest
 from rlcard.games.uno.game import UnoGame
 from rlcard.games.uno.utils import ACTION_LIST, ACTION_SPACE
 
-from games import compiling
-from games.uno import rules
-from games.uno.state import hand, listed
+from gauntlet.games import compiling
+from gauntlet.games.uno import rules
+from gauntlet.games.uno.state import hand, listed
 from tests.games.slips import slipped
 
 

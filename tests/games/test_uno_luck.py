@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from games.uno import Uno, luck, rules
+from gauntlet.games.uno import Uno, luck, rules
 
 SOLO = (("random", "rule"), 1, 1)
 HELPER = (("rule", "rule", "rule"), 2, 1)

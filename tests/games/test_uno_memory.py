@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from games.uno import Uno, memory, posterior, rules
+from gauntlet.games.uno import Uno, memory, posterior, rules
 
 TABLES = [
     ("random", "random"),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from games.uno import State, Uno, memory, policies, posterior, rules
+from gauntlet.games.uno import State, Uno, memory, policies, posterior, rules
 from tests.games.beliefs import KNOWER, Belief, exact, history, holding
 
 Forget = Callable[[memory.Memory], None]

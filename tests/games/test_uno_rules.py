@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from common.errors import IllegalAction
-from games.uno import State, Uno, rules
-from games.uno.words import CARD_NAMES, COLOURS, MOVE_NAMES
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games.uno import State, Uno, rules
+from gauntlet.games.uno.words import CARD_NAMES, COLOURS, MOVE_NAMES
 
 
 def position(

@@ -8,7 +8,7 @@ from math import sqrt
 
 import pytest
 
-from games.uno import Uno
+from gauntlet.games.uno import Uno
 from tests.games.test_uno_rules import position
 
 GAMES = 400_000

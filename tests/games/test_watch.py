@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.base import TextAction, TextMove, move_with
-from games.capabilities import measured
-from games.playouts import policies_of
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from games.watch import State, Watch
-from games.watch.guesses import WORST, wanted
-from pipeline.plan.rng import stream
+from gauntlet.games.base import TextAction, TextMove, move_with
+from gauntlet.games.capabilities import measured
+from gauntlet.games.playouts import policies_of
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.watch import State, Watch
+from gauntlet.games.watch.guesses import WORST, wanted
+from gauntlet.pipeline.plan.rng import stream
 
 RPS = RockPaperScissors(rounds=16)
 H_C = Watch(of=RPS, players=("H", "C"))

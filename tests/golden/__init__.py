@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from agents.prompting.base import told_facts
-from games.air_land_sea import AirLandSea
-from games.arctic_scavengers import ArcticScavengers
-from games.are_you_the_traitor import AreYouTheTraitor
-from games.base import Action, Game, TextMove, default_text_move
-from games.codenames import Codenames
-from games.hive import Hive
-from games.holdem import Holdem
-from games.pit import Pit
-from games.rock_paper_scissors import RockPaperScissors
-from games.santorini import Santorini
-from games.sea_battle import SeaBattle
-from games.tic_tac_toe import TicTacToe
-from games.two_rooms import TwoRooms
-from games.uno import Uno
-from games.uno.arena import UnoArena
-from games.watch import Watch
+from gauntlet.agents.prompting.base import told_facts
+from gauntlet.games.air_land_sea import AirLandSea
+from gauntlet.games.arctic_scavengers import ArcticScavengers
+from gauntlet.games.are_you_the_traitor import AreYouTheTraitor
+from gauntlet.games.base import Action, Game, TextMove, default_text_move
+from gauntlet.games.codenames import Codenames
+from gauntlet.games.hive import Hive
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.pit import Pit
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.santorini import Santorini
+from gauntlet.games.sea_battle import SeaBattle
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.two_rooms import TwoRooms
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.games.watch import Watch
 
 FOLDER = Path(__file__).parent
 

@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from models.base import Prompt, Score
+from gauntlet.models.base import Prompt, Score
 
 COLOURS = ("red", "green", "blue", "yellow")
 RULES = (

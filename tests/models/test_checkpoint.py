@@ -16,10 +16,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from common.errors import ModelError
-from models.base import Prompt, Score
-from models.checkpoint import Checkpoint
-from models.engine import files, hub
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine import files, hub
 
 ASK = Score((Prompt("Rules.\n", "Hand: red 1\n", "Answer:"),), ("A", "B"))
 
@@ -48,7 +48,7 @@ def test_importing_it_imports_no_torch():
 
 
 def test_planning_with_a_model_in_the_box_imports_no_torch():
-    program = "import sys; from models.checkpoint import Checkpoint as C; source = "
+    program = "import sys; from gauntlet.models.checkpoint import Checkpoint as C; source = "
     program += "C('pkg:models/pocket/weights'); source.check_choices(['A', 'B']); "
     program += "source.identity(); print('torch' in sys.modules)"
     out = subprocess.run(

@@ -15,13 +15,13 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from benchmarks.decisions import played, stored
-from models.base import Score, Scores
-from models.engine.files import PROJECT
-from models.engine.local import load_network
-from models.engine.packed import Packed
-from models.engine.ragged_forward import Flat
-from models.engine.reference import Reference
-from models.engine.tokens import Tokens, load_tokens
+from gauntlet.models.base import Score, Scores
+from gauntlet.models.engine.files import PROJECT
+from gauntlet.models.engine.local import load_network
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.ragged_forward import Flat
+from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.tokens import Tokens, load_tokens
 
 POCKET = PROJECT / "models" / "pocket" / "weights"
 NETWORKS = ("pocket", "llama", "mistral", "qwen3")

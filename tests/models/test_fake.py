@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from common.errors import ModelError
-from models.base import Generate, Prompt, Score
-from models.fake import Fake
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.fake import Fake
 
 PROMPT = Prompt("Rules.\n", "Hand: red 1\n", "Answer:")
 ASK = Score((PROMPT, Prompt("Rules.\n", "Hand: red 2\n")), ("A", "B"))
@@ -43,7 +43,7 @@ def test_every_choice_is_favoured_sometimes():
 
 def test_another_process_answers_the_same():
     program = (
-        "from models.base import Prompt, Score; from models.fake import Fake; import sys;"
+        "from gauntlet.models.base import Prompt, Score; from gauntlet.models.fake import Fake; import sys;"
         "print(Fake().load().answer([Score((Prompt('a', 'b'),), ('A',))])[0].logprobs[0][0]);"
         "assert 'torch' not in sys.modules"
     )

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM
 
-from common.errors import ModelError
-from models.engine.fp8 import E4M3, LARGEST, Linear8, quantize, scaled
+from gauntlet.common.errors import ModelError
+from gauntlet.models.engine.fp8 import E4M3, LARGEST, Linear8, quantize, scaled
 
 
 def test_a_row_is_scaled_to_the_whole_range_and_rounded_by_a_sixteenth_at_most():

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from models.base import Score, Scores
-from models.checkpoint import Checkpoint
-from models.engine import general
-from models.engine.general import General
-from models.engine.packed import Packed
-from models.engine.portable import Portable
+from gauntlet.models.base import Score, Scores
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine import general
+from gauntlet.models.engine.general import General
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.portable import Portable
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma 2": ("gemma2", {"sliding_window": 40, "query_pre_attn_scalar": 16}),

@@ -9,12 +9,12 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from common.errors import ModelError
-from models.base import Generate, Prompt, Score
-from models.checkpoint import Checkpoint
-from models.engine.generate import Generator
-from models.engine.sampling import choose, cut_at
-from models.engine.tokens import load_tokens
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.generate import Generator
+from gauntlet.models.engine.sampling import choose, cut_at
+from gauntlet.models.engine.tokens import load_tokens
 
 COLOURS = ("red", "green", "blue", "yellow")
 PROMPT = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:")

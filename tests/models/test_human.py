@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from common.errors import ModelError
-from models.base import Generate, Generation, Prompt, Score, Scores
-from models.human import Terminal, TerminalModel
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
+from gauntlet.models.human import Terminal, TerminalModel
 
 
 class Person:

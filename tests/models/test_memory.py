@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from models.engine import memory
-from models.engine.memory import GIB, Memory, free_bytes, state_bytes
+from gauntlet.models.engine import memory
+from gauntlet.models.engine.memory import GIB, Memory, free_bytes, state_bytes
 
 LLAMA_8B = SimpleNamespace(
     get_text_config=lambda decoder: LLAMA_8B,

@@ -13,15 +13,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from common.errors import ModelError, Stopped
-from models.base import Generate, Score
-from models.checkpoint import Checkpoint
-from models.engine import memory, packed, streamed
-from models.engine.general import General
-from models.engine.memory import GIB, budget
-from models.engine.portable import Portable
-from models.engine.ragged_forward import Flat, Unsupported
-from models.engine.streamed import Reader, Stream, stream_of
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.base import Generate, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine import memory, packed, streamed
+from gauntlet.models.engine.general import General
+from gauntlet.models.engine.memory import GIB, budget
+from gauntlet.models.engine.portable import Portable
+from gauntlet.models.engine.ragged_forward import Flat, Unsupported
+from gauntlet.models.engine.streamed import Reader, Stream, stream_of
 
 MakeCheckpoint = Callable[..., Path]
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import ModelError, Stopped
-from models.api.openai import OpenAI
-from models.api.wire import Wire, reported
-from models.base import Generate, Prompt, Score
-from models.checkpoint import Checkpoint
-from models.exchanges import ScoreExchange
-from models.replay import Replay
-from pipeline.log.exchanges import exchange
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.api.wire import Wire, reported
+from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.exchanges import ScoreExchange
+from gauntlet.models.replay import Replay
+from gauntlet.pipeline.log.exchanges import exchange
 from tests.api import KEY, POCKET, Opened, PocketServer, Script
 from tests.pipeline.records import decided, ended, write
 

@@ -17,11 +17,11 @@ from urllib.parse import quote
 
 import pytest
 
-from common.errors import ModelError, Stopped
-from models.api import response_limits, sending
-from models.api.ledger import Tokens
-from models.api.openai import OpenAI, Remote
-from models.base import Generate, Prompt, Score
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.api import response_limits, sending
+from gauntlet.models.api.ledger import Tokens
+from gauntlet.models.api.openai import OpenAI, Remote
+from gauntlet.models.base import Generate, Prompt, Score
 from tests import hostile
 from tests.api import KEY
 from tests.hostile import Behaviour, Talk, at_work, bomb, good, reply
@@ -273,9 +273,9 @@ def test_whoever_hangs_up_is_let_go(tmp_path: Path, kind: str) -> None:
 MEASURED = """
 import re, sys, time
 from pathlib import Path
-from models.api.openai import OpenAI
-from models.base import Generate, Prompt
-from common.errors import ModelError
+from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.base import Generate, Prompt
+from gauntlet.common.errors import ModelError
 model = OpenAI("m", sys.argv[1], cache=sys.argv[2], timeout=30.0, patience=1.0).load()
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 before, started = peak(), time.monotonic()

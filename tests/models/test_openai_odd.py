@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import tests.api
-from common.errors import ModelError, Stopped
-from models.api.ledger import Tokens
-from models.api.retry import key_in
-from models.api.wire import Wire, failure, usage
-from models.base import Generate, Prompt, Score
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.api.ledger import Tokens
+from gauntlet.models.api.retry import key_in
+from gauntlet.models.api.wire import Wire, failure, usage
+from gauntlet.models.base import Generate, Prompt, Score
 from tests.api import KEY, Opened, PocketServer, Script
 
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
@@ -54,7 +54,7 @@ def test_a_key_that_cannot_be_sent_is_refused_at_once_and_not_told(
     opened: Opened, script: Script, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     if "\x00" in key:  # no environment can hold it
-        monkeypatch.setattr("models.api.openai.os.environ", {"OPENAI_API_KEY": key})
+        monkeypatch.setattr("gauntlet.models.api.openai.os.environ", {"OPENAI_API_KEY": key})
     else:
         monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(ModelError, match="the variable OPENAI_API_KEY") as raised, opened():

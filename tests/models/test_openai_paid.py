@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import Stopped
-from models.api.ledger import Ledger, Prices, Tokens
-from models.api.retry import retry_after
-from models.base import Generate, Prompt, Score
-from models.checkpoint import Checkpoint
+from gauntlet.common.errors import Stopped
+from gauntlet.models.api.ledger import Ledger, Prices, Tokens
+from gauntlet.models.api.retry import retry_after
+from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
 from tests.api import FAULTS, POCKET, RETRY_AFTER, Opened, PocketServer, Script, serving
 
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)
 KILLED = """
 import os, sys
 from pathlib import Path
-from models.api.ledger import Ledger, Prices, Tokens
+from gauntlet.models.api.ledger import Ledger, Prices, Tokens
 ledger = Ledger(Path(sys.argv[1]), "m", Prices(1e6, 1e6, 100.0), 1000.0)
 assert ledger.claim(b"kept", Tokens(3, 4))
 ledger.keep(b"kept", "reply", Tokens(1, 2))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from common.errors import ModelError, Stopped
-from models.api.ledger import Tokens
-from models.api.wire import Wire
-from models.base import Generate, Prompt, Score
-from models.checkpoint import Checkpoint
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.api.ledger import Tokens
+from gauntlet.models.api.wire import Wire
+from gauntlet.models.base import Generate, Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
 from tests.api import POCKET, Opened, PocketServer, Refused
 
 SYSTEM = "You are player 1.\n\n"

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import ModelError, Stopped
-from models.api.ledger import Tokens
-from models.api.openai import Remote
-from models.base import Cancellable, Concurrent, Generate, Prompt, Request, Score
-from models.checkpoint import Checkpoint
-from pipeline.play.queues import SlotQueue, queue_for
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.api.ledger import Tokens
+from gauntlet.models.api.openai import Remote
+from gauntlet.models.base import Cancellable, Concurrent, Generate, Prompt, Request, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.pipeline.play.queues import SlotQueue, queue_for
 from tests.api import FAULTS, POCKET, Opened, PocketServer, Script
 
 WRITE = Generate(Prompt("Rules.\n\n", "Hand: red 1\nSay: "), 5, 0.7, ("Z",), seed=3)

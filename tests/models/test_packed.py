@@ -10,15 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-import models.engine.layout
-import models.engine.packed
-import models.engine.portable
-from common.errors import ModelError
-from models.base import Prompt, Score, Scores
-from models.checkpoint import Checkpoint
-from models.engine.local import Local
-from models.engine.portable import Portable
-from models.engine.ragged_forward import Flat
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Prompt, Score, Scores
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.local import Local
+from gauntlet.models.engine.portable import Portable
+from gauntlet.models.engine.ragged_forward import Flat
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from models.engine import local
-from models.engine.local import choose_device
+from gauntlet.models.engine import local
+from gauntlet.models.engine.local import choose_device
 
 
 @pytest.mark.parametrize(

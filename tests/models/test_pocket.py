@@ -12,19 +12,26 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
-from agents.prompting.answers import named
-from agents.prompting.base import Method
-from games.tic_tac_toe import TicTacToe
-from games.uno import rules
-from games.uno.game import Uno
-from models.base import Prompt
-from training.pocket import data, train, writing
-from training.pocket.data import Lesson
-from training.pocket.evaluate import answers, play
-from training.pocket.teacher import FEATURES, Network, playout, teach
-from training.pocket.tokenizer import train_tokenizer
-from training.pocket.trees import LessonTree, Target, collate, visible, wanted
-from training.pocket.writing import CLOZE, COUNTERFACTUAL, LABELS, TALKS, Writer, prompts_of
+from gauntlet.agents.prompting.answers import named
+from gauntlet.agents.prompting.base import Method
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import rules
+from gauntlet.games.uno.game import Uno
+from gauntlet.models.base import Prompt
+from gauntlet.training.pocket import data, train, writing
+from gauntlet.training.pocket.data import Lesson
+from gauntlet.training.pocket.evaluate import answers, play
+from gauntlet.training.pocket.teacher import FEATURES, Network, playout, teach
+from gauntlet.training.pocket.tokenizer import train_tokenizer
+from gauntlet.training.pocket.trees import LessonTree, Target, collate, visible, wanted
+from gauntlet.training.pocket.writing import (
+    CLOZE,
+    COUNTERFACTUAL,
+    LABELS,
+    TALKS,
+    Writer,
+    prompts_of,
+)
 
 METHODS = pytest.mark.parametrize("method", [CLOZE, COUNTERFACTUAL], ids=["cloze", "verdict"])
 

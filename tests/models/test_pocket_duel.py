@@ -15,32 +15,32 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from agents.base import Turn
-from agents.llm import LLM
-from agents.minimax import Minimax
-from agents.prompting.direct import Direct
-from agents.prompting.reading import share_in, vote_in
-from agents.prompting.talaga import Talaga
-from agents.random import Random
-from agents.rule import Rule
-from games.holdem import Holdem
-from games.playouts import probabilities
-from games.tic_tac_toe import TicTacToe
-from models.base import Dialogue, Generate, Generation, Reply, Request
-from models.checkpoint import Checkpoint
-from models.engine.local import Local
+from gauntlet.agents.base import Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.minimax import Minimax
+from gauntlet.agents.prompting.direct import Direct
+from gauntlet.agents.prompting.reading import share_in, vote_in
+from gauntlet.agents.prompting.talaga import Talaga
+from gauntlet.agents.random import Random
+from gauntlet.agents.rule import Rule
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.playouts import probabilities
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Dialogue, Generate, Generation, Reply, Request
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.local import Local
+from gauntlet.training.pocket import train
+from gauntlet.training.pocket.duel import course, evaluate
+from gauntlet.training.pocket.duel.asked import exchanges
+from gauntlet.training.pocket.duel.cards import Cards
+from gauntlet.training.pocket.duel.course import Encoder, common, tree
+from gauntlet.training.pocket.duel.evaluate import METHODS, play
+from gauntlet.training.pocket.duel.marks import NAMES, Marks, completing, lined
+from gauntlet.training.pocket.duel.phrases import phrase_tokenizer
+from gauntlet.training.pocket.duel.tables import card_turns, grid_lessons
+from gauntlet.training.pocket.duel.told import read
+from gauntlet.training.pocket.duel.tutor import knowing, reply
 from tests.agents.play import drive
-from training.pocket import train
-from training.pocket.duel import course, evaluate
-from training.pocket.duel.asked import exchanges
-from training.pocket.duel.cards import Cards
-from training.pocket.duel.course import Encoder, common, tree
-from training.pocket.duel.evaluate import METHODS, play
-from training.pocket.duel.marks import NAMES, Marks, completing, lined
-from training.pocket.duel.phrases import phrase_tokenizer
-from training.pocket.duel.tables import card_turns, grid_lessons
-from training.pocket.duel.told import read
-from training.pocket.duel.tutor import knowing, reply
 
 SHORT = 60
 """More tokens than any reply has that the tutor writes."""

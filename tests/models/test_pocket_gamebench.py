@@ -16,27 +16,27 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from agents.llm import LLM
-from agents.prompting.acting import SHOWN, Reading, read
-from agents.prompting.base import Method
-from agents.prompting.cloze import Cloze
-from agents.prompting.cot import Cot
-from agents.prompting.counterfactual import Counterfactual
-from agents.prompting.direct import Direct
-from agents.prompting.gamebench import Base, GamebenchCot
-from agents.prompting.rap import Rap
-from agents.rule import Rule
-from games.base import TextAction
-from models.checkpoint import Checkpoint
-from models.engine.local import Local
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.acting import SHOWN, Reading, read
+from gauntlet.agents.prompting.base import Method
+from gauntlet.agents.prompting.cloze import Cloze
+from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.counterfactual import Counterfactual
+from gauntlet.agents.prompting.direct import Direct
+from gauntlet.agents.prompting.gamebench import Base, GamebenchCot
+from gauntlet.agents.prompting.rap import Rap
+from gauntlet.agents.rule import Rule
+from gauntlet.games.base import TextAction
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.local import Local
+from gauntlet.training.pocket import train
+from gauntlet.training.pocket.gamebench import course, evaluate, tables
+from gauntlet.training.pocket.gamebench.course import Writer, asked
+from gauntlet.training.pocket.gamebench.phrases import spoken
+from gauntlet.training.pocket.gamebench.tables import TABLES, Lesson, lessons, words, worths
+from gauntlet.training.pocket.writing import softmax
 from tests.agents.play import drive
 from tests.nodes import build, nodes
-from training.pocket import train
-from training.pocket.gamebench import course, evaluate, tables
-from training.pocket.gamebench.course import Writer, asked
-from training.pocket.gamebench.phrases import spoken
-from training.pocket.gamebench.tables import TABLES, Lesson, lessons, words, worths
-from training.pocket.writing import softmax
 
 EVERY = pytest.mark.parametrize("name", TABLES)
 SHORT = 40

@@ -13,21 +13,21 @@ import pytest
 import torch
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from agents.base import Turn
-from agents.llm import LLM
-from agents.observers import Likeliest, Nearest, log_likelihoods, posteriors
-from agents.prompting.observe import CONFIDENCE, Observe, guess_in, notes, object_in
-from games.rock_paper_scissors import RockPaperScissors
-from games.rock_paper_scissors.strategies import CODES
-from games.watch import Watch
-from models.base import Dialogue
-from models.checkpoint import Checkpoint
-from models.engine.local import Local
-from training.pocket import train
-from training.pocket.observer import course, rounds, words
-from training.pocket.observer.asked import Asked, Asking, questions
-from training.pocket.observer.course import Writer
-from training.pocket.observer.evaluate import decided, turns, watch, watching
+from gauntlet.agents.base import Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.observers import Likeliest, Nearest, log_likelihoods, posteriors
+from gauntlet.agents.prompting.observe import CONFIDENCE, Observe, guess_in, notes, object_in
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.rock_paper_scissors.strategies import CODES
+from gauntlet.games.watch import Watch
+from gauntlet.models.base import Dialogue
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.local import Local
+from gauntlet.training.pocket import train
+from gauntlet.training.pocket.observer import course, rounds, words
+from gauntlet.training.pocket.observer.asked import Asked, Asking, questions
+from gauntlet.training.pocket.observer.course import Writer
+from gauntlet.training.pocket.observer.evaluate import decided, turns, watch, watching
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -10,17 +10,17 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from agents.llm import LLM
-from agents.prompting.answers import named
-from agents.prompting.tutri import Tutri
-from agents.prompting.vanilla import Vanilla
-from games.uno.game import Uno
-from models.base import Generate, Reply, Request
-from models.checkpoint import Checkpoint
-from models.engine.local import Local
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.answers import named
+from gauntlet.agents.prompting.tutri import Tutri
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.games.uno.game import Uno
+from gauntlet.models.base import Generate, Reply, Request
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.local import Local
+from gauntlet.training.pocket import data, train
+from gauntlet.training.pocket.data import Lesson
 from tests.agents.play import drive
-from training.pocket import data, train
-from training.pocket.data import Lesson
 
 METHODS = (Vanilla(), Tutri())
 LESSER = (Tutri(history=False), Tutri(strategy=False))

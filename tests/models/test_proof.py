@@ -12,18 +12,18 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from common.errors import ModelError
-from models.base import Generate, Score
-from models.checkpoint import Checkpoint
-from models.engine.equivalence_check import class_ends, lengths
-from models.engine.general import General
-from models.engine.generate import Generator
-from models.engine.local import Local
-from models.engine.packed import Packed
-from models.engine.portable import Portable
-from models.engine.ragged_forward import Flat
-from models.engine.reference import Reference
-from models.engine.tokens import load_tokens
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.equivalence_check import class_ends, lengths
+from gauntlet.models.engine.general import General
+from gauntlet.models.engine.generate import Generator
+from gauntlet.models.engine.local import Local
+from gauntlet.models.engine.packed import Packed
+from gauntlet.models.engine.portable import Portable
+from gauntlet.models.engine.ragged_forward import Flat
+from gauntlet.models.engine.reference import Reference
+from gauntlet.models.engine.tokens import load_tokens
 
 BORDER = 100
 LONGROPE = {

@@ -7,10 +7,10 @@ import math
 
 import pytest
 
-from common.disk import sealed
-from common.errors import ModelError
-from models.base import Generate, Generation, Prompt, Score, Scores
-from models.replay import Replay
+from gauntlet.common.disk import sealed
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
+from gauntlet.models.replay import Replay
 
 STATIC = "Rules.\n"
 SCORE = Score((Prompt(STATIC, "Hand: red 1\nA) x", "Answer:"), Prompt(STATIC, "Hand: red 1\nB) x", "Answer:")), ("A", "B"))  # fmt: skip  # noqa: E501

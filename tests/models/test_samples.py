@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.json import encode
 
-from common.disk import sealed
-from common.errors import ModelError
-from models.base import Dialogue, Generate, Generation, Model, Prompt, Reply
-from models.checkpoint import Checkpoint
-from models.engine.local import Local
-from models.engine.sampling import stream
-from models.fake import Fake
-from models.human import TerminalModel
-from models.replay import Replay
-from pipeline.log.exchanges import exchange
+from gauntlet.common.disk import sealed
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Dialogue, Generate, Generation, Model, Prompt, Reply
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.local import Local
+from gauntlet.models.engine.sampling import stream
+from gauntlet.models.fake import Fake
+from gauntlet.models.human import TerminalModel
+from gauntlet.models.replay import Replay
+from gauntlet.pipeline.log.exchanges import exchange
 from tests.models.conftest import MakeCheckpoint
 
 PROMPT = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:", "You are brief.\n")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import ModelError
-from models.base import Generate, Reply, Request, Scores
-from models.checkpoint import Checkpoint
-from models.engine.memory import PACK_LEAST
-from models.engine.shards import Rank, layer_weights
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Reply, Request, Scores
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.memory import PACK_LEAST
+from gauntlet.models.engine.shards import Rank, layer_weights
 
 SPOILT = ("no sum", "no memory", "little free", "no DeepSpeed")
 RANKS = 2
@@ -65,7 +65,7 @@ class Job:
             if self.spoil == "no DeepSpeed":
                 patch.setattr("deepspeed.init_inference", refuse)
             if self.spoil == "little free" and rank.number == 1:
-                patch.setattr("models.engine.memory.free_bytes", lambda device: 1 << 20)
+                patch.setattr("gauntlet.models.engine.memory.free_bytes", lambda device: 1 << 20)
             try:
                 local = self.source.load_part(rank)
             except ModelError as error:

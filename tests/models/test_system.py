@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from models.api.wire import Wire
-from models.base import Dialogue, Generate, Prompt, Score, Scores
-from models.checkpoint import Checkpoint
-from models.engine.local import Local
-from models.engine.tokens import Tokens
-from models.fake import Fake
-from models.human import TerminalModel
+from gauntlet.models.api.wire import Wire
+from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine.local import Local
+from gauntlet.models.engine.tokens import Tokens
+from gauntlet.models.fake import Fake
+from gauntlet.models.human import TerminalModel
 from tests.models.conftest import MakeCheckpoint, decision
 
 SYSTEM = "You are a careful player.\nYou like red.\n"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from common.errors import ModelError
-from models.base import Prompt
-from models.engine.files import PROJECT, SHIPPED
-from models.engine.tokens import Tokens, has_local_words, load_tokens
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Prompt
+from gauntlet.models.engine.files import PROJECT, SHIPPED
+from gauntlet.models.engine.tokens import Tokens, has_local_words, load_tokens
 
 TEMPLATE = (
     "{% for m in messages %}<s>{{ m.role }}\n{{ m.content | trim }}</s>\n{% endfor %}"
@@ -158,7 +158,7 @@ def test_chat_without_a_template_is_refused(tokenizer):
 
 
 def test_memory_for_lines_is_bounded(tokenizer, monkeypatch, decisions):
-    monkeypatch.setattr("models.engine.tokens.FRAGMENTS", 10)
+    monkeypatch.setattr("gauntlet.models.engine.tokens.FRAGMENTS", 10)
     tokens = Tokens(tokenizer, "test", chat=False)
     for decision in decisions:
         assert tokens.encode_all(decision.prompts) == [tokens.encode(p) for p in decision.prompts]
@@ -166,7 +166,7 @@ def test_memory_for_lines_is_bounded(tokenizer, monkeypatch, decisions):
 
 
 def test_tokens_of_a_checkpoint_are_those_of_its_tokenizer(checkpoint_folder: Path, tokenizer):
-    from models.engine.tokens import load_tokens
+    from gauntlet.models.engine.tokens import load_tokens
 
     tokens = load_tokens(checkpoint_folder, "test", False)
     prompt = Prompt("Rules: draw.\n", "Hand: red 1\n", "Answer:")

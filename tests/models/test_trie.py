@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.engine.trie import chain, grow, shared_length
+from gauntlet.models.engine.trie import chain, grow, shared_length
 
 TEXTS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=7), min_size=1, max_size=6)
 

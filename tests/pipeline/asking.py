@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, Decision, Thinking, Turn
-from games.base import Game
-from models.base import Model, ModelSource, Prompt, Reply, Request, Score, Scores
-from models.fake import Fake
-from pipeline.plan.cells import Cell, Player, Task
-from pipeline.play.chains import Ask
+from gauntlet.agents.base import Agent, Decision, Thinking, Turn
+from gauntlet.games.base import Game
+from gauntlet.models.base import Model, ModelSource, Prompt, Reply, Request, Score, Scores
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.plan.cells import Cell, Player, Task
+from gauntlet.pipeline.play.chains import Ask
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from models.engine.files import file_hash
-from pipeline import run
-from pipeline.plan import fingerprint
-from pipeline.tables import figure_registry
-from pipeline.tracking.store import tracking_uri
+from gauntlet.models.engine.files import file_hash
+from gauntlet.pipeline import run
+from gauntlet.pipeline.plan import fingerprint
+from gauntlet.pipeline.tables import figure_registry
+from gauntlet.pipeline.tracking.store import tracking_uri
 from tests.nodes import ROOT
 
 Sweep = Callable[..., int]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.fake import FakeModel
+from gauntlet.models.fake import FakeModel
 from tests.cluster.brake import Braked, BrakedModel
 
 

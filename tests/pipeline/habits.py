@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.base import Decision, Turn
-from agents.prompting.answers import named
-from agents.prompting.base import Asking
-from agents.prompting.vanilla import Vanilla, first_prompt
-from models.base import Generate, Generation
+from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.prompting.answers import named
+from gauntlet.agents.prompting.base import Asking
+from gauntlet.agents.prompting.vanilla import Vanilla, first_prompt
+from gauntlet.models.base import Generate, Generation
 
 
 @dataclass(frozen=True)

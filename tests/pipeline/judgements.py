@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from papers.published import Row
-from pipeline.log.metadata_files import written
+from gauntlet.papers.published import Row
+from gauntlet.pipeline.log.metadata_files import written
 
 
 def by_id(rows: Iterator[Row]) -> dict[str, Row]:

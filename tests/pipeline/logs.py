@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pipeline.log.folder import Folder
-from pipeline.log.lines import line
-from pipeline.log.schema import MatchRecord, Preparation
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.log.schema import MatchRecord, Preparation
 
 
 def matches(folder: Path) -> dict[str, MatchRecord]:

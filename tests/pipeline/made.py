@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from games.capabilities import WIN, Measure
-from pipeline.log.outcomes import Outcome, Outcomes
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.plan.baseline import Baseline
+from gauntlet.games.capabilities import WIN, Measure
+from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.plan.baseline import Baseline
 
 SCORE = Measure("score", 0.0, 10.0)
 RANDOM = Baseline("random", 495_700, 1_000_000)

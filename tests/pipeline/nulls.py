@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from pipeline.log.control_links import controls_file, place_of
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo
-from pipeline.log.schema import MatchRecord
-from pipeline.pages.library import Shelf
-from pipeline.pages.run_status import finished
-from pipeline.tables import report
-from pipeline.tables.views import Views, results_of, write_tables
-from pipeline.tracking import notes
+from gauntlet.pipeline.log.control_links import controls_file, place_of
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.pages.library import Shelf
+from gauntlet.pipeline.pages.run_status import finished
+from gauntlet.pipeline.tables import report
+from gauntlet.pipeline.tables.views import Views, results_of, write_tables
+from gauntlet.pipeline.tracking import notes
 from tests.pipeline.records import placed, write
 
 CLAIMS = re.compile(

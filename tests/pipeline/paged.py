@@ -16,12 +16,12 @@ from nicegui import Client
 from nicegui.testing import User
 from nicegui.testing.user_simulation import user_simulation
 
-from pipeline import run
-from pipeline.pages import runs
-from pipeline.pages.site import register
-from pipeline.tables import figure_registry
-from pipeline.tables.report import write_report
-from pipeline.tables.views import results_of, write_tables
+from gauntlet.pipeline import run
+from gauntlet.pipeline.pages import runs
+from gauntlet.pipeline.pages.site import register
+from gauntlet.pipeline.tables import figure_registry
+from gauntlet.pipeline.tables.report import write_report
+from gauntlet.pipeline.tables.views import results_of, write_tables
 from tests.pipeline.conftest import FAST
 from tests.pipeline.logs import edited
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from models.exchanges import ScoreExchange
-from pipeline.log.lines import line
-from pipeline.log.metadata_files import written
-from pipeline.log.schema import DecisionRecord, MatchRecord, Record
-from pipeline.plan.cells import digest, match_id
+from gauntlet.models.exchanges import ScoreExchange
+from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord, Record
+from gauntlet.pipeline.plan.cells import digest, match_id
 from tests.pipeline.made import about
 
 STATIC = digest("Rules.\n")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from games.base import Action, Fact, Observation
-from games.capabilities import Measure
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.capabilities import Measure
 
 MOST = 10
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.log.outcomes import Outcome, Outcomes
-from pipeline.log.results import Adjusted, CellInfo, CellResults
-from pipeline.plan.baseline import Baseline
-from pipeline.tables.conditions import claimed, conditions, family
-from pipeline.tables.findings import answers
-from pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
+from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
+from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.tables.conditions import claimed, conditions, family
+from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
 from tests.pipeline.conftest import Sweep
 
 DEALS = 1200

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from models.api.openai import OpenAI
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Plan
+from gauntlet.models.api.openai import OpenAI
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Plan
 from tests.api import KEY, PocketServer, Script
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

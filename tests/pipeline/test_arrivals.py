@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.play.driver import Arrivals
+from gauntlet.pipeline.play.driver import Arrivals
 
 
 @pytest.fixture

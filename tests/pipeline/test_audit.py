@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from papers import reproduce
-from papers.audit import findings as audit
-from papers.audit import llm_uno as audit_llm_uno
-from papers.audit import observer as audit_observer
-from papers.audit import talaga as audit_talaga
-from papers.audit import uno_arena as audit_uno_arena
-from papers.gamebench import matches
-from papers.published import paper
+from gauntlet.papers import reproduce
+from gauntlet.papers.audit import findings as audit
+from gauntlet.papers.audit import llm_uno as audit_llm_uno
+from gauntlet.papers.audit import observer as audit_observer
+from gauntlet.papers.audit import talaga as audit_talaga
+from gauntlet.papers.audit import uno_arena as audit_uno_arena
+from gauntlet.papers.gamebench import matches
+from gauntlet.papers.published import paper
 
 FOUND = {
     # what an independent reading of the paper's numbers came to

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from agents.base import Agent
-from agents.random import Random
-from agents.rule import Rule
-from agents.search import Search
-from common.errors import UserError
-from games.holdem import Holdem
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from pipeline.plan import baseline, time_budget
-from pipeline.plan.baseline import ERROR, LEAST, Baseline, enough, measure
-from pipeline.plan.cells import Cell, Player
-from pipeline.plan.time_budget import Watch
+from gauntlet.agents.base import Agent
+from gauntlet.agents.random import Random
+from gauntlet.agents.rule import Rule
+from gauntlet.agents.search import Search
+from gauntlet.common.errors import UserError
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.pipeline.plan import baseline, time_budget
+from gauntlet.pipeline.plan.baseline import ERROR, LEAST, Baseline, enough, measure
+from gauntlet.pipeline.plan.cells import Cell, Player
+from gauntlet.pipeline.plan.time_budget import Watch
 from tests.games.bare import Bare, Judged, SumGuess, endless
 
 

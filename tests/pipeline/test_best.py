@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.config.read import Declared
-from pipeline.log.results import Adjusted, CellResults
-from pipeline.plan.baseline import Baseline
-from pipeline.tables.conditions import conditions
-from pipeline.tables.findings import answers
-from pipeline.tables.summary import pairs_table, summary_table
-from stats.multiple import holm
+from gauntlet.pipeline.config.read import Declared
+from gauntlet.pipeline.log.results import Adjusted, CellResults
+from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.tables.conditions import conditions
+from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.stats.multiple import holm
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import about, won
 

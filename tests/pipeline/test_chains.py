@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from models.base import Reply, Scores
-from models.fake import Fake
-from pipeline.play.chains import Answered, Ask, Chain, answered, joined, run
-from pipeline.play.match import play
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Reply, Scores
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.play.chains import Answered, Ask, Chain, answered, joined, run
+from gauntlet.pipeline.play.match import play
 from tests.pipeline.asking import Asking, ask, cell_of, fakes_reply, score, tasks_of, text_of
 
 Result = TypeVar("Result")

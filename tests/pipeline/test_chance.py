@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from games.tic_tac_toe import TicTacToe
-from pipeline.config.read import MOST_SEED
-from pipeline.plan.cells import digest
-from pipeline.plan.rng import deal_key, stream, streams
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.pipeline.config.read import MOST_SEED
+from gauntlet.pipeline.plan.cells import digest
+from gauntlet.pipeline.plan.rng import deal_key, stream, streams
 
 
 @given(

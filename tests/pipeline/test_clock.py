@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from games.rock_paper_scissors import RockPaperScissors
-from models.fake import Fake
-from pipeline.log.exchanges import exchange
-from pipeline.log.schema import Clock, MatchRecord
-from pipeline.play.clock import Watch
-from pipeline.play.scheduler import Scheduler
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.log.exchanges import exchange
+from gauntlet.pipeline.log.schema import Clock, MatchRecord
+from gauntlet.pipeline.play.clock import Watch
+from gauntlet.pipeline.play.scheduler import Scheduler
 from tests.pipeline.asking import Asking, Late, Named, ask, cell_of, fakes_reply, tasks_of
 from tests.pipeline.records import decided, ended
 

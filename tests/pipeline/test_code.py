@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
-from pipeline import run
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.log.code import Changed, compare, describe, notes
-from pipeline.log.folder import Folder
-from pipeline.log.records import Log
-from pipeline.log.results import CellInfo
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Cell
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline import run
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.log.code import Changed, compare, describe, notes
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Cell
 from tests.pipeline.conftest import Edit, Sweep, forget_code
 
 UNO = ("prompt=cloze,vanilla", "seats.0.player=rule", "deals=1")
@@ -62,7 +62,7 @@ def test_changed_code_is_told_and_named(cells: Sequence[Cell], played: Path, edi
 OWN = """
 from dataclasses import dataclass
 
-from games.tic_tac_toe import TicTacToe
+from gauntlet.games.tic_tac_toe import TicTacToe
 from helping import begins
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import compare
+from gauntlet.pipeline import compare
 from tests.pipeline.conftest import Sweep
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from agents.fixed import Fixed
-from pipeline import report
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Cell
-from pipeline.plan.control_cells import controls_of
+from gauntlet.agents.fixed import Fixed
+from gauntlet.pipeline import report
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.plan.control_cells import controls_of
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

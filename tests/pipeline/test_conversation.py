@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from models.fake import FakeModel
+from gauntlet.models.fake import FakeModel
 from tests.pipeline.conftest import Sweep
 
 SETTINGS = ("game=uno_arena", "seats=solo", "deals=3")

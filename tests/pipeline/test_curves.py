@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import track
-from training.dqn import curves
+from gauntlet.pipeline import track
+from gauntlet.training.dqn import curves
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 

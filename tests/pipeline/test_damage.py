@@ -19,18 +19,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.errors import UserError
-from models.replay import Replay
-from pipeline import report, status
-from pipeline.config.compose import compose
-from pipeline.log import folder, reading, records, recovery
-from pipeline.log.folder import Folder
-from pipeline.log.reading import Reader
-from pipeline.log.schema import MatchRecord, Preparation
-from pipeline.sweep import play, run_sweep
-from pipeline.sweep import publish_results as in_the_end
-from pipeline.tables.views import results_of
-from pipeline.verify import verify
+from gauntlet.common.errors import UserError
+from gauntlet.models.replay import Replay
+from gauntlet.pipeline import report, status
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.log import folder, reading, records, recovery
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.reading import Reader
+from gauntlet.pipeline.log.schema import MatchRecord, Preparation
+from gauntlet.pipeline.sweep import play, run_sweep
+from gauntlet.pipeline.sweep import publish_results as in_the_end
+from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.verify import verify
 from tests.pipeline.conftest import FAST
 from tests.pipeline.damage import CHANGES, Damage, at, damages
 from tests.pipeline.logs import matches, preparations

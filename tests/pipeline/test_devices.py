@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import UserError
-from models.checkpoint import Checkpoint
-from models.fake import Fake
-from pipeline.launch.devices import allot
+from gauntlet.common.errors import UserError
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.launch.devices import allot
 
 
 def in_shards(*shards: int) -> list[Checkpoint]:

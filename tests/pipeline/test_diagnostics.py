@@ -8,18 +8,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from gauntlet.games.capabilities import WIN, Measure
+from gauntlet.models.exchanges import TextExchange
+from gauntlet.pipeline.log.exchanges import margin
+from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.pipeline.tables.choices import Choices
+from gauntlet.pipeline.tables.replies import LOOKED, Replies
+from gauntlet.pipeline.tables.samples import asked_at, picked, sample
+from gauntlet.pipeline.tables.sensitivity import ROUNDING, bounds, by_rounding, figures
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from games.capabilities import WIN, Measure
-from models.exchanges import TextExchange
-from pipeline.log.exchanges import margin
-from pipeline.log.schema import DecisionRecord
-from pipeline.tables.choices import Choices
-from pipeline.tables.replies import LOOKED, Replies
-from pipeline.tables.samples import asked_at, picked, sample
-from pipeline.tables.sensitivity import ROUNDING, bounds, by_rounding, figures
 from tests.pipeline.made import about, won
 from tests.pipeline.records import decided, ended, scored
 
@@ -114,7 +114,7 @@ def test_letters_are_told_from_verdicts() -> None:
 
 
 def test_the_memory_that_replies_take_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.tables.replies.LOOKED", 3)
+    monkeypatch.setattr("gauntlet.pipeline.tables.replies.LOOKED", 3)
     replies = Replies()
     for board in range(9):
         replies.add(wrote(f"board {board}", f"reply {board}"))

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from common.errors import UserError, WorkerLost
-from pipeline.plan.cells import Task
-from pipeline.play.driver import AHEAD, LOSSES, Arrivals, Driver, lease_size
-from pipeline.play.scheduler import Finished
+from gauntlet.common.errors import UserError, WorkerLost
+from gauntlet.pipeline.plan.cells import Task
+from gauntlet.pipeline.play.driver import AHEAD, LOSSES, Arrivals, Driver, lease_size
+from gauntlet.pipeline.play.scheduler import Finished
 
 TASKS = [Task("cell", deal, 0, f"match{deal}") for deal in range(100)]
 

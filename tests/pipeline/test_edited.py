@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from msgspec.json import decode, encode
 
-from common.disk import sealed
-from pipeline import export, ratings, report, status, track, verify
-from pipeline.log.folder import Folder
-from pipeline.log.schema import Record
-from pipeline.plan.cells import match_id
+from gauntlet.common.disk import sealed
+from gauntlet.pipeline import export, ratings, report, status, track, verify
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.schema import Record
+from gauntlet.pipeline.plan.cells import match_id
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

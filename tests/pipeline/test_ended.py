@@ -12,18 +12,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from games.capabilities import MATCH_SCORE, Measure, judgeable_by, with_score
-from games.tic_tac_toe import TicTacToe
-from pipeline import report
-from pipeline.log.folder import Folder
-from pipeline.log.outcomes import Outcome, Outcomes, outcome
-from pipeline.log.results import CellInfo, CellResults
-from pipeline.tables import outcomes, standings
-from pipeline.tables.scale import Scale
-from pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
-from pipeline.tracking.values import COLUMNS
-from stats.means import limits, p_value
-from stats.paired import sign_flip
+from gauntlet.games.capabilities import MATCH_SCORE, Measure, judgeable_by, with_score
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.pipeline import report
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
+from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.tables import outcomes, standings
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
+from gauntlet.pipeline.tracking.values import COLUMNS
+from gauntlet.stats.means import limits, p_value
+from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import Known, about, scored
 from tests.pipeline.records import ended as record_of

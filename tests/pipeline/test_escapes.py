@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import compare, export, metrics, replay, report, status, track, verify
+from gauntlet.pipeline import compare, export, metrics, replay, report, status, track, verify
 from tests.pipeline.conftest import Sweep
 
 NAME = "out\x1b[2J\x1b]0;title\x07\u202e"

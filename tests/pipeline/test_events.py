@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
-from pipeline.log import events
-from pipeline.log.events import event, logged, redact
-from pipeline.log.folder import Folder
-from pipeline.log.records import Log
-from pipeline.log.run_info import typed
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.log import events
+from gauntlet.pipeline.log.events import event, logged, redact
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.run_info import typed
 from tests.pipeline.conftest import Sweep
 
 SECRET = "Zx81-correct-horse"

@@ -12,21 +12,21 @@ import pytest
 import ray
 from ray.exceptions import RayTaskError
 
-from agents.dqn.network import save
-from agents.dqn.player import DQN
-from common.errors import Stopped
-from games.uno import Uno
-from models.base import Model, ModelSource
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.launch.cluster import _Actor, _RayWorker
-from pipeline.launch.loading import Planned
-from pipeline.log.folder import Folder
-from pipeline.plan import identity
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Plan
-from pipeline.plan.fingerprint import Code
-from pipeline.sweep import run_sweep
+from gauntlet.agents.dqn.network import save
+from gauntlet.agents.dqn.player import DQN
+from gauntlet.common.errors import Stopped
+from gauntlet.games.uno import Uno
+from gauntlet.models.base import Model, ModelSource
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.launch.cluster import _Actor, _RayWorker
+from gauntlet.pipeline.launch.loading import Planned
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.plan import identity
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Plan
+from gauntlet.pipeline.plan.fingerprint import Code
+from gauntlet.pipeline.sweep import run_sweep
 from tests.agents.test_dqn import random_network
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.filed import Filed

@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline import export as command
-from pipeline.log.folder import Folder
-from pipeline.tables import parquet
-from pipeline.tables.columns import DECISIONS, MATCHES, listed
+from gauntlet.pipeline import export as command
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables import parquet
+from gauntlet.pipeline.tables.columns import DECISIONS, MATCHES, listed
 from tests.pipeline.conftest import Sweep
 from tests.test_layers import ROOT
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.log.results import CellInfo
-from pipeline.plan.build import build_cells
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.plan.build import build_cells
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 
@@ -110,9 +110,9 @@ def refused(
 HEAD = """\
 import sys
 from dataclasses import dataclass, field
-from agents.random import Random
-from games.tic_tac_toe import TicTacToe
-from models.fake import Fake
+from gauntlet.agents.random import Random
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.fake import Fake
 @dataclass(frozen=True)
 class Mine({base}):
     {body}
@@ -236,8 +236,8 @@ NO_THREAD = """
 import sys, threading
 def refuse(thread): raise RuntimeError("can't start new thread")
 threading.Thread.start = refuse
-from common.process import as_process
-from pipeline import run
+from gauntlet.common.process import as_process
+from gauntlet.pipeline import run
 as_process(run.main)
 """
 

@@ -15,8 +15,8 @@ from scipy.stats import binom, multinomial
 from benchmarks import ended
 from benchmarks.intervals import measured
 from benchmarks.populations import FAMILIES
-from pipeline.log.results import Adjusted, CellResults
-from pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.pipeline.log.results import Adjusted, CellResults
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
 from tests.pipeline.made import Known, about, won
 
 Row = Mapping[str, Any]

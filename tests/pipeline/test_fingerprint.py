@@ -12,22 +12,22 @@ from typing import Any
 
 import pytest
 
-from agents.dqn.player import DQN
-from agents.llm import LLM
-from agents.prompting.tutri import Tutri
-from agents.prompting.vanilla import Vanilla
-from agents.random import Random
-from agents.rule import Rule
-from common.errors import UserError
-from games.holdem import Holdem
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from games.uno.arena import UnoArena
-from models.checkpoint import Checkpoint
-from models.fake import Fake
-from pipeline.plan import fingerprint
-from pipeline.plan.cells import Cell
-from pipeline.plan.fingerprint import Code, code_of, differences, named
+from gauntlet.agents.dqn.player import DQN
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.tutri import Tutri
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.agents.random import Random
+from gauntlet.agents.rule import Rule
+from gauntlet.common.errors import UserError
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.plan import fingerprint
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.plan.fingerprint import Code, code_of, differences, named
 from tests.nodes import ROOT
 from tests.pipeline.asking import cell_of
 from tests.pipeline.conftest import Edit, forget_code

@@ -14,16 +14,16 @@ import psutil
 import pytest
 from matplotlib.figure import Figure
 
-from common.errors import UserError
-from pipeline.config.compose import CONF, compose
-from pipeline.config.keys import KEYS
-from pipeline.config.output_dir import short
-from pipeline.config.read import TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
-from pipeline.launch import session
-from pipeline.plan.baseline import Baseline
-from pipeline.plan.deals import planned_deals
-from pipeline.sweep.announce import power_line
-from pipeline.tables import plot_style
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config.compose import CONF, compose
+from gauntlet.pipeline.config.keys import KEYS
+from gauntlet.pipeline.config.output_dir import short
+from gauntlet.pipeline.config.read import TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
+from gauntlet.pipeline.launch import session
+from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.plan.deals import planned_deals
+from gauntlet.pipeline.sweep.announce import power_line
+from gauntlet.pipeline.tables import plot_style
 from tests.pipeline.conftest import Sweep
 
 TOLD = {

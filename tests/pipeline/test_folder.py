@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from common.errors import UserError
-from pipeline import compare, metrics, report, status
-from pipeline.log.folder import Folder
-from pipeline.log.metadata_files import LOGS, written
-from pipeline.log.outcomes import WINS, outcome
-from pipeline.plan.cells import match_id
-from pipeline.tracking.judged import read_cells
-from pipeline.verify import verify
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline import compare, metrics, report, status
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import LOGS, written
+from gauntlet.pipeline.log.outcomes import WINS, outcome
+from gauntlet.pipeline.plan.cells import match_id
+from gauntlet.pipeline.tracking.judged import read_cells
+from gauntlet.pipeline.verify import verify
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

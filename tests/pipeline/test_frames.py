@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from common.errors import UserError
 from gauntlet import frames
-from models.exchanges import ScoreExchange, TextExchange
-from pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.common.errors import UserError
+from gauntlet.models.exchanges import ScoreExchange, TextExchange
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from tests.pipeline.conftest import Sweep
 from tests.test_layers import ROOT
 

@@ -14,14 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from pipeline.tables import figures, plot_style
-from pipeline.tables.choice_figures import choice_distribution
-from pipeline.tables.cost_figures import costs, frontier
-from pipeline.tables.letter_figures import letter_prior
-from pipeline.tables.metric_figures import metric_figures, read
-from pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
-from pipeline.tables.scale import Scale
-from pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.pipeline.tables import figures, plot_style
+from gauntlet.pipeline.tables.choice_figures import choice_distribution
+from gauntlet.pipeline.tables.cost_figures import costs, frontier
+from gauntlet.pipeline.tables.letter_figures import letter_prior
+from gauntlet.pipeline.tables.metric_figures import metric_figures, read
+from gauntlet.pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
 from tests.pipeline.made import RANDOM, Known, about, scored, won
 
 WIN = Scale("win rate", True)

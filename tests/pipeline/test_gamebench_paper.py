@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from common.errors import UserError
-from papers import reproduce
-from papers.audit import gamebench as audit
-from papers.gamebench import matches, reproduction, rows
-from papers.gamebench.matches import FILE, published
-from papers.gamebench.tables import ALL, Again, columns, corrected, fields, table
-from papers.published import Row, paper
-from pipeline.tables.ratings import rating_tables
-from stats.ratings import rated
+from gauntlet.common.errors import UserError
+from gauntlet.papers import reproduce
+from gauntlet.papers.audit import gamebench as audit
+from gauntlet.papers.gamebench import matches, reproduction, rows
+from gauntlet.papers.gamebench.matches import FILE, published
+from gauntlet.papers.gamebench.tables import ALL, Again, columns, corrected, fields, table
+from gauntlet.papers.published import Row, paper
+from gauntlet.pipeline.tables.ratings import rating_tables
+from gauntlet.stats.ratings import rated
 
 HERE = Path(os.environ.get("MATCHES", FILE))
 needs_matches = pytest.mark.skipif(not HERE.exists(), reason=matches.WHERE)

@@ -42,7 +42,7 @@ def typing(
 
     def go(typed: str, *overrides: str) -> str:
         keyboard, typist = os.pipe()
-        monkeypatch.setattr("models.human.KEYBOARD", keyboard)
+        monkeypatch.setattr("gauntlet.models.human.KEYBOARD", keyboard)
         os.write(typist, typed.encode())
         os.close(typist)
         try:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from common import ids
-from pipeline import verify
+from gauntlet.common import ids
+from gauntlet.pipeline import verify
 from tests.pipeline import scored
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

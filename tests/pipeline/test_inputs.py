@@ -27,33 +27,33 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from agents.base import check
-from agents.dqn.network import save
-from agents.fixed import Fixed
-from agents.human import Human
-from agents.llm import LLM
-from agents.prompting.cloze import Cloze
-from agents.random import Random
-from agents.search import Search
-from common.errors import ModelError, UserError
-from games.air_land_sea import AirLandSea
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno import Uno
-from games.uno.arena import UnoArena
-from games.watch import Watch
-from models.base import ModelSource, Prompt, Score
-from models.checkpoint import Checkpoint
-from models.fake import Fake
-from pipeline.config.nodes import OWN_PACKAGES, build, takes
-from pipeline.log.lines import line
-from pipeline.plan import fingerprint
-from pipeline.plan.build import methods_of
-from pipeline.plan.cells import Cell, Task, digest
-from pipeline.plan.identity import cell_identity
-from pipeline.play.chains import run
-from pipeline.play.match import play
-from pipeline.play.prepare import prepare
+from gauntlet.agents.base import check
+from gauntlet.agents.dqn.network import save
+from gauntlet.agents.fixed import Fixed
+from gauntlet.agents.human import Human
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cloze import Cloze
+from gauntlet.agents.random import Random
+from gauntlet.agents.search import Search
+from gauntlet.common.errors import ModelError, UserError
+from gauntlet.games.air_land_sea import AirLandSea
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno import Uno
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.games.watch import Watch
+from gauntlet.models.base import ModelSource, Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.config.nodes import OWN_PACKAGES, build, takes
+from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.plan import fingerprint
+from gauntlet.pipeline.plan.build import methods_of
+from gauntlet.pipeline.plan.cells import Cell, Task, digest
+from gauntlet.pipeline.plan.identity import cell_identity
+from gauntlet.pipeline.play.chains import run
+from gauntlet.pipeline.play.match import play
+from gauntlet.pipeline.play.prepare import prepare
 from tests.agents.test_dqn import random_network
 from tests.nodes import ROOT, nodes
 from tests.pipeline.asking import cell_of, fakes_reply

@@ -10,11 +10,11 @@ import hydra
 import pytest
 from omegaconf import OmegaConf, open_dict
 
-from pipeline.config import command, jobs
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig
-from pipeline.config.yaml_files import reading
-from pipeline.plan.build import build_cells
+from gauntlet.pipeline.config import command, jobs
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig
+from gauntlet.pipeline.config.yaml_files import reading
+from gauntlet.pipeline.plan.build import build_cells
 
 SWEEPS = (
     ("game=tic_tac_toe", "model=fake", "model.seed=0,1", "prompt=cloze,vanilla", "deals=3"),

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
-from pipeline import report
-from pipeline.log.folder import Folder
-from pipeline.log.schema import DecisionRecord
-from pipeline.tables import labels
-from pipeline.tables.views import results_of
-from stats.means import limits, per_deal
+from gauntlet.pipeline import report
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.pipeline.tables import labels
+from gauntlet.pipeline.tables.views import results_of
+from gauntlet.stats.means import limits, per_deal
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import decided, scored, write
 

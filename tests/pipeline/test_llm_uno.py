@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from games.uno import Uno
-from pipeline.plan import baseline
+from gauntlet.games.uno import Uno
+from gauntlet.pipeline.plan import baseline
 from tests.nodes import nodes
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

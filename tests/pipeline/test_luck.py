@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from games.holdem import Holdem
-from pipeline import report
-from pipeline.judging.luck import error_of
-from pipeline.judging.references import Reference, games_of
-from pipeline.log.folder import Folder
-from pipeline.plan.rng import DEAL, stream
+from gauntlet.games.holdem import Holdem
+from gauntlet.pipeline import report
+from gauntlet.pipeline.judging.luck import error_of
+from gauntlet.pipeline.judging.references import Reference, games_of
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.plan.rng import DEAL, stream
 from tests.pipeline.conftest import Sweep
 
 COLUMNS = ["adjusted", "adj_low", "adj_high"]

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from common.terminal import WIDTH
-from games.capabilities import Measure
-from pipeline.log.results import CellResults
-from pipeline.tables import figures, large_sweep_plots, plot_style, table
-from pipeline.tables.comparisons import paired_off
-from pipeline.tables.conditions import MOST, conditions
-from pipeline.tables.findings import answers
-from pipeline.tables.scale import Scale
-from pipeline.tables.summary import pairs_table, summary_table
-from pipeline.tables.table import ROWS, Sheet, listed
+from gauntlet.common.terminal import WIDTH
+from gauntlet.games.capabilities import Measure
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import figures, large_sweep_plots, plot_style, table
+from gauntlet.pipeline.tables.comparisons import paired_off
+from gauntlet.pipeline.tables.conditions import MOST, conditions
+from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.pipeline.tables.table import ROWS, Sheet, listed
 from tests.pipeline.made import RANDOM, SCORE, about, results, won
 
 DEALS = 20

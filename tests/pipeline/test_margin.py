@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.play.match import margin
+from gauntlet.pipeline.play.match import margin
 
 SCORES = st.lists(st.floats(-50, 0), min_size=2, max_size=9)
 

@@ -6,16 +6,16 @@ import math
 from typing import Any
 
 import pytest
+from gauntlet.agents.base import Goal, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cloze import Cloze
+from gauntlet.agents.prompting.counterfactual import Counterfactual
+from gauntlet.games.base import Fact, Observation
+from gauntlet.games.uno import Uno
+from gauntlet.models.base import Scores
+from gauntlet.pipeline.log.exchanges import exchange
+from gauntlet.pipeline.viewer.match import DecisionView, decision_view
 
-from agents.base import Goal, Turn
-from agents.llm import LLM
-from agents.prompting.cloze import Cloze
-from agents.prompting.counterfactual import Counterfactual
-from games.base import Fact, Observation
-from games.uno import Uno
-from models.base import Scores
-from pipeline.log.exchanges import exchange
-from pipeline.viewer.match import DecisionView, decision_view
 from tests.pipeline.records import decided
 
 OPTIONS = ("green 2", "green 9", "red skip")

@@ -12,21 +12,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from common.terminal import WIDTH
-from games.capabilities import Measure
-from pipeline.log.results import CellResults
-from pipeline.tables import table
-from pipeline.tables.breakdowns import SCORE as SCORES
-from pipeline.tables.conditions import conditions
-from pipeline.tables.figures import all_figures
-from pipeline.tables.findings import answers
-from pipeline.tables.numbers import amount
-from pipeline.tables.outcomes import COUNTED
-from pipeline.tables.primary_test import CELL_COLUMNS, CONTROL_COLUMNS, PAIR_COLUMNS
-from pipeline.tables.summary import pairs_table, summary_table
-from stats.means import limits, p_value
-from stats.multiple import holm
-from stats.paired import sign_flip
+from gauntlet.common.terminal import WIDTH
+from gauntlet.games.capabilities import Measure
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import table
+from gauntlet.pipeline.tables.breakdowns import SCORE as SCORES
+from gauntlet.pipeline.tables.conditions import conditions
+from gauntlet.pipeline.tables.figures import all_figures
+from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.numbers import amount
+from gauntlet.pipeline.tables.outcomes import COUNTED
+from gauntlet.pipeline.tables.primary_test import CELL_COLUMNS, CONTROL_COLUMNS, PAIR_COLUMNS
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.stats.means import limits, p_value
+from gauntlet.stats.multiple import holm
+from gauntlet.stats.paired import sign_flip
 from tests.pipeline.made import RANDOM, Known, about, results, scored, won
 
 WIN_TABLES = Path(__file__).parent / "win_tables"

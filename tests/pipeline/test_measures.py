@@ -11,19 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from games.capabilities import WIN
-from games.uno import Uno
-from pipeline import compare, report, status
-from pipeline.judging.luck import refusal
-from pipeline.judging.stopping import judged
-from pipeline.log.folder import Folder
-from pipeline.log.live import Running
-from pipeline.log.metadata_files import written
-from pipeline.log.outcomes import outcome
-from pipeline.log.results import CellInfo
-from stats.means import limits, p_value
-from stats.paired import sign_flip
-from stats.sequential import FIRST_LOOK
+from gauntlet.games.capabilities import WIN
+from gauntlet.games.uno import Uno
+from gauntlet.pipeline import compare, report, status
+from gauntlet.pipeline.judging.luck import refusal
+from gauntlet.pipeline.judging.stopping import judged
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.live import Running
+from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.outcomes import outcome
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.stats.means import limits, p_value
+from gauntlet.stats.paired import sign_flip
+from gauntlet.stats.sequential import FIRST_LOOK
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.made import scored

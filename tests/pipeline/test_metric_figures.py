@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from papers.published import paper
-from pipeline.tables.metric_figures import by_player, heat_map, traces
+from gauntlet.papers.published import paper
+from gauntlet.pipeline.tables.metric_figures import by_player, heat_map, traces
 
 
 def table3() -> pd.DataFrame:

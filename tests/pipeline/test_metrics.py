@@ -12,12 +12,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from games.tic_tac_toe import TicTacToe
-from games.uno.arena import UnoArena
-from pipeline import metrics
-from pipeline.judging.metric_rows import JudgedCell, wins
-from pipeline.judging.recorded_cells import RecordedCell
-from stats.proportions import wilson
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.pipeline import metrics
+from gauntlet.pipeline.judging.metric_rows import JudgedCell, wins
+from gauntlet.pipeline.judging.recorded_cells import RecordedCell
+from gauntlet.stats.proportions import wilson
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited, matches
 from tests.pipeline.records import ended

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
-from pipeline import metrics, track
-from pipeline.log.folder import Folder
-from pipeline.log.metadata_files import written
-from pipeline.tables.metric_figures import by_player, traces
+from gauntlet.pipeline import metrics, track
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.tables.metric_figures import by_player, traces
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import placed, write
 

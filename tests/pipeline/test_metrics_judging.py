@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from common.errors import UserError
-from games.base import TextMove
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from games.uno.arena import UnoArena
-from pipeline.judging.judge import Judged, Stand, Work, choices, judge
-from pipeline.judging.metric_rows import Reading, decisions, figures
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.rng import DEAL, stream
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import TextMove
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno.arena import UnoArena
+from gauntlet.pipeline.judging.judge import Judged, Stand, Work, choices, judge
+from gauntlet.pipeline.judging.metric_rows import Reading, decisions, figures
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.rng import DEAL, stream
 from tests.games.bare import SumGuess
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

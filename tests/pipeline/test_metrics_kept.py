@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import metrics
-from pipeline.judging import judge
-from pipeline.judging.judgement_cache import most_deals, plies
+from gauntlet.pipeline import metrics
+from gauntlet.pipeline.judging import judge
+from gauntlet.pipeline.judging.judgement_cache import most_deals, plies
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited
 from tests.pipeline.records import decided, ended

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gauntlet.pipeline import replay
 from nicegui.testing import User
 
 import games
-from pipeline import replay
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import visit
@@ -21,7 +21,7 @@ RULES = '''
 from dataclasses import dataclass
 from typing import ClassVar
 
-from games.base import Fact, Observation
+from gauntlet.games.base import Fact, Observation
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ DRAWING = '''
 
 from pathlib import Path
 
-from common.markup import tag
-from games.drawing import picture
+from gauntlet.common.markup import tag
+from gauntlet.games.drawing import picture
 
 STYLE = Path(__file__).with_suffix(".css")
 

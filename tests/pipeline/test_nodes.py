@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from agents.llm import LLM
-from agents.prompting.cloze import Cloze
-from agents.prompting.vanilla import Vanilla
-from agents.random import Random
-from agents.search import Search
-from common.errors import UserError
-from games.uno import Uno
-from pipeline.config.nodes import DEEPEST, build, describe
-from pipeline.log.recorded import player_name, recorded_game
-from pipeline.plan.build import methods_of
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cloze import Cloze
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.agents.random import Random
+from gauntlet.agents.search import Search
+from gauntlet.common.errors import UserError
+from gauntlet.games.uno import Uno
+from gauntlet.pipeline.config.nodes import DEEPEST, build, describe
+from gauntlet.pipeline.log.recorded import player_name, recorded_game
+from gauntlet.pipeline.plan.build import methods_of
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.wrapped import Chosen, Team, Wrapped

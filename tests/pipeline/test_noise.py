@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.log.folder import Folder
-from pipeline.plan.cells import Task
-from pipeline.sweep import play
-from pipeline.tables import noise, table
-from pipeline.tables.summary import pairs_table
-from pipeline.tracking import values
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.plan.cells import Task
+from gauntlet.pipeline.sweep import play
+from gauntlet.pipeline.tables import noise, table
+from gauntlet.pipeline.tables.summary import pairs_table
+from gauntlet.pipeline.tracking import values
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.made import about, won

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gauntlet.common.sanitize import visible
+from gauntlet.games.watch import drawing
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.pages import charts, observe, watcher
+from gauntlet.pipeline.pages.child import Guessed, Scene
+from gauntlet.pipeline.pages.observe import DRAWN, Follower, Shown, Wish
+from gauntlet.pipeline.pages.seat import play
 from nicegui import ui
 from nicegui.testing import User
 
-from common.sanitize import visible
-from games.watch import drawing
-from pipeline.log.folder import Folder
-from pipeline.pages import charts, observe, watcher
-from pipeline.pages.child import Guessed, Scene
-from pipeline.pages.observe import DRAWN, Follower, Shown, Wish
-from pipeline.pages.seat import play
 from tests.games.test_drawing import EVIL, Page
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

@@ -13,22 +13,22 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from games.rock_paper_scissors import RockPaperScissors
-from games.rock_paper_scissors.strategies import CODES, likelihoods
-from games.watch import Watch
-from games.watch.guesses import measured, outlook
-from papers import reproduce, reproductions
-from papers.observer import figures, ideal, rows, totals, views
-from papers.observer import reproduction as observer
-from papers.observer.runs import Watched, same, watched
-from papers.published import paper
-from papers.reproductions import read_csv
-from papers.verdicts import Estimate, of_means
-from pipeline.log.schema import DecisionRecord
-from pipeline.tables import plot_style
-from stats import observation
-from stats.means import limits
-from stats.proportions import clopper_pearson
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods
+from gauntlet.games.watch import Watch
+from gauntlet.games.watch.guesses import measured, outlook
+from gauntlet.papers import reproduce, reproductions
+from gauntlet.papers.observer import figures, ideal, rows, totals, views
+from gauntlet.papers.observer import reproduction as observer
+from gauntlet.papers.observer.runs import Watched, same, watched
+from gauntlet.papers.published import paper
+from gauntlet.papers.reproductions import read_csv
+from gauntlet.papers.verdicts import Estimate, of_means
+from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.stats import observation
+from gauntlet.stats.means import limits
+from gauntlet.stats.proportions import clopper_pearson
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.test_reproduce import in_this_process
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.log.schema import MatchRecord
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

@@ -21,17 +21,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import compare, report
-from pipeline.log.results import Adjusted, CellResults
-from pipeline.pages import compare as page_of_two
-from pipeline.tables.conditions import claimed, conditions, family
-from pipeline.tables.latex import number
-from pipeline.tables.numbers import p_value
-from pipeline.tables.primary_test import best_of_cell, best_of_pair
-from pipeline.tables.scale import Scale
-from pipeline.tables.summary import pairs_table, summary_table
-from pipeline.tables.table import short_names
-from stats.multiple import holm
+from gauntlet.pipeline import compare, report
+from gauntlet.pipeline.log.results import Adjusted, CellResults
+from gauntlet.pipeline.pages import compare as page_of_two
+from gauntlet.pipeline.tables.conditions import claimed, conditions, family
+from gauntlet.pipeline.tables.latex import number
+from gauntlet.pipeline.tables.numbers import p_value
+from gauntlet.pipeline.tables.primary_test import best_of_cell, best_of_pair
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.pipeline.tables.table import short_names
+from gauntlet.stats.multiple import holm
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import RANDOM, about, won
 from tests.pipeline.test_measures import game

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import report
-from pipeline.log.lines import line
-from pipeline.tables.provenance import apart
+from gauntlet.pipeline import report
+from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.tables.provenance import apart
 from tests.pipeline.conftest import Sweep
 
 RUN: dict[str, Any] = {"host": "a", "commit": "c1", "versions": {"torch": "2.8.0", "numpy": "2.2"}}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.log.outcomes import ROW, Outcome, Outcomes
+from gauntlet.pipeline.log.outcomes import ROW, Outcome, Outcomes
 
 COUNT = st.integers(0, 2**32 - 1)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

@@ -9,16 +9,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from gauntlet.models.exchanges import TextExchange
+from gauntlet.pipeline import replay
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.tables.page import LONGEST, Contents, clipped
+from gauntlet.pipeline.tables.run_metadata import facts
+from gauntlet.pipeline.tables.samples import sample, situation
+from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.viewer.html import score_bars
+from gauntlet.pipeline.viewer.match import decision_view
 
-from models.exchanges import TextExchange
-from pipeline import replay
-from pipeline.log.folder import Folder
-from pipeline.tables.page import LONGEST, Contents, clipped
-from pipeline.tables.run_metadata import facts
-from pipeline.tables.samples import sample, situation
-from pipeline.tables.views import results_of
-from pipeline.viewer.html import score_bars
-from pipeline.viewer.match import decision_view
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import STATIC, decided, ended, scored

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 import uvicorn
+from gauntlet.pipeline.pages import access
+from gauntlet.pipeline.pages.__main__ import configured
 from starlette.types import Receive, Scope, Send
-
-from pipeline.pages import access
-from pipeline.pages.__main__ import configured
 
 SECONDS = 0.5
 LIVE = (

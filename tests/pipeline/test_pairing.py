@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from common.errors import UserError
-from pipeline import report
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellResults
-from pipeline.tables.comparisons import CELLS, PAIRS, check, factors, keep, paired_off
-from pipeline.tables.summary import pairs_table
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline import report
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.comparisons import CELLS, PAIRS, check, factors, keep, paired_off
+from gauntlet.pipeline.tables.summary import pairs_table
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import SCORE, about, won
 

@@ -12,25 +12,25 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace as with_
 
-from agents.base import Decision, Turn
-from agents.llm import LLM
-from agents.prompting import reading
-from agents.prompting.base import Method
-from agents.prompting.cot import Cot
-from agents.prompting.gamebench import Base
-from agents.prompting.observe import Observe
-from agents.prompting.tutri import Tutri
-from agents.prompting.vanilla import Vanilla
-from games.base import TextAction, TextSpec
-from games.uno import Uno
-from games.watch.game import Watch
-from models.base import Generate, Generation, Reply, Request
-from models.exchanges import Exchange
-from pipeline.log.schema import DecisionRecord
-from pipeline.play.chains import Answered, answered
-from pipeline.tables import parser
-from pipeline.tables.parser import Audit
-from pipeline.tables.reply_classification import ambiguous, asked_again, judged, truncated
+from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting import reading
+from gauntlet.agents.prompting.base import Method
+from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.gamebench import Base
+from gauntlet.agents.prompting.observe import Observe
+from gauntlet.agents.prompting.tutri import Tutri
+from gauntlet.agents.prompting.vanilla import Vanilla
+from gauntlet.games.base import TextAction, TextSpec
+from gauntlet.games.uno import Uno
+from gauntlet.games.watch.game import Watch
+from gauntlet.models.base import Generate, Generation, Reply, Request
+from gauntlet.models.exchanges import Exchange
+from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.pipeline.play.chains import Answered, answered
+from gauntlet.pipeline.tables import parser
+from gauntlet.pipeline.tables.parser import Audit
+from gauntlet.pipeline.tables.reply_classification import ambiguous, asked_again, judged, truncated
 from tests.agents.play import turn_with
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import decided, ended, scored
@@ -223,7 +223,7 @@ def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> Non
     def guessing(reply: str, options: Sequence[str], form: str | None = None) -> int:
         return max(range(len(options)), key=lambda at: reply.rfind(options[at]))
 
-    monkeypatch.setattr("agents.prompting.cot_base.move_in", guessing)
+    monkeypatch.setattr("gauntlet.agents.prompting.cot_base.move_in", guessing)
     assert kinds(made(Cot(retries=0), prose)) == [("ambiguous",)]
     assert reading.move_in(prose, ("draw", "draw two", "red 3")) == "malformed"
 

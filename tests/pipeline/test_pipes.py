@@ -12,8 +12,8 @@ from tests.pipeline.conftest import FAST, Sweep
 PROGRAM = """
 import json, os, sys
 from pathlib import Path
-from common.process import refuse_pipes
-from pipeline import replay, report, run, status, verify
+from gauntlet.common.process import refuse_pipes
+from gauntlet.pipeline import replay, report, run, status, verify
 
 sys.addaudithook(refuse_pipes)
 folder, *words = sys.argv[1:]

@@ -9,12 +9,18 @@ import pytest
 import ray
 from ray.exceptions import RayError
 
-from common.errors import UserError
-from models.api.openai import OpenAI
-from models.fake import Fake
-from models.human import Terminal
-from pipeline.launch.cluster import _wait_until_ready
-from pipeline.launch.placement import FIRST_SECONDS, HERE, check_nodes, resolve_launch, stages
+from gauntlet.common.errors import UserError
+from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.fake import Fake
+from gauntlet.models.human import Terminal
+from gauntlet.pipeline.launch.cluster import _wait_until_ready
+from gauntlet.pipeline.launch.placement import (
+    FIRST_SECONDS,
+    HERE,
+    check_nodes,
+    resolve_launch,
+    stages,
+)
 from tests.pipeline.conftest import Sweep
 
 PAID, OTHER = OpenAI("m", "http://a/v1"), OpenAI("n", "http://a/v1")

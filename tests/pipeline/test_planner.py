@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
-from models.base import Prompt, Score
-from models.checkpoint import Checkpoint
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.plan import __main__ as plan
-from pipeline.sizing import planner
-from pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
-from pipeline.sizing.offload import Pace
-from pipeline.sizing.planner import Fit, Load, fit, hours
-from pipeline.sizing.workload import Work, tokens
+from gauntlet.common.errors import UserError
+from gauntlet.models.base import Prompt, Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.plan import __main__ as plan
+from gauntlet.pipeline.sizing import planner
+from gauntlet.pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
+from gauntlet.pipeline.sizing.offload import Pace
+from gauntlet.pipeline.sizing.planner import Fit, Load, fit, hours
+from gauntlet.pipeline.sizing.workload import Work, tokens
 from tests.nodes import ROOT
 
 NAMED = {
@@ -199,8 +199,8 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 3)
-    monkeypatch.setattr("pipeline.sizing.planner.SAMPLE", 3)
+    monkeypatch.setattr("gauntlet.pipeline.sizing.workload.SAMPLE", 3)
+    monkeypatch.setattr("gauntlet.pipeline.sizing.planner.SAMPLE", 3)
     given = ["model=llama8b,llama70b", "prompt=cloze", "deals=100", "--hardware", "8xH100"]
     assert plan.main(given) == 0
     said = capsys.readouterr().out
@@ -215,8 +215,8 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
 def test_noise_cells_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As many decisions again, of prompts a token or so longer; controls ask nobody."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 3)
-    monkeypatch.setattr("pipeline.sizing.planner.SAMPLE", 3)
+    monkeypatch.setattr("gauntlet.pipeline.sizing.workload.SAMPLE", 3)
+    monkeypatch.setattr("gauntlet.pipeline.sizing.planner.SAMPLE", 3)
     found: list[Load] = []
 
     def look(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
@@ -250,7 +250,7 @@ def test_mistakes_are_one_line(
     line: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.sizing.workload.SAMPLE", 1)
+    monkeypatch.setattr("gauntlet.pipeline.sizing.workload.SAMPLE", 1)
     assert plan.main([*given, "deals=10", "prompt=cloze"]) == 2
     said = capsys.readouterr().err
     assert line in said

@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gauntlet.agents.base import Goal, Turn
+from gauntlet.common.errors import ModelError
+from gauntlet.games.base import TextAction, TextSpec
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.pipeline import replay, verify
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.pages import play
+from gauntlet.pipeline.pages.child import Answer, Asked, answer
+from gauntlet.pipeline.pages.play import Wish
+from gauntlet.pipeline.pages.seat import Line
+from gauntlet.pipeline.pages.table import Shown, Table
 from nicegui.testing import User
 
-from agents.base import Goal, Turn
-from common.errors import ModelError
-from games.base import TextAction, TextSpec
-from games.tic_tac_toe import TicTacToe
-from pipeline import replay, verify
-from pipeline.log.folder import Folder
-from pipeline.pages import play
-from pipeline.pages.child import Answer, Asked, answer
-from pipeline.pages.play import Wish
-from pipeline.pages.seat import Line
-from pipeline.pages.table import Shown, Table
 from tests.pipeline.paged import visit
 
 PATIENCE = 60

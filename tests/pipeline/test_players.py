@@ -12,12 +12,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from games.capabilities import Measure
-from games.tic_tac_toe import TicTacToe
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Cell
+from gauntlet.games.capabilities import Measure
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Cell
 from tests.nodes import nodes
 from tests.pipeline.conftest import FAST, Sweep
 from tests.pipeline.logs import matches

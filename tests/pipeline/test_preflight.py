@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from common.errors import ModelError
-from models.base import Generate, Generation, Reply, Request
-from models.fake import FakeModel
-from pipeline.log.folder import Folder
-from pipeline.plan.cells import Task
-from pipeline.play.admission import Admission
-from pipeline.play.match import Table
-from pipeline.sweep import run_sweep
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Generate, Generation, Reply, Request
+from gauntlet.models.fake import FakeModel
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.plan.cells import Task
+from gauntlet.pipeline.play.admission import Admission
+from gauntlet.pipeline.play.match import Table
+from gauntlet.pipeline.sweep import run_sweep
 from tests import hostile
 from tests.hostile import at_work
 from tests.pipeline.conftest import Sweep

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from agents.llm import LLM
-from agents.prompting.cloze import LETTERS
-from agents.prompting.pride import Pride
-from agents.random import Random
-from common.errors import ModelError
-from games.uno import Uno
-from models.base import Reply, Request
-from models.fake import Fake, FakeModel
-from pipeline.log.folder import Folder
-from pipeline.plan.cells import Cell, Player, Task
-from pipeline.play.scheduler import Scheduler
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.agents.prompting.pride import Pride
+from gauntlet.agents.random import Random
+from gauntlet.common.errors import ModelError
+from gauntlet.games.uno import Uno
+from gauntlet.models.base import Reply, Request
+from gauntlet.models.fake import Fake, FakeModel
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.plan.cells import Cell, Player, Task
+from gauntlet.pipeline.play.scheduler import Scheduler
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches, preparations
 

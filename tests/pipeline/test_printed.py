@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import report
-from pipeline.tables import figure_registry, latex, paper_export
-from pipeline.tables.diagnostics import CHOICE_COLUMNS, DIAGNOSTIC_COLUMNS, Diagnosis
-from pipeline.tables.figure_registry import Found, drawings
-from pipeline.tables.summary import pairs_table, summary_table
-from pipeline.tables.table import Sheet
+from gauntlet.pipeline import report
+from gauntlet.pipeline.tables import figure_registry, latex, paper_export
+from gauntlet.pipeline.tables.diagnostics import CHOICE_COLUMNS, DIAGNOSTIC_COLUMNS, Diagnosis
+from gauntlet.pipeline.tables.figure_registry import Found, drawings
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.pipeline.tables.table import Sheet
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import RANDOM, SCORE, Known, about, results, won
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from common.errors import ModelError, Stopped
-from models.base import Reply, Request, Scores
-from models.fake import Fake
-from pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.models.base import Reply, Request, Scores
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
 from tests.pipeline.asking import Late, Meeting, ask, text_of
 
 SECONDS = 10.0

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from games.base import Observation
-from games.uno import Uno
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.plan.rng import DEAL, stream
+from gauntlet.games.base import Observation
+from gauntlet.games.uno import Uno
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.plan.rng import DEAL, stream
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

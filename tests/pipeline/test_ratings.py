@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from common.errors import UserError
-from pipeline import ratings, run, track
-from pipeline.log.folder import Folder
-from pipeline.log.results import CellInfo
-from pipeline.tables import plot_style
-from pipeline.tables.pairwise_matches import Contest, contest_of
-from pipeline.tables.rating_figures import rating_figures, square, whiskers
-from pipeline.tables.ratings import rating_tables, sheets
-from pipeline.tracking.rated import add_ratings
-from stats.matches import Matches
-from stats.ratings import rated
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline import ratings, run, track
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.pairwise_matches import Contest, contest_of
+from gauntlet.pipeline.tables.rating_figures import rating_figures, square, whiskers
+from gauntlet.pipeline.tables.ratings import rating_tables, sheets
+from gauntlet.pipeline.tracking.rated import add_ratings
+from gauntlet.stats.matches import Matches
+from gauntlet.stats.ratings import rated
 from tests.pipeline.conftest import FAST, Sweep
 
 ROBIN = ("game=tic_tac_toe", "pairing=round_robin", "players=[random,greedy,minimax]")
@@ -35,7 +35,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     few = (*ROBIN[:2], "players=[random,greedy]", "game.size=4", "rotate=false", "deals=3")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
-        patch.setattr("pipeline.tables.figure_registry.drawings", lambda *_: {})
+        patch.setattr("gauntlet.pipeline.tables.figure_registry.drawings", lambda *_: {})
         for name, words in (("small", (*ROBIN, "rotate=true")), ("large", few)):
             given = {word.partition("=")[0] for word in words}
             base = [word for word in FAST if word.partition("=")[0] not in given]

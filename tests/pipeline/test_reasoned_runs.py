@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.llm import LLM
-from agents.prompting.cot import Cot
-from agents.prompting.talaga import Talaga
-from agents.prompting.tot import Tot
-from agents.random import Random
-from games.codenames import Codenames
-from games.tic_tac_toe import TicTacToe
-from models.fake import Fake
-from pipeline.config.compose import CONF
-from pipeline.config.nodes import build
-from pipeline.log.outcomes import outcome
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.cells import Cell, Plan, Player
-from pipeline.plan.fingerprint import code_of
-from pipeline.play.scheduler import Scheduler
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.talaga import Talaga
+from gauntlet.agents.prompting.tot import Tot
+from gauntlet.agents.random import Random
+from gauntlet.games.codenames import Codenames
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.log.outcomes import outcome
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player
+from gauntlet.pipeline.plan.fingerprint import code_of
+from gauntlet.pipeline.play.scheduler import Scheduler
 
 SOURCE = Fake(
     texts=(

@@ -13,16 +13,16 @@ import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from common.disk import sealed
-from common.errors import ModelError, UserError
-from models.replay import Replay
-from pipeline import report, status, verify
-from pipeline.log import records
-from pipeline.log.folder import Folder
-from pipeline.log.lines import line
-from pipeline.log.metadata_files import parsed, written
-from pipeline.log.outcomes import WINS
-from pipeline.log.records import Log
+from gauntlet.common.disk import sealed
+from gauntlet.common.errors import ModelError, UserError
+from gauntlet.models.replay import Replay
+from gauntlet.pipeline import report, status, verify
+from gauntlet.pipeline.log import records
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.log.metadata_files import parsed, written
+from gauntlet.pipeline.log.outcomes import WINS
+from gauntlet.pipeline.log.records import Log
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches, untimed
 from tests.pipeline.records import STATIC, decided, described, ended, placed

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline.log.outcomes import outcome
+from gauntlet.pipeline.log.outcomes import outcome
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import decided, ended, scored

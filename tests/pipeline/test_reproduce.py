@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from papers import reproduce, reproductions
-from papers.gamebench import matches
-from papers.llm_uno import reproduction as llm_uno
-from papers.llm_uno.settings import setting_rows
-from papers.published import COLUMNS, frame, paper
+from gauntlet.papers import reproduce, reproductions
+from gauntlet.papers.gamebench import matches
+from gauntlet.papers.llm_uno import reproduction as llm_uno
+from gauntlet.papers.llm_uno.settings import setting_rows
+from gauntlet.papers.published import COLUMNS, frame, paper
 
 
 def read(file: Path) -> pd.DataFrame:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pipeline.config.jobs import Composed
-from pipeline.config.resolved import as_yaml, document
+from gauntlet.pipeline.config.jobs import Composed
+from gauntlet.pipeline.config.resolved import as_yaml, document
 from tests.pipeline.conftest import Sweep
 
 

@@ -9,21 +9,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from agents.random import Random
-from games.capabilities import WIN
-from games.uno import Uno
-from pipeline.log.folder import Folder
-from pipeline.log.results import Adjusted, CellResults
-from pipeline.plan.cells import Cell, Plan, Player, Task, seeded
-from pipeline.plan.identity import cell_identity
-from pipeline.play.chains import run
-from pipeline.play.match import play
-from pipeline.run import main
-from pipeline.tables import robustness
-from pipeline.tables.breakdowns import interval, score_columns, seats_table, seeds_table
-from pipeline.tables.robustness import components_table, crossed, pooled_table, worded
-from pipeline.tables.scale import Scale
-from pipeline.tables.summary import summary_table
+from gauntlet.agents.random import Random
+from gauntlet.games.capabilities import WIN
+from gauntlet.games.uno import Uno
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import Adjusted, CellResults
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task, seeded
+from gauntlet.pipeline.plan.identity import cell_identity
+from gauntlet.pipeline.play.chains import run
+from gauntlet.pipeline.play.match import play
+from gauntlet.pipeline.run import main
+from gauntlet.pipeline.tables import robustness
+from gauntlet.pipeline.tables.breakdowns import interval, score_columns, seats_table, seeds_table
+from gauntlet.pipeline.tables.robustness import components_table, crossed, pooled_table, worded
+from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.summary import summary_table
 from tests.pipeline.made import about, won
 
 PLAYERS = tuple(Player("random", Random(), None, None) for _ in range(2))

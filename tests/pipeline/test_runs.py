@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from pipeline import run, track
-from pipeline.log.folder import Folder
-from pipeline.log.lines import line
-from pipeline.tables import figures
-from pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG, tracking_uri
+from gauntlet.pipeline import run, track
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.tables import figures
+from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG, tracking_uri
 from tests.pipeline.conftest import FAST
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -115,7 +115,7 @@ def test_times_are_those_of_play(runs: list[Any]) -> None:
 
 
 def test_a_copied_folder_ends_no_later_than_its_run_said(place: Path) -> None:
-    from pipeline.tracking.played import spans
+    from gauntlet.pipeline.tracking.played import spans
 
     folder = Folder(place / "out")
     about = folder.abouts()[0]

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gauntlet.common.errors import ModelError, UserError
+from gauntlet.common.terminal import console
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.pipeline.config.nodes import build
+from gauntlet.pipeline.replay import page
+from gauntlet.pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
+from gauntlet.pipeline.viewer.terminal import show
 
-from common.errors import ModelError, UserError
-from common.terminal import console
-from games.tic_tac_toe import TicTacToe
-from models.checkpoint import Checkpoint
-from pipeline.config.nodes import build
-from pipeline.replay import page
-from pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
-from pipeline.viewer.terminal import show
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 
@@ -54,8 +54,6 @@ def test_what_is_only_imported_somewhere_is_not_named_there(
 ) -> None:
     import argparse
     import dataclasses
-
-    import models.fake
 
     foreign = dataclasses.make_dataclass("Foreign", [])
     foreign.__module__ = argparse.__name__

@@ -16,18 +16,18 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from agents.base import Agent, Decision, Goal, Thinking, Turn
-from common.errors import ModelError, Stopped
-from games.base import Game
-from games.rock_paper_scissors import RockPaperScissors
-from games.tic_tac_toe import TicTacToe
-from models.base import Model, ModelSource, Reply, Request, Score, Scores
-from models.fake import Fake
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.cells import Cell, Task
-from pipeline.play.chains import run
-from pipeline.play.match import play
-from pipeline.play.scheduler import Finished, Scheduler
+from gauntlet.agents.base import Agent, Decision, Goal, Thinking, Turn
+from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.games.base import Game
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Model, ModelSource, Reply, Request, Score, Scores
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.cells import Cell, Task
+from gauntlet.pipeline.play.chains import run
+from gauntlet.pipeline.play.match import play
+from gauntlet.pipeline.play.scheduler import Finished, Scheduler
 from tests.pipeline.asking import (
     Asking,
     Late,

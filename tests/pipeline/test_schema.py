@@ -13,12 +13,12 @@ import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from common.disk import unsealed
-from pipeline.log.folder import Folder
-from pipeline.log.lines import LINES, Lines, line
-from pipeline.log.records import Log
-from pipeline.log.schema import MatchRecord, Record
-from pipeline.plan.cells import digest
+from gauntlet.common.disk import unsealed
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.lines import LINES, Lines, line
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.schema import MatchRecord, Record
+from gauntlet.pipeline.plan.cells import digest
 from tests.pipeline.records import decided, described, ended, placed, scored, write
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
-from pipeline.config import secrets
-from pipeline.config.compose import compose
-from pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.config import secrets
+from gauntlet.pipeline.config.compose import compose
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 
 BASE = ("game=tic_tac_toe", "model=openai", "prompt=cloze")
 VALUE = "Zx81-correct-horse"

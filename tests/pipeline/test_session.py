@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from common.errors import UserError
-from pipeline.launch.session import authentication, new_token, session
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.launch.session import authentication, new_token, session
 
 JOIN: dict[str, Any] = {
     "kind": "ray", "address": "10.0.0.1:6379", "nodes": 1, "workers": None, "auth": "token",

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline import report, status
-from pipeline.log.folder import Folder
-from pipeline.play.match import Table
+from gauntlet.pipeline import report, status
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.play.match import Table
 from tests.pipeline.conftest import Sweep
 
 Told = pytest.CaptureFixture[str]

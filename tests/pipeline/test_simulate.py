@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from pipeline.config.read import CellConfig, SeatConfig
-from pipeline.plan.baseline import Baseline, measure
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Cell
-from pipeline.sweep.simulate import wins_by_seat
-from stats.power import deals_one_proportion
-from stats.proportions import two_sample_z
+from gauntlet.pipeline.config.read import CellConfig, SeatConfig
+from gauntlet.pipeline.plan.baseline import Baseline, measure
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.sweep.simulate import wins_by_seat
+from gauntlet.stats.power import deals_one_proportion
+from gauntlet.stats.proportions import two_sample_z
 from tests.pipeline.conftest import Sweep
 
 SEEDS = 200

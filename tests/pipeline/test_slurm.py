@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import UserError
-from pipeline.launch import allocation
-from pipeline.launch.slurm import inside, read_job, script, seconds
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.launch import allocation
+from gauntlet.pipeline.launch.slurm import inside, read_job, script, seconds
 from tests.pipeline.conftest import Sweep
 
 LAUNCH: dict[str, Any] = {
@@ -81,7 +81,9 @@ def test_the_weights_need_not_be_where_the_job_is_submitted(
 ) -> None:
     """The nodes have them. Neither a copy nor the hub is asked for."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "no cache"))
-    monkeypatch.setattr("models.engine.hub._ask", lambda *_: pytest.fail("the hub was asked"))
+    monkeypatch.setattr(
+        "gauntlet.models.engine.hub._ask", lambda *_: pytest.fail("the hub was asked")
+    )
     dry = ("launch=slurm", "launch.dry_run=true")
     assert sweep(*LLAMA, *dry) == 0
     told = capsys.readouterr()

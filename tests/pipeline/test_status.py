@@ -16,14 +16,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline import status
-from pipeline.log.folder import Folder
-from pipeline.log.follow import Tail
-from pipeline.log.lines import line
-from pipeline.log.live import Running
-from pipeline.log.metadata_files import parsed, written
-from pipeline.log.outcomes import WINS, Outcome
-from pipeline.tables.numbers import duration
+from gauntlet.pipeline import status
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.follow import Tail
+from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.log.live import Running
+from gauntlet.pipeline.log.metadata_files import parsed, written
+from gauntlet.pipeline.log.outcomes import WINS, Outcome
+from gauntlet.pipeline.tables.numbers import duration
 from tests.pipeline.conftest import Sweep
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import report
-from stats.sequential import FIRST_LOOK, sprt
+from gauntlet.pipeline import report
+from gauntlet.stats.sequential import FIRST_LOOK, sprt
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import report
+from gauntlet.pipeline import report
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from games.tic_tac_toe import State, TicTacToe
-from papers import reproduce, reproductions
-from papers.published import COLUMNS, frame, paper
-from papers.reproductions import read_csv
-from papers.talaga import chips, rows
-from papers.talaga import reproduction as talaga
-from papers.talaga.costs import costs
-from papers.talaga.ends import Ends, called, means, met
-from papers.talaga.figures import chip_curves
-from papers.verdicts import Estimate
-from pipeline.log.folder import Folder
+from gauntlet.games.tic_tac_toe import State, TicTacToe
+from gauntlet.papers import reproduce, reproductions
+from gauntlet.papers.published import COLUMNS, frame, paper
+from gauntlet.papers.reproductions import read_csv
+from gauntlet.papers.talaga import chips, rows
+from gauntlet.papers.talaga import reproduction as talaga
+from gauntlet.papers.talaga.costs import costs
+from gauntlet.papers.talaga.ends import Ends, called, means, met
+from gauntlet.papers.talaga.figures import chip_curves
+from gauntlet.papers.verdicts import Estimate
+from gauntlet.pipeline.log.folder import Folder
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.test_reproduce import in_this_process
 
@@ -311,7 +311,7 @@ def test_games_of_one_deal_against_several_others_are_no_games_of_their_own(
     pd.DataFrame([{**standing, "loss": 0.9, **scores}]).to_csv(tmp_path / "standings.csv")
     matches = [("random", other, "first", deal, 1.0 if deal == 0 else -1.0)
                for other in ("a", "b", "c") for deal in range(10)]  # fmt: skip
-    monkeypatch.setattr("papers.talaga.ends._played", lambda _: iter(matches))
+    monkeypatch.setattr("gauntlet.papers.talaga.ends._played", lambda _: iter(matches))
     own = means(tmp_path)["random"]
     assert (own.games, own.deals, own.independent["win"]) == (30, 10, 8)
     assert own.win.high > 40, "of thirty it would be 27%"

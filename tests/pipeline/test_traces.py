@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from pipeline import track
-from pipeline.log.folder import Folder
-from pipeline.log.schema import Clock, MatchRecord
-from pipeline.tracking.sampled import CLOSE, FALLBACK, FIRST, striking
-from pipeline.tracking.spans import traces_of
-from pipeline.tracking.store import TAG, tracking_uri
-from pipeline.tracking.traces import WHY_TAG, trace_id
+from gauntlet.pipeline import track
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.schema import Clock, MatchRecord
+from gauntlet.pipeline.tracking.sampled import CLOSE, FALLBACK, FIRST, striking
+from gauntlet.pipeline.tracking.spans import traces_of
+from gauntlet.pipeline.tracking.store import TAG, tracking_uri
+from gauntlet.pipeline.tracking.traces import WHY_TAG, trace_id
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import decided, ended, scored
 

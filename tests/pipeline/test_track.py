@@ -10,15 +10,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline import metrics, track
-from pipeline.log import live
-from pipeline.log.folder import Folder
-from pipeline.play.match import Table
-from pipeline.sweep import play as sweeping
-from pipeline.sweep import publish_results as ending
-from pipeline.tracking import follow
-from pipeline.tracking import track as tracking
-from pipeline.tracking.store import tracking_uri
+from gauntlet.pipeline import metrics, track
+from gauntlet.pipeline.log import live
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.play.match import Table
+from gauntlet.pipeline.sweep import play as sweeping
+from gauntlet.pipeline.sweep import publish_results as ending
+from gauntlet.pipeline.tracking import follow
+from gauntlet.pipeline.tracking import track as tracking
+from gauntlet.pipeline.tracking.store import tracking_uri
 from tests.pipeline.conftest import Sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers import reproductions
-from papers.audit.uno_arena import near
-from papers.published import paper
-from papers.uno_arena import reproduction as uno_arena
-from papers.uno_arena import tables as uno_arena_tables
-from papers.uno_arena.blocks import our_block, paper_block, traced
-from papers.uno_arena.lines import Line, printed
-from papers.uno_arena.rows import correlation_rows, table_rows, trace_rows
-from papers.uno_arena.tables import Block, marks
-from papers.verdicts import Estimate
-from stats.decisions import scaled_change
+from gauntlet.papers import reproductions
+from gauntlet.papers.audit.uno_arena import near
+from gauntlet.papers.published import paper
+from gauntlet.papers.uno_arena import reproduction as uno_arena
+from gauntlet.papers.uno_arena import tables as uno_arena_tables
+from gauntlet.papers.uno_arena.blocks import our_block, paper_block, traced
+from gauntlet.papers.uno_arena.lines import Line, printed
+from gauntlet.papers.uno_arena.rows import correlation_rows, table_rows, trace_rows
+from gauntlet.papers.uno_arena.tables import Block, marks
+from gauntlet.papers.verdicts import Estimate
+from gauntlet.stats.decisions import scaled_change
 from tests.pipeline.judgements import by_id, describe
 
 TOLD = paper("uno_arena")
@@ -245,7 +245,7 @@ def test_the_steepest_fall_of_a_deck_is_found_and_who_gained() -> None:
 
 
 def test_tables_fit_a_terminal(table2: Block) -> None:
-    from common.terminal import console
+    from gauntlet.common.terminal import console
 
     out = console()
     for table in ("table2", "table4", "table5"):

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers.published import Estimate, paper
-from papers.uno_arena.blocks import our_block
-from papers.uno_arena.changes import Side, change, ranked
-from papers.uno_arena.lines import Line
-from papers.uno_arena.rows import change_rows
-from papers.uno_arena.tables import Block
-from stats.proportions import wilson
+from gauntlet.papers.published import Estimate, paper
+from gauntlet.papers.uno_arena.blocks import our_block
+from gauntlet.papers.uno_arena.changes import Side, change, ranked
+from gauntlet.papers.uno_arena.lines import Line
+from gauntlet.papers.uno_arena.rows import change_rows
+from gauntlet.papers.uno_arena.tables import Block
+from gauntlet.stats.proportions import wilson
 from tests.pipeline.judgements import by_id, describe
 from tests.pipeline.records import ended, placed, write
 

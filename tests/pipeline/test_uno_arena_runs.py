@@ -10,15 +10,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from papers import reproduce, reproductions
-from papers.reproductions import read_csv
-from papers.uno_arena import blocks as uno_arena_blocks
-from papers.uno_arena import reproduction as uno_arena
-from pipeline.config.compose import compose as compose_cells
-from pipeline.config.read import CellConfig, SweepConfig
-from pipeline.judging.metric_rows import JudgedCell
-from pipeline.plan.build import build_cells
-from pipeline.tracking.store import tracking_uri
+from gauntlet.papers import reproduce, reproductions
+from gauntlet.papers.reproductions import read_csv
+from gauntlet.papers.uno_arena import blocks as uno_arena_blocks
+from gauntlet.papers.uno_arena import reproduction as uno_arena
+from gauntlet.pipeline.config.compose import compose as compose_cells
+from gauntlet.pipeline.config.read import CellConfig, SweepConfig
+from gauntlet.pipeline.judging.metric_rows import JudgedCell
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.tracking.store import tracking_uri
 
 Composed = tuple[tuple[JudgedCell, ...], SweepConfig]
 Compose = Callable[..., Composed]

@@ -9,14 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.log.control_links import controls_file
-from pipeline.tables.conditions import conditions
-from pipeline.tables.controls import COLUMNS
-from pipeline.tables.findings import answers, of_cell
-from pipeline.tables.summary import pairs_table, summary_table
-from pipeline.tables.table import foot
-from stats.multiple import holm
-from stats.proportions import clopper_pearson
+from gauntlet.pipeline.log.control_links import controls_file
+from gauntlet.pipeline.tables.conditions import conditions
+from gauntlet.pipeline.tables.controls import COLUMNS
+from gauntlet.pipeline.tables.findings import answers, of_cell
+from gauntlet.pipeline.tables.summary import pairs_table, summary_table
+from gauntlet.pipeline.tables.table import foot
+from gauntlet.stats.multiple import holm
+from gauntlet.stats.proportions import clopper_pearson
 from tests.models.conftest import (  # noqa: F401, a network with random weights
     MakeCheckpoint,
     decisions,

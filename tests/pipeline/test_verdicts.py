@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers.published import alone, counted, exact, frame, measured, not_run, proven
-from papers.verdicts import (
+from gauntlet.papers.published import alone, counted, exact, frame, measured, not_run, proven
+from gauntlet.papers.verdicts import (
     Estimate,
     Gap,
     headline,
@@ -20,7 +20,7 @@ from papers.verdicts import (
     of_means,
     tally,
 )
-from stats.proportions import clopper_pearson
+from gauntlet.stats.proportions import clopper_pearson
 
 CHANCE = 43.65
 """How often random players win Tic-Tac-Toe against each other, in percent."""

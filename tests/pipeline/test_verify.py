@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from common.disk import sealed
-from pipeline import report, verify
-from pipeline.log.folder import Folder
-from pipeline.log.metadata_files import written
+from gauntlet.common.disk import sealed
+from gauntlet.pipeline import report, verify
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import written
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.test_records import only_file

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import replay, report, verify
+from gauntlet.pipeline import replay, report, verify
 from tests.pipeline.conftest import Sweep
 
 WATCH = ("game=watch_rps", "game.of.rounds=14", "seats=observer", "deals=3")

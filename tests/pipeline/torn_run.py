@@ -12,9 +12,9 @@ import os
 import signal
 import sys
 
-from common import disk
-from common.disk import Disk
-from pipeline import run
+from gauntlet.common import disk
+from gauntlet.common.disk import Disk
+from gauntlet.pipeline import run
 
 
 def tear_write(number: int) -> None:

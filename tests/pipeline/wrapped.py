@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, Thinking, Turn
-from games.base import Action, Game, Observation
+from gauntlet.agents.base import Agent, Thinking, Turn
+from gauntlet.games.base import Action, Game, Observation
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from common import disk
-from common.disk import Disk
-from pipeline.log import records, recovery
-from pipeline.log.schema import MatchRecord
-from pipeline.play.driver import Driver
-from pipeline.play.prepare import Ready
-from pipeline.play.scheduler import Finished
+from gauntlet.common import disk
+from gauntlet.common.disk import Disk
+from gauntlet.pipeline.log import records, recovery
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.play.driver import Driver
+from gauntlet.pipeline.play.prepare import Ready
+from gauntlet.pipeline.play.scheduler import Finished
 from tests.simulation.disk import SimulatedDisk
 
 

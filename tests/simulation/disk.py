@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from common.disk import Disk
+from gauntlet.common.disk import Disk
 
 
 class Killed(BaseException):

@@ -16,13 +16,13 @@ from typing import Any
 
 from msgspec.json import encode
 
-from common.errors import UserError
-from pipeline.log.folder import key_of
-from pipeline.log.records import Log
-from pipeline.plan.cells import Task, match_id
-from pipeline.play.admission import Admission
-from pipeline.play.driver import Driver
-from pipeline.play.scheduler import Finished
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.log.folder import key_of
+from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.plan.cells import Task, match_id
+from gauntlet.pipeline.play.admission import Admission
+from gauntlet.pipeline.play.driver import Driver
+from gauntlet.pipeline.play.scheduler import Finished
 from tests.pipeline.made import about
 from tests.simulation.disk import Killed, SimulatedDisk
 from tests.simulation.world import (

@@ -10,9 +10,9 @@ from unittest.mock import patch
 
 import pytest
 
-from pipeline.plan.cells import Task
-from pipeline.play.driver import Driver
-from pipeline.play.scheduler import Finished
+from gauntlet.pipeline.plan.cells import Task
+from gauntlet.pipeline.play.driver import Driver
+from gauntlet.pipeline.play.scheduler import Finished
 from tests.simulation.bugs import BUGS
 from tests.simulation.schedule import simulate
 from tests.simulation.world import Nature, SimulatedArrivals, SimulatedWorker, World

@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from common.errors import WorkerLost
-from pipeline.log.schema import MatchRecord, Preparation
-from pipeline.plan.cells import Task, digest
-from pipeline.play.driver import Arrivals
-from pipeline.play.prepare import Ready
-from pipeline.play.scheduler import Finished
+from gauntlet.common.errors import WorkerLost
+from gauntlet.pipeline.log.schema import MatchRecord, Preparation
+from gauntlet.pipeline.plan.cells import Task, digest
+from gauntlet.pipeline.play.driver import Arrivals
+from gauntlet.pipeline.play.prepare import Ready
+from gauntlet.pipeline.play.scheduler import Finished
 from tests.pipeline.records import decided, ended, scored
 
 HANGS_AFTER = 50_000.0

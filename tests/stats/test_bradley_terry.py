@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from stats.bradley_terry import ALPHA, beats, parts, penalised, spectral
-from stats.checks import Floats
+from gauntlet.stats.bradley_terry import ALPHA, beats, parts, penalised, spectral
+from gauntlet.stats.checks import Floats
 
 Fit = Callable[[Floats], Floats]
 BOTH = pytest.mark.parametrize("fit", [spectral, penalised])
@@ -136,7 +136,7 @@ def test_how_many_are_worked_on_together(
 ) -> None:
     tables = np.array([table(np.random.default_rng(seed), k=4) for seed in range(9)])
     whole = fit(tables)
-    monkeypatch.setattr("stats.bradley_terry.AT_ONCE", entries)
+    monkeypatch.setattr("gauntlet.stats.bradley_terry.AT_ONCE", entries)
     assert fit(tables) == pytest.approx(whole, abs=1e-7)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.robustness import NAMES, WITHIN, recovered
-from stats.components import Anova, anova
+from gauntlet.stats.components import Anova, anova
 
 
 @pytest.mark.parametrize("binary", [False, True])

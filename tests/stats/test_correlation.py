@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from stats.correlation import pearson
+from gauntlet.stats.correlation import pearson
 
 
 def test_a_correlation_is_the_cosine_of_the_centred_columns() -> None:

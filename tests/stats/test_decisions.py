@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
-from stats import decisions
-from stats.decisions import (
+from gauntlet.stats import decisions
+from gauntlet.stats.decisions import (
     Decisions,
     by_chance,
     critical,
@@ -22,7 +22,7 @@ from stats.decisions import (
     score,
     won_together,
 )
-from stats.proportions import wilson
+from gauntlet.stats.proportions import wilson
 
 shares = arrays(
     np.int64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.integers(0, 9)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, t
 
-from stats.intervals import alike, change, difference, effective_games, running_mean
-from stats.paired import clustered_mean
-from stats.proportions import wilson
+from gauntlet.stats.intervals import alike, change, difference, effective_games, running_mean
+from gauntlet.stats.paired import clustered_mean
+from gauntlet.stats.proportions import wilson
 
 Z = norm.ppf(0.975)
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom, binomtest, fisher_exact, norm, ttest_1samp
 from statsmodels.stats.proportion import proportion_confint
 
-from stats import weighted
-from stats.checks import Side
-from stats.means import LEAST, limits, p_value, per_deal, reaching, with_error
+from gauntlet.stats import weighted
+from gauntlet.stats.checks import Side
+from gauntlet.stats.means import LEAST, limits, p_value, per_deal, reaching, with_error
 
 SHARE, DIFFERENCE, BOUNDLESS = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)
 

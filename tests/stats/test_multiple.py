@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 
-from stats.multiple import holm
-from stats.proportions import one_sample_z
+from gauntlet.stats.multiple import holm
+from gauntlet.stats.proportions import one_sample_z
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 

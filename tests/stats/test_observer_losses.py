@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from games.rock_paper_scissors.strategies import CODES, grid
-from stats import observation
-from stats.observation import EPS, Grid, Mode
+from gauntlet.games.rock_paper_scissors.strategies import CODES, grid
+from gauntlet.stats import observation
+from gauntlet.stats.observation import EPS, Grid, Mode
 
 OUTCOMES = grid().reshape(-1, 3)
 LEGACY = grid(legacy_d=True).reshape(-1, 3)

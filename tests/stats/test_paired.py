@@ -18,9 +18,9 @@ from scipy.stats import binom, norm, permutation_test, ttest_1samp
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
 
-from stats.checks import Side
-from stats.means import p_value
-from stats.paired import (
+from gauntlet.stats.checks import Side
+from gauntlet.stats.means import p_value
+from gauntlet.stats.paired import (
     PairCounts,
     clustered_mean,
     count_pairs,
@@ -28,7 +28,7 @@ from stats.paired import (
     permutation,
     sign_flip,
 )
-from stats.proportions import wilson
+from gauntlet.stats.proportions import wilson
 
 AIRWAY = PairCounts(both=1, a_only=1, b_only=7, neither=12)
 RESPONSE = PairCounts(both=59, a_only=6, b_only=16, neither=80)

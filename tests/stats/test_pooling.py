@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.robustness import SPREADS, best_of
-from stats.pooling import partially_pooled
+from gauntlet.stats.pooling import partially_pooled
 
 EFFECTS = [28.0, 8, -3, 7, -1, 1, 18, 12]
 ERRORS = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])

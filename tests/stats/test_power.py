@@ -12,9 +12,9 @@ from scipy.optimize import brentq
 from scipy.stats import binom, multinomial, norm
 from statsmodels.stats.power import normal_power_het, normal_sample_size_one_tail
 
-from stats.checks import Side
-from stats.paired import PairCounts, mcnemar
-from stats.power import (
+from gauntlet.stats.checks import Side
+from gauntlet.stats.paired import PairCounts, mcnemar
+from gauntlet.stats.power import (
     deals_one_proportion,
     detectable_mean,
     detectable_one_proportion,
@@ -22,7 +22,7 @@ from stats.power import (
     power_one_proportion,
     power_paired,
 )
-from stats.proportions import one_sample_z
+from gauntlet.stats.proportions import one_sample_z
 
 RANDOM_SEAT = 0.4954
 """Win rate of the second of two random players at UNO."""

@@ -17,8 +17,8 @@ from scipy.stats import binom, binomtest, hypergeom
 from statsmodels.stats.descriptivestats import sign_test as sign_test_of_statsmodels
 from statsmodels.stats.proportion import proportions_ztest
 
-from stats.checks import Side
-from stats.proportions import (
+from gauntlet.stats.checks import Side
+from gauntlet.stats.proportions import (
     clopper_pearson,
     fisher_test,
     one_sample_z,

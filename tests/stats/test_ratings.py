@@ -11,9 +11,9 @@ from scipy.special import logit
 from scipy.stats import t
 
 from benchmarks.leagues import coverage, table
-from stats.bradley_terry import beats, penalised, spectral
-from stats.matches import Matches, Ties, drawn_by_match
-from stats.ratings import By, as_gamebench, rated, without_each
+from gauntlet.stats.bradley_terry import beats, penalised, spectral
+from gauntlet.stats.matches import Matches, Ties, drawn_by_match
+from gauntlet.stats.ratings import By, as_gamebench, rated, without_each
 
 Row = tuple[int, int, float, int, int]
 """First, second, what the first got, game, deal."""

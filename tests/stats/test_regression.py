@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stats.regression import clustered_linear, clustered_logit
+from gauntlet.stats.regression import clustered_linear, clustered_logit
 
 RNG = np.random.default_rng(5)
 

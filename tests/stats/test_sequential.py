@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stats.sequential import FIRST_LOOK, Stop, confidence_sequence, looks, precision, sprt
+from gauntlet.stats.sequential import FIRST_LOOK, Stop, confidence_sequence, looks, precision, sprt
 
 
 def test_sprt_stops_where_the_likelihood_ratio_says() -> None:

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.errors import UserError
-from games.tic_tac_toe import State, TicTacToe
-from models.base import Generate, Generation, Prompt
-from models.fake import Fake
-from pipeline.config.compose import composed
-from pipeline.log.schema import MatchRecord
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Task
-from pipeline.play.chains import run
-from pipeline.play.match import play
-from training.environment.credit import Advantage
-from training.environment.environment import Environment
-from training.environment.match import Match
-from training.environment.setting import setting
+from gauntlet.common.errors import UserError
+from gauntlet.games.tic_tac_toe import State, TicTacToe
+from gauntlet.models.base import Generate, Generation, Prompt
+from gauntlet.models.fake import Fake
+from gauntlet.pipeline.config.compose import composed
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Task
+from gauntlet.pipeline.play.chains import run
+from gauntlet.pipeline.play.match import play
+from gauntlet.training.environment.credit import Advantage
+from gauntlet.training.environment.environment import Environment
+from gauntlet.training.environment.match import Match
+from gauntlet.training.environment.setting import setting
 
 made = cache(partial(Environment))
 TEXTS = ('{"action": "1"}', '{"action": "2"}', '{"action": "5"}', "I pass.")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from training.environment.environment import Environment
+from gauntlet.training.environment.environment import Environment
 
 core: Any = pytest.importorskip(
     "openenv.core", reason="openenv needs an environment of its own: make test-training"
@@ -26,7 +26,7 @@ SAID = '{"action": "1"}'
 def url() -> Iterator[str]:
     import uvicorn
 
-    from training.openenv_server import application
+    from gauntlet.training.openenv_server import application
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

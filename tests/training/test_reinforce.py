@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from agents.prompting.cloze import LETTERS
-from models.base import Score
-from models.checkpoint import Checkpoint
-from training.environment.environment import Environment
-from training.gradient.matches import Choice, play
-from training.gradient.policy import Policy
-from training.gradient.reinforce import Learner, entropy, main, parse
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.models.base import Score
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.training.environment.environment import Environment
+from gauntlet.training.gradient.matches import Choice, play
+from gauntlet.training.gradient.policy import Policy
+from gauntlet.training.gradient.reinforce import Learner, entropy, main, parse
 
 POCKET = Path(__file__).parents[2] / "models/pocket/weights"
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from agents.prompting.cloze import LETTERS
-from common.errors import UserError
-from games.playouts import results
-from training.environment.credit import seated
-from training.environment.environment import Environment
-from training.gradient import values
-from training.gradient.matches import Choice, play
-from training.gradient.policy import Policy
-from training.gradient.reinforce import Learner, main, parse
-from training.gradient.values import Values
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.common.errors import UserError
+from gauntlet.games.playouts import results
+from gauntlet.training.environment.credit import seated
+from gauntlet.training.environment.environment import Environment
+from gauntlet.training.gradient import values
+from gauntlet.training.gradient.matches import Choice, play
+from gauntlet.training.gradient.policy import Policy
+from gauntlet.training.gradient.reinforce import Learner, main, parse
+from gauntlet.training.gradient.values import Values
 
 POCKET = Path(__file__).parents[2] / "models/pocket/weights"
 RANDOM_WINS = (0.5849, 0.2881)

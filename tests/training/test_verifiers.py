@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from training.environment.environment import Environment
+from gauntlet.training.environment.environment import Environment
 
 vf: Any = pytest.importorskip(
     "verifiers.v1", reason="verifiers needs an environment of its own: make test-training"

@@ -18,11 +18,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from common.errors import UserError
-from pipeline.tables.plot_style import ACCENT, COLOURS, save_png
-from pipeline.tracking.store import STORE, experiment_in, log_points, open_store, tracking_uri
-from stats.checks import counts
-from stats.proportions import wilson
+from gauntlet.common.errors import UserError
+from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, save_png
+from gauntlet.pipeline.tracking.store import (
+    STORE,
+    experiment_in,
+    log_points,
+    open_store,
+    tracking_uri,
+)
+from gauntlet.stats.checks import counts
+from gauntlet.stats.proportions import wilson
 
 EXPERIMENT = "dqn"
 TAG, FILE = "gauntlet.curve", "gauntlet.file"

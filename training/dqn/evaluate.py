@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from agents.dqn.network import Network
-from agents.dqn.player import DQN, SHIPPED, Encoded
-from games.base import Game
-from stats.proportions import wilson
-from training.dqn.practice import Practice, practice, results
+from gauntlet.agents.dqn.network import Network
+from gauntlet.agents.dqn.player import DQN, SHIPPED, Encoded
+from gauntlet.games.base import Game
+from gauntlet.stats.proportions import wilson
+from gauntlet.training.dqn.practice import Practice, practice, results
 
 SEAT = 1
 LEARNING, CURVE, LAST = range(3)

@@ -21,8 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.dqn.network import Network
-from training.dqn.practice import Practice
+from gauntlet.agents.dqn.network import Network
+from gauntlet.training.dqn.practice import Practice
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from agents.dqn.network import Network
-from agents.dqn.player import Encoded
-from games.base import Game
+from gauntlet.agents.dqn.network import Network
+from gauntlet.agents.dqn.player import Encoded
+from gauntlet.games.base import Game
 
 
 class Practice(Protocol):

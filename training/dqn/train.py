@@ -21,13 +21,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.dqn.network import Network, save
-from agents.dqn.player import Encoded
-from common.disk import write_atomically
-from games.base import Game
-from training.dqn.evaluate import CURVE, LEARNING, Rate, game_of, positive, practices, rate
-from training.dqn.learner import Settings, one_thread, train
-from training.dqn.practice import results
+from gauntlet.agents.dqn.network import Network, save
+from gauntlet.agents.dqn.player import Encoded
+from gauntlet.common.disk import write_atomically
+from gauntlet.games.base import Game
+from gauntlet.training.dqn.evaluate import CURVE, LEARNING, Rate, game_of, positive, practices, rate
+from gauntlet.training.dqn.learner import Settings, one_thread, train
+from gauntlet.training.dqn.practice import results
 
 OUT = Path("outputs/dqn")
 HEADER = ("seed", "episodes", "steps", *Rate._fields)

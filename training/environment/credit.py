@@ -12,17 +12,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from common.errors import UserError
-from games.base import Action, move_with
-from games.capabilities import Adjustable, nothing_hidden, with_score
-from games.playouts import probabilities, results
-from pipeline.judging.luck import refusal
-from pipeline.log.schema import DecisionRecord
-from pipeline.plan.baseline import Baseline, measure, with_reference
-from pipeline.plan.cells import Cell
-from pipeline.plan.rng import JUDGE, LUCK, stream
-from training.environment.match import Match
-from training.environment.setting import Setting
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Action, move_with
+from gauntlet.games.capabilities import Adjustable, nothing_hidden, with_score
+from gauntlet.games.playouts import probabilities, results
+from gauntlet.pipeline.judging.luck import refusal
+from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.pipeline.plan.baseline import Baseline, measure, with_reference
+from gauntlet.pipeline.plan.cells import Cell
+from gauntlet.pipeline.plan.rng import JUDGE, LUCK, stream
+from gauntlet.training.environment.match import Match
+from gauntlet.training.environment.setting import Setting
 
 
 class Credit(Protocol):

@@ -14,12 +14,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from common.errors import UserError
-from models.base import Prompt
-from pipeline.log.schema import DecisionRecord
-from training.environment.credit import Advantage, Credit, Result, checked, reference, result
-from training.environment.match import Match
-from training.environment.setting import SELF, Setting, setting
+from gauntlet.common.errors import UserError
+from gauntlet.models.base import Prompt
+from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.training.environment.credit import (
+    Advantage,
+    Credit,
+    Result,
+    checked,
+    reference,
+    result,
+)
+from gauntlet.training.environment.match import Match
+from gauntlet.training.environment.setting import SELF, Setting, setting
 
 Reward = Literal["result", "advantage"]
 Step = tuple[str, float, bool, dict[str, Any]]

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from common.errors import UserError
-from models.base import Generate, Generation, Prompt, Reply
-from pipeline.log.schema import DecisionRecord, MatchRecord
-from pipeline.plan.cells import Task
-from pipeline.plan.rng import DEAL, stream
-from pipeline.play.chains import Answered, Ask, Chain, joined
-from pipeline.play.match import Table
-from training.environment.outside import Outside
-from training.environment.setting import Setting
+from gauntlet.common.errors import UserError
+from gauntlet.models.base import Generate, Generation, Prompt, Reply
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.plan.cells import Task
+from gauntlet.pipeline.plan.rng import DEAL, stream
+from gauntlet.pipeline.play.chains import Answered, Ask, Chain, joined
+from gauntlet.pipeline.play.match import Table
+from gauntlet.training.environment.outside import Outside
+from gauntlet.training.environment.setting import Setting
 
 
 class Match:

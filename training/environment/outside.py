@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common.errors import ModelError
-from models.base import Model
+from gauntlet.common.errors import ModelError
+from gauntlet.models.base import Model
 
 
 @dataclass(frozen=True)

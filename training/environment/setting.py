@@ -9,16 +9,16 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from common.errors import UserError
-from models.base import Model, ModelSource, Reply
-from pipeline.config.compose import composed
-from pipeline.config.players import SeatConfig
-from pipeline.config.read import CellConfig, Seed
-from pipeline.plan.build import build_cells
-from pipeline.plan.cells import Cell, Task, match_id
-from pipeline.play.chains import Ask, run
-from pipeline.play.prepare import prepare
-from training.environment.outside import Outside
+from gauntlet.common.errors import UserError
+from gauntlet.models.base import Model, ModelSource, Reply
+from gauntlet.pipeline.config.compose import composed
+from gauntlet.pipeline.config.players import SeatConfig
+from gauntlet.pipeline.config.read import CellConfig, Seed
+from gauntlet.pipeline.plan.build import build_cells
+from gauntlet.pipeline.plan.cells import Cell, Task, match_id
+from gauntlet.pipeline.play.chains import Ask, run
+from gauntlet.pipeline.play.prepare import prepare
+from gauntlet.training.environment.outside import Outside
 
 SELF = "self"
 """In place of an opponent's name: the learner sits there too."""

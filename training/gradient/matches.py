@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from agents.prompting.cloze import LETTERS
-from models.base import Prompt
-from training.environment.environment import Environment
-from training.gradient.policy import Policy
-from training.gradient.values import Values
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.models.base import Prompt
+from gauntlet.training.environment.environment import Environment
+from gauntlet.training.gradient.policy import Policy
+from gauntlet.training.gradient.values import Values
 
 
 @dataclass

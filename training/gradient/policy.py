@@ -12,9 +12,9 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 from transformers.utils.logging import disable_progress_bar
 
-from agents.prompting.cloze import LETTERS
-from models.base import Prompt
-from models.engine.tokens import load_tokens
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.models.base import Prompt
+from gauntlet.models.engine.tokens import load_tokens
 
 
 class Policy:

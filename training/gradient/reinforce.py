@@ -29,14 +29,14 @@ from rich.console import Console
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from common.errors import UserError
-from models.engine.files import check_folder, local_folder
-from pipeline.log.progress import Bar
-from pipeline.tables.plot_style import ACCENT, save_png
-from training.environment.environment import PLAYOUTS, Environment, Reward
-from training.gradient.matches import Choice, play
-from training.gradient.policy import Policy
-from training.gradient.values import Values
+from gauntlet.common.errors import UserError
+from gauntlet.models.engine.files import check_folder, local_folder
+from gauntlet.pipeline.log.progress import Bar
+from gauntlet.pipeline.tables.plot_style import ACCENT, save_png
+from gauntlet.training.environment.environment import PLAYOUTS, Environment, Reward
+from gauntlet.training.gradient.matches import Choice, play
+from gauntlet.training.gradient.policy import Policy
+from gauntlet.training.gradient.values import Values
 
 SEEDS = 1 << 40
 """Training deals are of seeds from here on, which no sweep is likely to measure by."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from games.base import TextAction
-from games.capabilities import judged, nothing_hidden
-from games.playouts import probabilities
-from training.environment.credit import checked, seated
-from training.environment.match import Match
-from training.environment.setting import Setting
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import TextAction
+from gauntlet.games.capabilities import judged, nothing_hidden
+from gauntlet.games.playouts import probabilities
+from gauntlet.training.environment.credit import checked, seated
+from gauntlet.training.environment.match import Match
+from gauntlet.training.environment.setting import Setting
 
 MOST = 200_000
 """Positions that are looked through at most; Tic-Tac-Toe has 5,478."""

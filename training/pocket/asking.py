@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TypeVar
 
-from agents.base import Answer, Question
-from agents.gather import together
-from models.base import Model
+from gauntlet.agents.base import Answer, Question
+from gauntlet.agents.gather import together
+from gauntlet.models.base import Model
 
 T = TypeVar("T")
 

@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from training.pocket.data import lessons
-from training.pocket.duel import course as duel
-from training.pocket.gamebench import course as gamebench
-from training.pocket.gamebench.tables import TABLES
-from training.pocket.observer import course as observer
-from training.pocket.teacher import Network
-from training.pocket.tokenizer import train_tokenizer
-from training.pocket.trees import LessonTree
-from training.pocket.writing import (
+from gauntlet.training.pocket.data import lessons
+from gauntlet.training.pocket.duel import course as duel
+from gauntlet.training.pocket.gamebench import course as gamebench
+from gauntlet.training.pocket.gamebench.tables import TABLES
+from gauntlet.training.pocket.observer import course as observer
+from gauntlet.training.pocket.teacher import Network
+from gauntlet.training.pocket.tokenizer import train_tokenizer
+from gauntlet.training.pocket.trees import LessonTree
+from gauntlet.training.pocket.writing import (
     CLOZE,
     COUNTERFACTUAL,
     LABELS,

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.base import Goal, Turn
-from agents.minimax import outcome
-from games.base import Game
-from games.tic_tac_toe import TicTacToe
-from games.uno.arena.game import UnoArena
-from games.uno.arena.rules import CARD, PHASE
-from games.uno.game import Uno
-from training.pocket.teacher import Network, ratings
+from gauntlet.agents.base import Goal, Turn
+from gauntlet.agents.minimax import outcome
+from gauntlet.games.base import Game
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.games.uno.arena.game import UnoArena
+from gauntlet.games.uno.arena.rules import CARD, PHASE
+from gauntlet.games.uno.game import Uno
+from gauntlet.training.pocket.teacher import Network, ratings
 
 UNO_SCALE = 0.015
 """A difference in the chance to win that makes an option e times as likely to be the answer."""

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from agents.base import Decision
-from agents.prompting.base import Asking, Method
-from games.base import Game
-from models.base import Score, Scores
-from training.pocket.data import turn_of
-from training.pocket.network import hidden_states, logprobs
-from training.pocket.trees import LessonTree, collate
-from training.pocket.writing import LABELS, Writer
+from gauntlet.agents.base import Decision
+from gauntlet.agents.prompting.base import Asking, Method
+from gauntlet.games.base import Game
+from gauntlet.models.base import Score, Scores
+from gauntlet.training.pocket.data import turn_of
+from gauntlet.training.pocket.network import hidden_states, logprobs
+from gauntlet.training.pocket.trees import LessonTree, collate
+from gauntlet.training.pocket.writing import LABELS, Writer
 
 BATCH = 64
 OPPONENT = 1

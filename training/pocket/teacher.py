@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from games.compiling import below, derive, nth_of, number_of
-from games.uno import policies, rules
-from games.uno.rules import allocating, cached
+from gauntlet.games.compiling import below, derive, nth_of, number_of
+from gauntlet.games.uno import policies, rules
+from gauntlet.games.uno.rules import allocating, cached
 
 SIZES = (6, 11, 7, 7, 7, 7, 4, 3, 12, 12, 12, 4, 4, 4, 4, 4, 5, 6)
 """How many values each count of `describe` can take; a larger one counts as the largest."""

@@ -36,16 +36,16 @@ from torch.optim import AdamW, Muon, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from training.pocket.courses import (
+from gauntlet.training.pocket.courses import (
     Course,
     DuelCourse,
     GamebenchCourse,
     ObserverCourse,
     UnoCourse,
 )
-from training.pocket.network import build, hidden_states, logprobs
-from training.pocket.teacher import teach
-from training.pocket.trees import LessonTree, collate, wanted
+from gauntlet.training.pocket.network import build, hidden_states, logprobs
+from gauntlet.training.pocket.teacher import teach
+from gauntlet.training.pocket.trees import LessonTree, collate, wanted
 
 MODELS = Path(__file__).parents[2] / "models"
 WEIGHTS = MODELS / "pocket" / "weights"

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from agents.base import Turn
-from agents.prompting.base import Method
-from agents.prompting.cloze import LETTERS, Cloze
-from agents.prompting.counterfactual import VERDICTS, Counterfactual
-from agents.prompting.tutri import Tutri
-from models.base import Generate, Generation, Prompt, Score
-from training.pocket.data import Lesson
-from training.pocket.trees import LessonTree, Target
+from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.base import Method
+from gauntlet.agents.prompting.cloze import LETTERS, Cloze
+from gauntlet.agents.prompting.counterfactual import VERDICTS, Counterfactual
+from gauntlet.agents.prompting.tutri import Tutri
+from gauntlet.models.base import Generate, Generation, Prompt, Score
+from gauntlet.training.pocket.data import Lesson
+from gauntlet.training.pocket.trees import LessonTree, Target
 
 LABELS = LETTERS + VERDICTS
 CLOZE, COUNTERFACTUAL = Cloze(), Counterfactual()

@@ -1,7 +1,7 @@
 """UNO Arena: UNO with a challenge to the wild draw four, an end when the pile runs out, and
 winners who may share a game."""
 
-from games.uno.arena.game import UnoArena
-from games.uno.arena.rules import View
+from gauntlet.games.uno.arena.game import UnoArena
+from gauntlet.games.uno.arena.rules import View
 
 __all__ = ["UnoArena", "View"]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from gauntlet.common.markup import tag
+from gauntlet.games.base import Observation
+from gauntlet.games.uno import drawing as uno
+from gauntlet.games.uno.arena import rules, words
+from gauntlet.games.uno.arena.game import UnoArena
+from gauntlet.games.uno.arena.rules import View
+from gauntlet.games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
+from gauntlet.games.uno.state import State
 from markupsafe import Markup
-
-from common.markup import tag
-from games.base import Observation
-from games.uno import drawing as uno
-from games.uno.arena import rules, words
-from games.uno.arena.game import UnoArena
-from games.uno.arena.rules import View
-from games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
-from games.uno.state import State
 
 STYLE = uno.STYLE
 

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from games.compiling import below, derive, nth_of, number_of
-from games.uno import encode
-from games.uno import state as uno
-from games.uno.arena.rules import (
+from gauntlet.games.compiling import below, derive, nth_of, number_of
+from gauntlet.games.uno import encode
+from gauntlet.games.uno import state as uno
+from gauntlet.games.uno.arena.rules import (
     CHALLENGE,
     COLOUR,
     PHASE,
@@ -25,8 +25,8 @@ from games.uno.arena.rules import (
     over,
     step,
 )
-from games.uno.policies import DEAL, MOVES
-from games.uno.rules import (
+from gauntlet.games.uno.policies import DEAL, MOVES
+from gauntlet.games.uno.rules import (
     ACTIONS,
     DRAW,
     PLY,

@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from common.errors import IllegalAction
-from games import uno
-from games.base import Action, Fact, Observation
-from games.playouts import check_known
-from games.uno.arena import encode, rules, words
-from games.uno.arena import playouts as engine
-from games.uno.arena.encode import Practice
-from games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS, View
-from games.uno.policies import redeal
-from games.uno.rules import (
+from gauntlet.common.errors import IllegalAction
+from gauntlet.games import uno
+from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.playouts import check_known
+from gauntlet.games.uno.arena import encode, rules, words
+from gauntlet.games.uno.arena import playouts as engine
+from gauntlet.games.uno.arena.encode import Practice
+from gauntlet.games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS, View
+from gauntlet.games.uno.policies import redeal
+from gauntlet.games.uno.rules import (
     DIRECTION,
     PILE,
     PLAYED,
@@ -30,17 +30,17 @@ from games.uno.rules import (
     blank,
     hand_of,
 )
-from games.uno.state import State, card_order, count, distinct, hand
-from games.uno.state import known as known_table
-from games.uno.words import (
+from gauntlet.games.uno.state import State, card_order, count, distinct, hand
+from gauntlet.games.uno.state import known as known_table
+from gauntlet.games.uno.words import (
     CARD_ADVICE,
     CHALLENGE_ADVICE,
     COLOUR_ADVICE,
     holdings,
     order_of_play,
 )
-from games.uno.words import hand as hand_words
-from games.uno.words import review as reviewed
+from gauntlet.games.uno.words import hand as hand_words
+from gauntlet.games.uno.words import review as reviewed
 
 CODES = {"random": engine.RANDOM, "rule": engine.RULE}
 """Scripted players by name."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.compiling import below, derive, nth_of, number_of
-from games.uno.arena.rules import (
+from gauntlet.games.compiling import below, derive, nth_of, number_of
+from gauntlet.games.uno.arena.rules import (
     CARD,
     CHALLENGE,
     IN_FORCE,
@@ -22,8 +22,8 @@ from games.uno.arena.rules import (
     over,
     step,
 )
-from games.uno.policies import DEAL, HIDDEN, MOVES, redeal_lazily
-from games.uno.rules import (
+from gauntlet.games.uno.policies import DEAL, HIDDEN, MOVES, redeal_lazily
+from gauntlet.games.uno.rules import (
     DRAW,
     EVERY_COLOUR,
     PLAIN,

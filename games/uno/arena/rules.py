@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.uno import rules
-from games.uno import state as uno
-from games.uno.rules import (
+from gauntlet.games.uno import rules
+from gauntlet.games.uno import state as uno
+from gauntlet.games.uno.rules import (
     DIRECTION,
     DRAW,
     DRAW_TWO,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from games.uno.arena.rules import CALL, CARD, COLOUR
-from games.uno.rules import DRAW, WILD
-from games.uno.words import CARD_NAMES, COLOURS, MOVE_NAMES
+from gauntlet.games.uno.arena.rules import CALL, CARD, COLOUR
+from gauntlet.games.uno.rules import DRAW, WILD
+from gauntlet.games.uno.words import CARD_NAMES, COLOURS, MOVE_NAMES
 
 RULES = (
     "Everyone starts with seven cards; whoever has no cards left wins at once. On your turn you "

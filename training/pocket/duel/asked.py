@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.base import Turn
-from agents.prompting.base import Method
-from agents.prompting.cot import Cot
-from agents.prompting.direct import Direct
-from agents.prompting.react import React
-from agents.prompting.talaga import Talaga
-from agents.prompting.tot import Tot
-from models.base import Dialogue, Generate, Generation, Prompt
-from training.pocket.duel.told import read
-from training.pocket.duel.tutor import reply
+from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.base import Method
+from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.direct import Direct
+from gauntlet.agents.prompting.react import React
+from gauntlet.agents.prompting.talaga import Talaga
+from gauntlet.agents.prompting.tot import Tot
+from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
+from gauntlet.training.pocket.duel.told import read
+from gauntlet.training.pocket.duel.tutor import reply
 
 METHODS: tuple[tuple[Method, float], ...] = (
     (Direct(), 1.0),

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from games.holdem import words
-from games.holdem.policies import FAIR, GOOD, MARGIN, STRONG, beaten, kind, preflop
-from games.holdem.ranks import CATEGORY, bit, worth
-from training.pocket.duel.told import Told
+from gauntlet.games.holdem import words
+from gauntlet.games.holdem.policies import FAIR, GOOD, MARGIN, STRONG, beaten, kind, preflop
+from gauntlet.games.holdem.ranks import CATEGORY, bit, worth
+from gauntlet.training.pocket.duel.told import Told
 
 SEATS = re.compile(r"player \d(?: \(you\))? (\d+)")
 UNSEEN = 0.57

@@ -9,11 +9,11 @@ from itertools import islice
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from agents.base import Turn
-from training.pocket.duel.asked import Exchange, exchanges
-from training.pocket.duel.phrases import phrase_tokenizer
-from training.pocket.duel.tables import card_turns, grid_lessons
-from training.pocket.trees import LessonTree, Target
+from gauntlet.agents.base import Turn
+from gauntlet.training.pocket.duel.asked import Exchange, exchanges
+from gauntlet.training.pocket.duel.phrases import phrase_tokenizer
+from gauntlet.training.pocket.duel.tables import card_turns, grid_lessons
+from gauntlet.training.pocket.trees import LessonTree, Target
 
 TURNS, MERGED = 2500, 700
 """How many turns' texts the tokenizer learns from, and its tokens of BPE."""

@@ -14,25 +14,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.base import Agent, Answer, Question, Turn
-from agents.llm import LLM
-from agents.prompting.base import Method
-from agents.prompting.cot import Cot
-from agents.prompting.direct import Direct
-from agents.prompting.react import React
-from agents.prompting.talaga import Talaga
-from agents.prompting.tot import Tot
-from agents.random import Random
-from agents.rule import Rule
-from games.base import Game
-from games.capabilities import measured, measures_of
-from games.holdem import Holdem
-from games.tic_tac_toe import TicTacToe
-from models.base import Model
-from models.checkpoint import Checkpoint
-from training.pocket.asking import side_by_side
-from training.pocket.data import turn_of
-from training.pocket.train import DUEL_WEIGHTS
+from gauntlet.agents.base import Agent, Answer, Question, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.base import Method
+from gauntlet.agents.prompting.cot import Cot
+from gauntlet.agents.prompting.direct import Direct
+from gauntlet.agents.prompting.react import React
+from gauntlet.agents.prompting.talaga import Talaga
+from gauntlet.agents.prompting.tot import Tot
+from gauntlet.agents.random import Random
+from gauntlet.agents.rule import Rule
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import measured, measures_of
+from gauntlet.games.holdem import Holdem
+from gauntlet.games.tic_tac_toe import TicTacToe
+from gauntlet.models.base import Model
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.training.pocket.asking import side_by_side
+from gauntlet.training.pocket.data import turn_of
+from gauntlet.training.pocket.train import DUEL_WEIGHTS
 
 METHODS: dict[str, Method] = {
     "direct": Direct(),

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from agents.minimax import outcome
-from games.tic_tac_toe import State, TicTacToe
-from training.pocket.duel.told import Told
+from gauntlet.agents.minimax import outcome
+from gauntlet.games.tic_tac_toe import State, TicTacToe
+from gauntlet.training.pocket.duel.told import Told
 
 GAME = TicTacToe()
 NAMES = tuple(f"C{cell % 3 + 1}R{cell // 3 + 1}" for cell in range(9))

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from games.holdem import words
-from training.pocket.tokenizer import trainer, wrapped
+from gauntlet.games.holdem import words
+from gauntlet.training.pocket.tokenizer import trainer, wrapped
 
 ACTIONS = "|".join(words.NAMES)
 BEFORE_NUMBER = (

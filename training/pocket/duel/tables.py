@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from agents.base import Turn
-from games.holdem import Holdem
-from training.pocket.data import grid_turns, turn_of
+from gauntlet.agents.base import Turn
+from gauntlet.games.holdem import Holdem
+from gauntlet.training.pocket.data import grid_turns, turn_of
 
 IDLE = 0.3
 """How often a turn is taught at which no move is better, or the tutor checks or folds."""

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agents.prompting.reading import move_in
-from agents.prompting.tot import ANSWERS, PLANS, VOTE
-from models.base import Prompt
+from gauntlet.agents.prompting.reading import move_in
+from gauntlet.agents.prompting.tot import ANSWERS, PLANS, VOTE
+from gauntlet.models.base import Prompt
 
 SEAT = re.compile(r"You are player (\d)")
 GAME = re.compile(r"in a game of (.*)\.")

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from agents.prompting.cot_base import MOVE_CUE, THOUGHT_CUE
-from agents.prompting.react import ACTION
-from agents.prompting.reading import move_in
-from agents.prompting.talaga import CLOSING, QUESTIONS
-from agents.prompting.tot import PLAN, VOTE
-from models.base import Prompt
-from training.pocket.duel.cards import Cards
-from training.pocket.duel.marks import Marks
-from training.pocket.duel.told import Told, read
+from gauntlet.agents.prompting.cot_base import MOVE_CUE, THOUGHT_CUE
+from gauntlet.agents.prompting.react import ACTION
+from gauntlet.agents.prompting.reading import move_in
+from gauntlet.agents.prompting.talaga import CLOSING, QUESTIONS
+from gauntlet.agents.prompting.tot import PLAN, VOTE
+from gauntlet.models.base import Prompt
+from gauntlet.training.pocket.duel.cards import Cards
+from gauntlet.training.pocket.duel.marks import Marks
+from gauntlet.training.pocket.duel.told import Told, read
 
 
 class Knowledge(Protocol):

@@ -15,17 +15,17 @@ from itertools import islice
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from agents.base import Turn
-from agents.prompting.acting import ABOVE, textspecs
-from agents.prompting.cloze import LETTERS
-from agents.prompting.counterfactual import VERDICTS
-from agents.prompting.gamebench import Base
-from models.base import Generate
-from training.pocket.duel.course import Encoder
-from training.pocket.gamebench.phrases import spoken, word_tokenizer
-from training.pocket.gamebench.tables import Lesson, Table, lessons, turns, words
-from training.pocket.trees import LessonTree, Target
-from training.pocket.writing import softmax
+from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.acting import ABOVE, textspecs
+from gauntlet.agents.prompting.cloze import LETTERS
+from gauntlet.agents.prompting.counterfactual import VERDICTS
+from gauntlet.agents.prompting.gamebench import Base
+from gauntlet.models.base import Generate
+from gauntlet.training.pocket.duel.course import Encoder
+from gauntlet.training.pocket.gamebench.phrases import spoken, word_tokenizer
+from gauntlet.training.pocket.gamebench.tables import Lesson, Table, lessons, turns, words
+from gauntlet.training.pocket.trees import LessonTree, Target
+from gauntlet.training.pocket.writing import softmax
 
 METHOD = Base()
 QUESTIONS, APART = 500, 5

@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.base import Agent, Answer, Question
-from agents.llm import LLM
-from agents.prompting.base import Method
-from agents.prompting.gamebench import Base
-from agents.rule import Rule
-from games.base import Game, move_with
-from games.capabilities import MATCH_SCORE, judged
-from games.playouts import RANDOM
-from models.base import Model
-from models.checkpoint import Checkpoint
-from training.pocket.asking import side_by_side
-from training.pocket.data import turn_of
-from training.pocket.gamebench.tables import GREEDY, TABLES, asked
-from training.pocket.train import GAMEBENCH_WEIGHTS
+from gauntlet.agents.base import Agent, Answer, Question
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.base import Method
+from gauntlet.agents.prompting.gamebench import Base
+from gauntlet.agents.rule import Rule
+from gauntlet.games.base import Game, move_with
+from gauntlet.games.capabilities import MATCH_SCORE, judged
+from gauntlet.games.playouts import RANDOM
+from gauntlet.models.base import Model
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.training.pocket.asking import side_by_side
+from gauntlet.training.pocket.data import turn_of
+from gauntlet.training.pocket.gamebench.tables import GREEDY, TABLES, asked
+from gauntlet.training.pocket.train import GAMEBENCH_WEIGHTS
 
 OTHERS: dict[str, Agent] = {RANDOM: Rule(RANDOM), GREEDY: Rule(GREEDY)}
 NOTED = ("malformed", "illegal")

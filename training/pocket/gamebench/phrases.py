@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from training.pocket.duel.phrases import with_pieces
+from gauntlet.training.pocket.duel.phrases import with_pieces
 
 REPLY, CLOSE = ' {"action": "', '"}'
 """A reply's parts around the number."""

@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.base import Decision, Turn
-from agents.one_ply import ALIKE, OnePly
-from agents.prompting.acting import SHOWN
-from games.air_land_sea import AirLandSea
-from games.arctic_scavengers import ArcticScavengers
-from games.are_you_the_traitor import AreYouTheTraitor
-from games.base import Action, Game, TextAction, TextMove
-from games.codenames import Codenames
-from games.hive import Hive
-from games.pit import Pit
-from games.playouts import RANDOM, scripted_move, worded
-from games.santorini import Santorini
-from games.sea_battle import SeaBattle
-from games.two_rooms import TwoRooms
-from training.pocket.data import turn_of
+from gauntlet.agents.base import Decision, Turn
+from gauntlet.agents.one_ply import ALIKE, OnePly
+from gauntlet.agents.prompting.acting import SHOWN
+from gauntlet.games.air_land_sea import AirLandSea
+from gauntlet.games.arctic_scavengers import ArcticScavengers
+from gauntlet.games.are_you_the_traitor import AreYouTheTraitor
+from gauntlet.games.base import Action, Game, TextAction, TextMove
+from gauntlet.games.codenames import Codenames
+from gauntlet.games.hive import Hive
+from gauntlet.games.pit import Pit
+from gauntlet.games.playouts import RANDOM, scripted_move, worded
+from gauntlet.games.santorini import Santorini
+from gauntlet.games.sea_battle import SeaBattle
+from gauntlet.games.two_rooms import TwoRooms
+from gauntlet.training.pocket.data import turn_of
 
 GREEDY = "greedy"
 STRAY = 0.25

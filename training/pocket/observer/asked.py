@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.base import Turn
-from agents.prompting.observe import Observe, reminded
-from games.base import Fact
-from games.rock_paper_scissors import RockPaperScissors, spectator
-from games.rock_paper_scissors.strategies import CODES
-from games.watch import Watch
-from models.base import Prompt
-from training.pocket.data import turn_of
-from training.pocket.observer.rounds import played
+from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.observe import Observe, reminded
+from gauntlet.games.base import Fact
+from gauntlet.games.rock_paper_scissors import RockPaperScissors, spectator
+from gauntlet.games.rock_paper_scissors.strategies import CODES
+from gauntlet.games.watch import Watch
+from gauntlet.models.base import Prompt
+from gauntlet.training.pocket.data import turn_of
+from gauntlet.training.pocket.observer.rounds import played
 
 ROUNDS = 210
 TOLD = ((0.6, 50, 50), (0.2, 1, 49), (0.1, 20, 20), (0.1, 51, ROUNDS))

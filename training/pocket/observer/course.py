@@ -14,13 +14,13 @@ from itertools import islice
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from games.rock_paper_scissors.strategies import CODES
-from training.pocket.duel.course import Encoder
-from training.pocket.duel.phrases import phrase_tokenizer
-from training.pocket.observer.asked import Asked, questions
-from training.pocket.observer.rounds import posteriors
-from training.pocket.observer.words import CUTS, DROPPED, STEPS, phrases, reasons, reply
-from training.pocket.trees import LessonTree, Target
+from gauntlet.games.rock_paper_scissors.strategies import CODES
+from gauntlet.training.pocket.duel.course import Encoder
+from gauntlet.training.pocket.duel.phrases import phrase_tokenizer
+from gauntlet.training.pocket.observer.asked import Asked, questions
+from gauntlet.training.pocket.observer.rounds import posteriors
+from gauntlet.training.pocket.observer.words import CUTS, DROPPED, STEPS, phrases, reasons, reply
+from gauntlet.training.pocket.trees import LessonTree, Target
 
 QUESTIONS, MERGED = 500, 400
 """How many questions the tokenizer learns from, and its tokens of BPE."""

@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.base import Agent, Decision, Turn
-from agents.llm import LLM
-from agents.observers import Likeliest, Nearest
-from agents.prompting.observe import Observe
-from games.rock_paper_scissors import RockPaperScissors
-from games.watch import State, Watch
-from models.base import Model
-from models.checkpoint import Checkpoint
-from training.pocket.asking import side_by_side
-from training.pocket.data import turn_of
-from training.pocket.train import OBSERVER_WEIGHTS
+from gauntlet.agents.base import Agent, Decision, Turn
+from gauntlet.agents.llm import LLM
+from gauntlet.agents.observers import Likeliest, Nearest
+from gauntlet.agents.prompting.observe import Observe
+from gauntlet.games.rock_paper_scissors import RockPaperScissors
+from gauntlet.games.watch import State, Watch
+from gauntlet.models.base import Model
+from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.training.pocket.asking import side_by_side
+from gauntlet.training.pocket.data import turn_of
+from gauntlet.training.pocket.train import OBSERVER_WEIGHTS
 
 PAIRS = ("H C", "N G", "D Y")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents import observers
-from games.rock_paper_scissors.strategies import CODES, drawn, likelihoods
+from gauntlet.agents import observers
+from gauntlet.games.rock_paper_scissors.strategies import CODES, drawn, likelihoods
 
 
 def played(players: tuple[str, str], rounds: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES
+from gauntlet.games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES
 
 HANDS = ("rock", "paper", "scissors")
 ANSWERING = ("copies", "beats", "loses to")
