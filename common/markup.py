@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gauntlet.common.sanitize import visible
 from markupsafe import Markup, escape
+
+from gauntlet.common.sanitize import visible
 
 
 def tag(name: str, *inside: object, **attributes: object) -> Markup:

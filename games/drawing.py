@@ -15,9 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Game, Observation
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 """The style sheet of the parts below, which all drawings share."""
@@ -37,7 +38,7 @@ class Drawing(Protocol):
 
 def has_drawing(game: Game[Any]) -> bool:
     """Whether the game brings a drawing; any other is drawn in words."""
-    return find_spec(_drawing_name(game)) is not None
+    return bool(_drawing_name(game))
 
 
 def draw_state(game: Game[Any], state: Any) -> Markup:
@@ -75,10 +76,11 @@ def _drawing(game: Game[Any]) -> Drawing:
 
 
 def _drawing_name(game: Game[Any]) -> str:
-    """The dotted name of the module beside the game's."""
+    """The dotted name of the module beside the game's; "" where there is none."""
     module = type(game).__module__
-    package = sys.modules[module].__package__ or ""
-    return f"{package}.drawing" if "." in package else f"{module}_drawing"
+    package = sys.modules[module].__package__
+    names = [f"{module}_drawing", *([f"{package}.drawing"] if package else [])]
+    return next((name for name in names if name != __name__ and find_spec(name)), "")
 
 
 def picture(label: str, *inside: object, kind: str = "") -> Markup:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag, together
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture
 from gauntlet.games.tic_tac_toe import State, TicTacToe
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Observation
 from gauntlet.games.codenames import Codenames
@@ -12,7 +14,6 @@ from gauntlet.games.codenames.game import View
 from gauntlet.games.codenames.rules import BLUE, RED, State, Turn, guessed, team_of
 from gauntlet.games.codenames.words import KINDS, ROLES
 from gauntlet.games.drawing import entry, picture, sign
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

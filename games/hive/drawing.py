@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag, together
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture, seat
 from gauntlet.games.hive import Hive, State, words
 from gauntlet.games.hive.rules import OWN
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import entry, picture, seat, sign
@@ -26,7 +28,6 @@ from gauntlet.games.holdem.rules import (
     View,
     faceup,
 )
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag, together
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture
 from gauntlet.games.rock_paper_scissors import HANDS, RockPaperScissors, State
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag, together
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture
 from gauntlet.games.santorini import Santorini, State
 from gauntlet.games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
 from gauntlet.games.santorini.words import NAMES, square
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag, together
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import picture
 from gauntlet.games.sea_battle import SeaBattle, State, View
 from gauntlet.games.sea_battle.rules import AT, DAMAGE, HEADING, ROCKS, SHIPS, SIDE, SIZE, SUNK
 from gauntlet.games.sea_battle.words import HEADINGS, NAMES
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import entry, picture, seat, sign
@@ -15,7 +17,6 @@ from gauntlet.games.uno.game import Uno
 from gauntlet.games.uno.rules import WILD
 from gauntlet.games.uno.state import State, View, card_order, hand
 from gauntlet.games.uno.words import CARD_NAMES, COLOURS
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag, together
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import draw_facts, entry, picture
 from gauntlet.games.watch.game import State, View, Watch
 from gauntlet.games.watch.transcript import Step
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_suffix(".css")
 

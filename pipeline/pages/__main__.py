@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
+
 from gauntlet.common.errors import UserError, require
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.pages.access import MAX_CONNECTIONS, Connection
-from starlette.types import ASGIApp
 
 PORT = 8050
 CLOSING_SECONDS = 1

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 import numpy as np
+from markupsafe import Markup
+from numpy.typing import ArrayLike
+
 from gauntlet.common.markup import tag, together
 from gauntlet.games.drawing import picture
 from gauntlet.pipeline.pages.run_status import Estimate
 from gauntlet.pipeline.tables.scale import Scale
-from markupsafe import Markup
-from numpy.typing import ArrayLike
 
 SERIES = 8
 """Curves that can be told apart; of more the first are drawn."""

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from gauntlet.games.base import Action, Game, Observation, TextAction
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pandas as pd
+from nicegui import html, ui
+from nicegui import run as threads
+
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.compare import compare
@@ -16,8 +19,6 @@ from gauntlet.pipeline.pages.run_status import Standing, standing
 from gauntlet.pipeline.tables.numbers import number, p_value
 from gauntlet.pipeline.tables.primary_test import best_of_pair
 from gauntlet.pipeline.tables.scale import Scale
-from nicegui import html, ui
-from nicegui import run as threads
 
 HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p", "p Holm")
 """A - B is the best estimate, luck-adjusted where both cells are."""

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.config.compose import CONF
 from markupsafe import Markup
 from nicegui import html, ui
 from nicegui.elements.mixins.text_element import TextElement
+
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.config.compose import CONF
 
 STYLE = Path(__file__).parent / "pages.css"
 PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play", "Observe": "/observe"}

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import force_setattr
+
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
@@ -24,7 +26,6 @@ from gauntlet.pipeline.log.results import CellResults, collect
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.status import Status
 from gauntlet.pipeline.viewer.match import MatchView, match_view
-from msgspec.structs import force_setattr
 
 MARKS = ("sweep.json", "status.json", "cells", "records")
 """A folder that has one of these is a run's."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from nicegui import background_tasks, events, ui
+from nicegui import html as tags
+from nicegui import run as threads
+
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.games.drawing import style_of
@@ -13,9 +17,6 @@ from gauntlet.pipeline.pages.matches import link
 from gauntlet.pipeline.pages.runs import link as run_link
 from gauntlet.pipeline.viewer import html
 from gauntlet.pipeline.viewer.match import MatchView
-from nicegui import background_tasks, events, ui
-from nicegui import html as tags
-from nicegui import run as threads
 
 KEYS = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 """How many plies a key goes on."""

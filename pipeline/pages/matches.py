@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlencode
 
+from msgspec.json import encode
+from nicegui import background_tasks, events, html, ui
+from nicegui import run as threads
+from nicegui.elements.mixins.value_element import ValueElement
+
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import damaged
 from gauntlet.pipeline.pages import sheets
@@ -19,10 +24,6 @@ from gauntlet.pipeline.pages.library import Kept, Library, Shelf
 from gauntlet.pipeline.pages.runs import EVERY
 from gauntlet.pipeline.tables.numbers import short
 from gauntlet.pipeline.tables.scale import Scale
-from msgspec.json import encode
-from nicegui import background_tasks, events, html, ui
-from nicegui import run as threads
-from nicegui.elements.mixins.value_element import ValueElement
 
 RESULTS = ("all", "lost", "won", "drawn", "shared")
 ORDERS: dict[str, Callable[[Kept], Any]] = {

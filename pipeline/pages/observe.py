@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from nicegui import html, ui
+from nicegui.events import KeyEventArguments
+
 from gauntlet.common.sanitize import visible
 from gauntlet.games.rock_paper_scissors.strategies import CODES
 from gauntlet.games.watch import drawing as watched
@@ -26,8 +29,6 @@ from gauntlet.pipeline.pages.frame import (
     words,
 )
 from gauntlet.pipeline.pages.play import WATCHING
-from nicegui import html, ui
-from nicegui.events import KeyEventArguments
 
 TICK = 0.2
 """Seconds after which a page looks what is new."""
@@ -42,7 +43,7 @@ ADDED = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 class Follower(Child):
     """A run of one match of watching. scene: None until it is known; guesses: those made so far."""
 
-    module = "pipeline.pages.watcher"
+    module = "gauntlet.pipeline.pages.watcher"
 
     def __init__(self, name: str, words: Sequence[str], first: int = 0) -> None:
         self.scene: Scene | None = None

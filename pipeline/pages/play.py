@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from nicegui import html, ui
+
 from gauntlet.pipeline.config.output_dir import short
 from gauntlet.pipeline.pages.frame import button, choices, framed, note, number, part, select, words
 from gauntlet.pipeline.pages.table import Table, show
-from nicegui import html, ui
 
 WATCHING = "watch_"
 """How the names of games of watching begin."""

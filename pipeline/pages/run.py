@@ -9,6 +9,10 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
+from nicegui import app, html, ui
+from nicegui import run as threads
+from starlette.responses import FileResponse, PlainTextResponse, Response
+
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.pipeline.pages import charts, runs, sheets
@@ -18,9 +22,6 @@ from gauntlet.pipeline.pages.run_status import Estimate, Standing, estimates, gl
 from gauntlet.pipeline.status import Row
 from gauntlet.pipeline.tables import parser
 from gauntlet.pipeline.tables.numbers import percent, short
-from nicegui import app, html, ui
-from nicegui import run as threads
-from starlette.responses import FileResponse, PlainTextResponse, Response
 
 HEADINGS = (
     *("cell", "mean", "95% interval", "baseline", "done", "left", "set aside"),

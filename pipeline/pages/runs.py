@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from urllib.parse import urlencode
 
+from nicegui import background_tasks, html, run, ui
+
 from gauntlet.pipeline.pages import charts
 from gauntlet.pipeline.pages.frame import drawing, framed, note, words
 from gauntlet.pipeline.pages.library import SUMMARY, Library
 from gauntlet.pipeline.pages.run_status import Standing, glance
-from nicegui import background_tasks, html, run, ui
 
 EVERY = 2.0
 """Seconds between two looks, as a run tells of itself."""

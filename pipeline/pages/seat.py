@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
+
 from gauntlet.agents.base import Answer as Replied
 from gauntlet.agents.base import Question, Thinking, Turn
 from gauntlet.agents.human import Human

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fastapi import FastAPI
+from nicegui import ui
+
 from gauntlet.games import drawing
 from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
 from gauntlet.pipeline.pages.access import Doors
 from gauntlet.pipeline.pages.frame import STYLE
 from gauntlet.pipeline.pages.library import Library
 from gauntlet.pipeline.viewer import html
-from nicegui import ui
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '

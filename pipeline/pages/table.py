@@ -9,6 +9,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from markupsafe import Markup
+from nicegui import html, run, ui
+from nicegui.events import KeyEventArguments
+
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
 from gauntlet.games.base import Game, TextAction
@@ -18,9 +22,6 @@ from gauntlet.pipeline.pages.child import Answer, Asked, Child, Laid, News, Over
 from gauntlet.pipeline.pages.frame import button, drawing, note, part, text_block, words
 from gauntlet.pipeline.pages.matches import link
 from gauntlet.pipeline.viewer.match import MatchView, match_view
-from markupsafe import Markup
-from nicegui import html, run, ui
-from nicegui.events import KeyEventArguments
 
 
 class Table(Child):
@@ -30,7 +31,7 @@ class Table(Child):
     over until a match ends and again once its end has been looked at.
     """
 
-    module = "pipeline.pages.seat"
+    module = "gauntlet.pipeline.pages.seat"
 
     def __init__(self, name: str, words: Sequence[str], first: int = 0) -> None:
         self.laid: Laid | None = None

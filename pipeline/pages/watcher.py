@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from gauntlet.agents.base import Agent, Answer, Decision, Goal, Prepared, Question, Thinking, Turn
 from gauntlet.agents.observers import log_likelihoods, posteriors
 from gauntlet.common.errors import UserError

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import Folder

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
+
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.tables.numbers import number, p_value
-from markupsafe import Markup
 
 HERE = Path(__file__).parent
 """Where head.html.j2 and parts.html.j2 lie."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from textwrap import fill
 
 import pandas as pd
+
 from gauntlet.common.sanitize import visible
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord

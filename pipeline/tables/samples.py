@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag, together
 from gauntlet.models.exchanges import Exchange, ScoreExchange
 from gauntlet.pipeline.log.outcomes import Outcomes
@@ -14,7 +16,6 @@ from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.tables.page import clipped
 from gauntlet.pipeline.viewer import html, terminal
 from gauntlet.pipeline.viewer.match import LETTERED, DecisionView, decision_view
-from markupsafe import Markup
 
 SAMPLES = 5
 """Of a cell."""

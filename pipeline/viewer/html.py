@@ -9,13 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag, together
 from gauntlet.common.sanitize import one_line
 from gauntlet.games.base import Game
 from gauntlet.games.drawing import STYLE as DRAWING_STYLE
 from gauntlet.games.drawing import draw_state, has_drawing, style_of
 from gauntlet.pipeline.viewer.match import DecisionView, MatchView, Ply, PromptView
-from markupsafe import Markup
 
 STYLE = Path(__file__).with_name("match.css")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich.console import Console
+from rich.markup import escape as no_markup
+from rich.table import Table
+
 from gauntlet.agents.prompting.wording import on_a_line
 from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import WIDTH
 from gauntlet.pipeline.viewer.match import DecisionView, MatchView, PromptView
-from rich.console import Console
-from rich.markup import escape as no_markup
-from rich.table import Table
 
 LINES = 12
 """Of a question in an excerpt."""

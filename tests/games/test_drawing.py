@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gauntlet.common.markup import tag
 from gauntlet.games import drawing
 from gauntlet.games.base import Fact, Game, Observation, default_text_move
@@ -28,8 +31,6 @@ from gauntlet.games.uno.arena.game import UnoArena
 from gauntlet.games.uno.game import Uno
 from gauntlet.games.uno.state import hand
 from gauntlet.games.uno.words import CARD_NAMES
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SHORT = settings(max_examples=12, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)

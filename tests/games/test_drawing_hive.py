@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
+
 from gauntlet.games import drawing
 from gauntlet.games.hive import Hive, rules, words
-
 from tests.games.cases import final
 
 

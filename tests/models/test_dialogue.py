@@ -6,14 +6,14 @@ import copy
 from pathlib import Path
 
 import pytest
+from transformers import PreTrainedTokenizerFast
+
 from gauntlet.models.api.wire import TEMPLATE_TOKENS, Wire
 from gauntlet.models.base import Dialogue, Generate, Generation, Prompt, Score, Scores
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
 from gauntlet.pipeline.viewer.match import decision_view
-from transformers import PreTrainedTokenizerFast
-
 from tests.pipeline.records import decided, ended, write
 
 TEMPLATE = (

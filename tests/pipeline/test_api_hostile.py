@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from gauntlet.models.base import Generate, Prompt
 from gauntlet.models.human import TerminalModel
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.viewer.match import DecisionView, PromptView
 from gauntlet.pipeline.viewer.terminal import escape, excerpt
-
 from tests import hostile
 from tests.api import KEY
 from tests.hostile import Behaviour, Talk, at_work, good, reply

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import entropy
+
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline.log.exchanges import margin
@@ -16,10 +20,6 @@ from gauntlet.pipeline.tables.choices import Choices
 from gauntlet.pipeline.tables.replies import LOOKED, Replies
 from gauntlet.pipeline.tables.samples import asked_at, picked, sample
 from gauntlet.pipeline.tables.sensitivity import ROUNDING, bounds, by_rounding, figures
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import entropy
-
 from tests.pipeline.made import about, won
 from tests.pipeline.records import decided, ended, scored
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+
 from gauntlet.agents.base import Goal, Turn
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.cloze import Cloze
@@ -15,7 +16,6 @@ from gauntlet.games.uno import Uno
 from gauntlet.models.base import Scores
 from gauntlet.pipeline.log.exchanges import exchange
 from gauntlet.pipeline.viewer.match import DecisionView, decision_view
-
 from tests.pipeline.records import decided
 
 OPTIONS = ("green 2", "green 9", "red skip")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from gauntlet.pipeline import replay
 from nicegui.testing import User
 
-import games
+from gauntlet import games
+from gauntlet.pipeline import replay
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import visit
@@ -84,7 +84,7 @@ def pebbles(tmp_path: Path) -> Iterator[None]:
     games.__path__.append(str(folder.parent))
     yield
     games.__path__.remove(str(folder.parent))
-    for name in [name for name in sys.modules if name.startswith("games.pebbles")]:
+    for name in [name for name in sys.modules if name.startswith("gauntlet.games.pebbles")]:
         del sys.modules[name]
 
 

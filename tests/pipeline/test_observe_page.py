@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nicegui import ui
+from nicegui.testing import User
+
 from gauntlet.common.sanitize import visible
 from gauntlet.games.watch import drawing
 from gauntlet.pipeline.log.folder import Folder
@@ -17,9 +20,6 @@ from gauntlet.pipeline.pages import charts, observe, watcher
 from gauntlet.pipeline.pages.child import Guessed, Scene
 from gauntlet.pipeline.pages.observe import DRAWN, Follower, Shown, Wish
 from gauntlet.pipeline.pages.seat import play
-from nicegui import ui
-from nicegui.testing import User
-
 from tests.games.test_drawing import EVIL, Page
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches

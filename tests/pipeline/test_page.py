@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.folder import Folder
@@ -18,7 +19,6 @@ from gauntlet.pipeline.tables.samples import sample, situation
 from gauntlet.pipeline.tables.views import results_of
 from gauntlet.pipeline.viewer.html import score_bars
 from gauntlet.pipeline.viewer.match import decision_view
-
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import STATIC, decided, ended, scored

@@ -10,16 +10,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import parsed, written
-from gauntlet.pipeline.pages import __main__ as command
-from gauntlet.pipeline.pages import library, run_status
-from gauntlet.pipeline.pages.access import Doors
 from markupsafe import escape
 from nicegui import ElementFilter, ui
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
 
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.metadata_files import parsed, written
+from gauntlet.pipeline.pages import __main__ as command
+from gauntlet.pipeline.pages import library, run_status
+from gauntlet.pipeline.pages.access import Doors
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 import uvicorn
+from starlette.types import Receive, Scope, Send
+
 from gauntlet.pipeline.pages import access
 from gauntlet.pipeline.pages.__main__ import configured
-from starlette.types import Receive, Scope, Send
 
 SECONDS = 0.5
 LIVE = (

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nicegui.testing import User
+
 from gauntlet.agents.base import Goal, Turn
 from gauntlet.common.errors import ModelError
 from gauntlet.games.base import TextAction, TextSpec
@@ -25,8 +27,6 @@ from gauntlet.pipeline.pages.child import Answer, Asked, answer
 from gauntlet.pipeline.pages.play import Wish
 from gauntlet.pipeline.pages.seat import Line
 from gauntlet.pipeline.pages.table import Shown, Table
-from nicegui.testing import User
-
 from tests.pipeline.paged import visit
 
 PATIENCE = 60

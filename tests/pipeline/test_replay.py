@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import with_score
 from gauntlet.games.uno import Uno
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.metadata_files import written
-
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited, matches
 

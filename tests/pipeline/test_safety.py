@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from gauntlet.common.errors import ModelError, UserError
 from gauntlet.common.terminal import console
 from gauntlet.games.tic_tac_toe import TicTacToe
@@ -18,7 +19,6 @@ from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.replay import page
 from gauntlet.pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
 from gauntlet.pipeline.viewer.terminal import show
-
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 
@@ -55,9 +55,11 @@ def test_what_is_only_imported_somewhere_is_not_named_there(
     import argparse
     import dataclasses
 
+    from gauntlet.models import fake
+
     foreign = dataclasses.make_dataclass("Foreign", [])
     foreign.__module__ = argparse.__name__
-    monkeypatch.setattr(models.fake, "Foreign", foreign, raising=False)
+    monkeypatch.setattr(fake, "Foreign", foreign, raising=False)
     with pytest.raises(UserError, match="is only imported there"):
         build({"_target_": "models.fake.Foreign"}, "model", ())
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.viewer import match as viewed
-
 from tests.agents.hints import HINT, Hints
 from tests.pipeline.conftest import Sweep
 

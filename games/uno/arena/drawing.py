@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Observation
 from gauntlet.games.uno import drawing as uno
@@ -10,7 +12,6 @@ from gauntlet.games.uno.arena.game import UnoArena
 from gauntlet.games.uno.arena.rules import View
 from gauntlet.games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
 from gauntlet.games.uno.state import State
-from markupsafe import Markup
 
 STYLE = uno.STYLE
 
