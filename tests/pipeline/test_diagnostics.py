@@ -136,7 +136,7 @@ def test_a_sample_shows_the_end_of_the_question_and_the_reply() -> None:
     found = sample(ended(), chosen)
     assert found.text.splitlines()[:2] == ["match m, deal 0", "line 28"]
     assert r"-> 'x\x1b[2J'" in found.text
-    assert found.decision.prompts[0].text == f"Rules.\n{question}"
+    assert found.decision.prompts[0].text == question
     assert asked_at([decided(1, asked=())], 0.5) is None
 
 
