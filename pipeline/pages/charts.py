@@ -118,7 +118,9 @@ def _chart(
         for value in _ticks(*axes.y)
     ]
     columns = [
-        _word(f"{value:,.0f}", axes.across(value), axes.height - 6) for value in _ticks(*axes.x)
+        _word(f"{value:,.0f}", axes.across(value), axes.height - 6)
+        for value in _ticks(*axes.x)
+        if value == round(value)
     ]
     drawing = tag(
         "svg",
