@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PARTS = (
-    *("agents", "common", "conf", "games"),
+    *("agents", "common", "conf", "games", "gauntlet"),
     *("models", "papers", "pipeline", "stats", "tests", "training"),
 )
 BLOCK = re.compile(
@@ -50,7 +50,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with every file that docs/extending.md writes."""
     copy = tmp_path_factory.mktemp("project")
     for part in PARTS:
-        shutil.copytree(ROOT / part, copy / part, ignore=UNUSED)
+        shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=UNUSED)
     shutil.copy(ROOT / "pyproject.toml", copy)
     written = BLOCK.findall((ROOT / "docs" / "extending.md").read_text())
     assert len(written) == 18, [name for name, _ in written]
