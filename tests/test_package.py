@@ -85,7 +85,7 @@ def test_a_shell_completes_commands_and_settings(tmp_path: Path) -> None:
 def test_a_file_that_hides_a_package_is_named(tmp_path: Path, room: str) -> None:
     assert room in ROOMS
     (tmp_path / f"{room}.py").write_text("")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
     done = subprocess.run(
         [sys.executable, "-m", "pipeline.run", "--help"],
         cwd=tmp_path, env=env, capture_output=True, text=True,
@@ -95,7 +95,9 @@ def test_a_file_that_hides_a_package_is_named(tmp_path: Path, room: str) -> None
     assert f"{tmp_path / room}.py hides Gauntlet's own package {room!r}" in line
 
 
-@pytest.mark.parametrize("file", ["hydra_plugins/mine.py", "hydra_plugins.py"])
+@pytest.mark.parametrize(
+    "file", ["hydra_plugins/mine.py", "hydra_plugins.py", "hydra/__init__.py", "models.py"]
+)
 @pytest.mark.parametrize("command", ["-P -m gauntlet run --help", "-m pipeline.run --help"])
 def test_no_file_of_the_current_folder_is_run(tmp_path: Path, file: str, command: str) -> None:
     (tmp_path / file).parent.mkdir(exist_ok=True)

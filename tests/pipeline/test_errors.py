@@ -13,6 +13,8 @@ MISTAKES = {
     ("prompt=close",): "did you mean 'cloze'?",
     ("game=unno",): "did you mean 'uno'?",
     ("game=chess",): "game=chess does not exist",
+    ("deals=100000001",): "deals=100,000,001: a sweep plays at most 100,000,000 deals",
+    ("seed=1,2", "deals=60000000"): "deals=60,000,000: a sweep plays at most 100,000,000 deals",
     ("deals=0",): "deals is 0; it must be a whole number from 1 to 1,000,000,000 or auto",
     ("deals=many",): "deals is 'many'",
     ("seed=-1",): "seed is -1; it must be a whole number from 0 to 9,223",
