@@ -34,7 +34,7 @@ MISTAKES = {
     ("baseline=expert", "agent=random"): "baseline=expert is not a scripted player",
     ("+game.rounds=3",): "game.rounds is not a setting",
     ("game.quirks=7",): "game.quirks is 7; it must be true or false",
-    ("game._target_=os.system",): "it must lie in games, agents, models",
+    ("game._target_=os.system",): "it must lie in gauntlet.agents, gauntlet.games, gauntlet.models",
     ("seats.1.agent=random", "agent=rule"): "no seat whose agent is `subject`",
     ("seats.0.agent=robot",): "agent=robot does not exist",
     ("seats.measured=2",): "seats.measured is 2; it must be 0 to 1",

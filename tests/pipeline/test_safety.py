@@ -29,7 +29,7 @@ EVIL = "<script>alert(1)</script>"
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        ("os.system", "it must lie in games, agents, models"),
+        ("os.system", "it must lie in gauntlet.agents, gauntlet.games, gauntlet.models"),
         ("builtins.eval", "it must lie in"),
         ("subprocess.Popen", "it must lie in"),
         ("pipeline.log.records.Log", "it must lie in"),
