@@ -40,6 +40,8 @@ from gauntlet.pipeline.play.rematch import Again, Unrecorded
 
 SHOWN = 3
 """How many differences of a match are named."""
+LONGEST = 100
+"""Characters of a value that differs."""
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 
 
@@ -48,7 +50,7 @@ class Findings:
     """What is wrong, by file; what is worth knowing and no damage; and how many lines were read.
 
     places: the line of each match, by the stem of its file. replayed: how many matches were played
-    again.
+    again. edited: how many of them differ from their record.
     """
 
     folder: Folder
@@ -57,6 +59,7 @@ class Findings:
     lines: int = 0
     places: dict[str, dict[str, int]] = field(default_factory=dict)
     replayed: int = 0
+    edited: int = 0
 
     def add(self, path: Path, what: str) -> None:
         self.wrong.setdefault(self.name(path), []).append(what)
@@ -223,6 +226,7 @@ def _replayed(
             else:
                 line = found.places[stem][record.match]
                 found.add(path, f"line {line}, match {record.match}: played again, {wrong}")
+                found.edited += 1
         found.replayed += not isinstance(again, UserError)
         yield
     for why, count in left.items():
@@ -257,8 +261,13 @@ def _differs(again: Again, record: MatchRecord) -> str:
         return str(error)
     except Exception as error:  # whatever a game or an agent makes of a reply that was edited
         return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
-    told = [f"{one.where} is {one.other!r}, not {one.one!r}" for one in found[:SHOWN]]
+    pairs = [(f"{one.where} is", one.other, one.one) for one in found[:SHOWN]]
+    told = [f"{where} {_short(now)}, not {_short(then)}" for where, now, then in pairs]
     return "; ".join(told) + f"; and {len(found) - SHOWN:,} more" * (len(found) > SHOWN)
+
+
+def _short(value: Any) -> str:
+    return one_line(repr(value), LONGEST)
 
 
 def report(found: Findings) -> Iterator[str]:
@@ -271,7 +280,9 @@ def report(found: Findings) -> Iterator[str]:
     state = f"{count:,} thing(s) are wrong" if count else "all is well"
     again = f"{found.replayed:,} match(es) played again, " if found.replayed else ""
     yield f"{found.folder.path}: {found.lines:,} line(s) read, {again}{state}"
-    if count:
+    if found.edited:
+        yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
+    if count > found.edited:
         yield "the same sweep again moves damaged lines aside and plays their matches anew"
 
 

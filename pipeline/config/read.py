@@ -25,6 +25,7 @@ from gauntlet.pipeline.config.players import (
     read_seat,
 )
 from gauntlet.pipeline.config.players import Node as Node
+from gauntlet.pipeline.config.values import MOST_PLAYED as MOST_PLAYED
 from gauntlet.pipeline.config.values import checked, settings, shown
 from gauntlet.pipeline.config.yaml_files import CONF
 
@@ -250,7 +251,13 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
         values = {str(getattr(sweep, key)) for sweep in sweeps}
         if len(values) > 1:
             raise UserError(f"{key} takes one value a run, got {' and '.join(sorted(values))}")
-    return replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
+    sweep = replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
+    if sweep.deals != "auto" and not sweep.simulate and sweep.deals * len(seeds) > MOST_PLAYED:
+        raise UserError(
+            f"deals={sweep.deals:,}: a sweep plays at most {MOST_PLAYED:,} deals, of all seeds "
+            "together; simulate=true counts more"
+        )
+    return sweep
 
 
 def fitting(fits: Callable[[int], bool]) -> str:

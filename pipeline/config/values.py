@@ -14,6 +14,8 @@ import msgspec
 
 from gauntlet.common.errors import UserError, nearest
 
+MOST_PLAYED = 10**8
+"""The most deals of a sweep that are played and kept as records, of all seeds together."""
 UNIONS = (typing.Union, types.UnionType)
 
 

@@ -140,6 +140,8 @@ def _check(data: bytes) -> None:
                 problem = f"the tag {event.tag} is not allowed; a config is plain data"
             elif not opened and not isinstance(event, yaml.MappingStartEvent):
                 problem = "a config is a mapping, KEY: VALUE"
+            elif "\0" in (getattr(event, "value", None) or ""):
+                problem = "a text with the character NUL, which no name or path may hold"
             elif len(opened) == DEEPEST:
                 problem = f"nested deeper than {DEEPEST} levels"
             if isinstance(event, yaml.CollectionStartEvent):
