@@ -54,7 +54,7 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
         cells, sweep = _composed(asked)
         packages.update(name for cell in cells for name in cell.packages)
         return then(cells, sweep)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:  # whatever a user's module may raise
         if isinstance(error, KeyboardInterrupt) and not _by_statement(error, packages):
             print("\ninterrupted; the same command again goes on", file=sys.stderr)
             return 130

@@ -40,6 +40,7 @@ RENAMED = {
 MOST = 1_000_000_000
 """The most deals of a seed."""
 MOST_SEED = 2**63 - 1
+MOST_CONTROLS = 100
 TRACES = ("sample", "all", "none")
 """Of which matches the model calls go to MLflow; a config of an older version does not say."""
 
@@ -392,8 +393,9 @@ def _controls(given: Any) -> Literal["auto"] | tuple[int, ...]:
     ends: dict[Any, Any] = {"first": 1, "last": -1}
     listed = given if isinstance(given, list) else [None]
     places: list[Any] = [ends.get(str(one), one) for one in listed]
-    if all(type(place) is int and place != 0 for place in places):
+    if len(places) <= MOST_CONTROLS and all(type(place) is int and place for place in places):
         return tuple(dict.fromkeys(places))
     raise UserError(
-        f"controls is {given!r}; it must be auto, or a list of first, last and places from 1"
+        f"controls is {given!r}; it must be auto, or a list of at most {MOST_CONTROLS} of first, last "
+        "and places from 1"
     )

@@ -159,6 +159,12 @@ BUILT = {
     ("game", "def __post_init__(self): raise KeyboardInterrupt"): "line 8: KeyboardInterrupt",
     ("game", "def seatings(self): return ((0, 1),)"): "Mine.seatings is <bound method",
     ("game", "seatings = ((0, 1), (1,))"): "Mine.seatings is ((0, 1), (1,)); it must be",
+    (
+        "game",
+        "@property\n    def seatings(self, x): return ()",
+    ): "line 8: TypeError: Mine.seatings()",
+    ("game", "def seatings(self, x): return ()"): "Mine.seatings is <bound method",
+    ("game", "def deal(self): return 1"): "line 8: TypeError: Mine.deal() takes",
     ("game", "seatings = ()"): "Mine.seatings is (); it must be an attribute or a property",
     ("game", "seatings = ((1, 0), (0, 1))"): "sits where, first (0, 1)",
 }
@@ -166,6 +172,8 @@ BUILT = {
 LOADED = {
     "def load(self): raise RuntimeError('x')": "line 8: RuntimeError: x",
     "def load(self): sys.exit(0)": "line 8: SystemExit: 0",
+    "def load(self): raise BaseException('x')": "line 8: BaseException: x",
+    "def load(self, x): return None": "line 8: TypeError: Mine.load() missing",
     "def load(self): return None": "Mine.load() gave a NoneType; it must give a model",
 }
 

@@ -64,6 +64,6 @@ def test_a_run_writes_its_config_without_secrets(sweep: Sweep, folder: Path) -> 
         (["agent=rule", "seed=1"], 1),
         (["agent=rule", "seed=2"], 2),
     ]
-    assert found["jobs"][2]["agent"]["_target_"] == "agents.rule.Rule"
+    assert found["jobs"][2]["agent"]["_target_"] == "gauntlet.agents.rule.Rule"
     assert sweep("agent=rule", "prompt=cloze", "deals=2", "name=other", "seed=1,2") == 0
     assert yaml.safe_load((folder / "config.yaml").read_text())["name"] == "other"
