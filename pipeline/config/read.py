@@ -396,6 +396,6 @@ def _controls(given: Any) -> Literal["auto"] | tuple[int, ...]:
     if len(places) <= MOST_CONTROLS and all(type(place) is int and place for place in places):
         return tuple(dict.fromkeys(places))
     raise UserError(
-        f"controls is {given!r}; it must be auto, or a list of at most {MOST_CONTROLS} of first, last "
-        "and places from 1"
+        f"controls is {given!r}; it must be auto, or a list of at most {MOST_CONTROLS} of "
+        "first, last and places from 1"
     )

@@ -216,10 +216,11 @@ def _is_library(top: str) -> bool:
 @cache
 def _spec(name: str) -> ModuleSpec | None:
     """Where a module is; the packages above it are not imported, as `find_spec` alone would."""
-    if package := name.rpartition(".")[0]:
+    package, _, last = name.rpartition(".")
+    if package:
         above = _spec(package)
         folders = above.submodule_search_locations if above else None
-        return PathFinder.find_spec(name, folders) if folders else None
+        return PathFinder.find_spec(last, [*folders]) if folders else None
     try:
         return find_spec(name)
     except (ImportError, ValueError):

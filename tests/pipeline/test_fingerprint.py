@@ -19,6 +19,7 @@ from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.agents.random import Random
 from gauntlet.agents.rule import Rule
 from gauntlet.common.errors import UserError
+from gauntlet.common.ids import PACKAGE
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
@@ -241,9 +242,10 @@ def test_whatever_python_loads_for_a_cell_counts(name: str) -> None:
     modules = sorted({each.__module__ for each in fingerprint.classes([cell.game, players])})
     command = [sys.executable, "-c", LOADED, json.dumps(modules)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    own = [one for one in json.loads(done.stdout) if one.partition(".")[0] in fingerprint.OWN]
+    own = [one for one in json.loads(done.stdout) if one.startswith(fingerprint.OWN)]
     assert len(own) > len(modules)
-    assert {f"{one.replace('.', '/')}.py" for one in own} <= code_of(cell).files.keys()
+    files = {f"{one.removeprefix(PACKAGE).replace('.', '/')}.py" for one in own}
+    assert files <= code_of(cell).files.keys()
 
 
 SCRIPT = """
