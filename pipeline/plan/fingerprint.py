@@ -208,8 +208,8 @@ def _source(name: str) -> Path | None:
 def _is_library(top: str) -> bool:
     """Whether a package came with Python or was installed, or cannot be found."""
     spec = _spec(top)
-    places = [str(spec.origin), *(spec.submodule_search_locations or ())] if spec else []
-    installed = re.search(r"[\\/](site|dist)-packages[\\/]", "\n".join(places))
+    places = [spec.origin, *(spec.submodule_search_locations or ())] if spec else []
+    installed = re.search(r"[\\/](site|dist)-packages[\\/]", "\n".join(map(str, places)))
     return spec is None or top in sys.stdlib_module_names or bool(installed)
 
 

@@ -228,9 +228,12 @@ def test_an_edit_is_about_the_cells_that_import_the_file(
 
 LOADED = """
 import importlib, json, sys
+import gauntlet
+before = set(sys.modules)  # what any use of the package loads
 for name in json.loads(sys.argv[1]):
     importlib.import_module(name)
-print(json.dumps([name for name, one in sys.modules.items() if not hasattr(one, "__path__")]))
+print(json.dumps([name for name, one in sys.modules.items()
+    if name not in before and not hasattr(one, "__path__")]))
 """
 
 

@@ -36,6 +36,7 @@ from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.random import Random
 from gauntlet.agents.search import Search
 from gauntlet.common.errors import ModelError, UserError
+from gauntlet.common.ids import PACKAGE, ROOMS
 from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
@@ -61,8 +62,8 @@ from tests.pipeline.records import decided, ended, scored, write
 
 Settings = dict[str, Any]
 
-PACKAGES = (*OWN_PACKAGES, "training", "benchmarks")
-ALLOWED = (*PACKAGES, "tests")
+PACKAGES = (*ROOMS, "training", "benchmarks")
+ALLOWED = ("gauntlet.training", "benchmarks", "tests")
 FURTHER = (
     *("tests.pipeline.filed.Filed", "tests.pipeline.wrapped.Wrapped", "tests.agents.hints.Hints"),
     *("tests.pipeline.habits.Silent", "tests.pipeline.scored.Harvest"),
@@ -75,7 +76,7 @@ MADE_INSIDE = {
 """Classes that no config makes: they need objects that others make."""
 NOT_LOADED = {
     *("models.api.openai.OpenAI", "models.human.Terminal"),
-    "training.environment.outside.Outside",
+    "gauntlet.training.environment.outside.Outside",
 }
 """Models that ask a server, a person, and whoever trains."""
 WAISTS = {
@@ -102,6 +103,7 @@ def kinds() -> dict[str, str]:
         for cls in vars(importlib.import_module(module)).values():
             if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module:
                 name = f"{module}.{cls.__qualname__}"
+                name = name.removeprefix(PACKAGE) if name.startswith(OWN_PACKAGES) else name
                 kind = next((kind for kind, has in WAISTS.items() if has <= {*dir(cls)}), None)
                 nameable = name in FURTHER or not module.startswith("tests.")
                 if kind and nameable and name not in MADE_INSIDE:
@@ -114,11 +116,11 @@ def modules() -> Iterator[str]:
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
             text = file.read_text()
-            own = package in OWN_PACKAGES or re.search(r"def (decide|deal|ask|identity)\(", text)
+            own = package in ROOMS or re.search(r"def (decide|deal|ask|identity)\(", text)
             if "@dataclass" in text and own:
-                yield ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(
-                    ".__init__"
-                )
+                inner = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+                ours = PACKAGE * (package != "benchmarks")
+                yield ours + inner.removesuffix(".__init__")
 
 
 # --- the settings with which a class reads its files
@@ -185,7 +187,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "agents.observers.Constant": conf("agent", "constant"),
     "agents.rule.Rule": conf("agent", "rule"),
     "models.api.openai.OpenAI": lambda _: {"name": "some-model"},
-    "training.environment.outside.Outside": lambda _: {"player": 0},
+    "gauntlet.training.environment.outside.Outside": lambda _: {"player": 0},
     "tests.pipeline.wrapped.Wrapped": lambda _: {"game": BOARD},
 }
 """By the class's name, to which a case of its own may add words."""
