@@ -110,7 +110,7 @@ def test_a_user_s_own_code_is_told_and_accepted(
     assert (line["matches"], [file for file, *_ in line["changed"]]) == (4, ["helping.py"])
     status, said = play(OWN, AFTER)
     assert status == 0, "it was accepted"
-    assert "code changed after 4 match(es) and was accepted" in " ".join(said.split())
+    assert "Code changed after 4 match(es) and was accepted" in " ".join(said.split())
     assert play(OWN, HELPING)[0] == 2, "and back is a change too"
 
 

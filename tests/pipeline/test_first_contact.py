@@ -107,8 +107,8 @@ def test_one_line_says_what_to_do(
 
 
 SHOWN = {
-    "--cfg job": "_target_: games.uno.Uno",
-    "--cfg job game=tic_tac_toe": "_target_: games.tic_tac_toe.TicTacToe",
+    "--cfg job": "_target_: gauntlet.games.uno.Uno",
+    "--cfg job game=tic_tac_toe": "_target_: gauntlet.games.tic_tac_toe.TicTacToe",
     "-h": "Usage: python -m pipeline.run",
 }
 
