@@ -26,12 +26,10 @@ from gauntlet.pipeline.plan.cells import Cell, digest
 
 OWN = tuple(PACKAGE + room for room in ("games", "agents", "models", "stats", "common"))
 """The project's packages that are followed; others are if a user's classes import them."""
-PLAYING = tuple(
-    f"{PACKAGE}{module}"
-    for module in (
-        *("pipeline.play.match", "pipeline.play.chains", "pipeline.play.prepare"),
-        *("pipeline.plan.rng", "pipeline.plan.cells", "models.answering"),
-    )
+PLAYING = (
+    *(f"{PACKAGE}pipeline.play.{name}" for name in ("match", "chains", "prepare")),
+    *(f"{PACKAGE}pipeline.plan.{name}" for name in ("rng", "cells")),
+    f"{PACKAGE}models.answering",
 )
 """What plays a match, whatever the cell. The rest of the pipeline schedules, stores and counts."""
 DATA = re.compile(r"\.(csv|efg|gz|jinja|json|np[yz]|pt|safetensors|toml|tsv|txt|ya?ml)$")
@@ -208,8 +206,7 @@ def _source(name: str) -> Path | None:
 def _is_library(top: str) -> bool:
     """Whether a package came with Python or was installed, or cannot be found."""
     spec = _spec(top)
-    places = [spec.origin, *(spec.submodule_search_locations or ())] if spec else []
-    installed = re.search(r"[\\/](site|dist)-packages[\\/]", "\n".join(map(str, places)))
+    installed = re.search(r"[\\/](site|dist)-packages[\\/]", str(spec))
     return spec is None or top in sys.stdlib_module_names or bool(installed)
 
 
