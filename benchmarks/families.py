@@ -166,13 +166,13 @@ def line(row: Row) -> str:
     return f"| {row.family} | {row.path} | {numbers} |"
 
 
-def page(found: Sequence[Row]) -> str:
+def page(rows: Sequence[Row]) -> str:
     """What docs/families.md holds."""
-    scored = [row for row in found if row.difference is not None]
+    scored = [row for row in rows if row.difference is not None]
     ways = Counter(row.path.split()[0] for row in scored)
     largest = max((row.difference or 0.0 for row in scored), default=0.0)
     told = HEAD.format(
-        all=len(found),
+        all=len(rows),
         scored=len(scored),
         ways=", ".join(f"{count} {way}" for way, count in sorted(ways.items())),
         largest=largest,
@@ -181,7 +181,7 @@ def page(found: Sequence[Row]) -> str:
         transformers=transformers.__version__,
         torch=torch.__version__.split("+")[0],
     )
-    return "\n".join([told, *map(line, found), ""])
+    return "\n".join([told, *map(line, rows), ""])
 
 
 HEAD = """# How each family is scored

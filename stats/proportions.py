@@ -174,7 +174,7 @@ def _ratio(top: ArrayLike, bottom: Floats) -> Floats:
     return _where(bottom > 0, np.asarray(top, float) / np.where(bottom > 0, bottom, 1.0))
 
 
-def _where(known: ArrayLike, values: ArrayLike) -> Floats:
+def _where(defined: ArrayLike, values: ArrayLike) -> Floats:
     """`values` where they are known, else nan; an array without axes becomes a scalar."""
-    result: Floats = np.where(known, values, np.nan)[()]
+    result: Floats = np.where(defined, values, np.nan)[()]
     return result

@@ -27,7 +27,7 @@ from scipy.special import expit
 from gauntlet.stats import checks, profile
 from gauntlet.stats.bradley_terry import Ints, beats, mixed, parts, penalised, spectral
 from gauntlet.stats.checks import Floats
-from gauntlet.stats.matches import Matches, Ties, drawn_by_match
+from gauntlet.stats.matches import Matches, Ties, draw_by_match
 
 Fit = Literal["penalised", "spectral"]
 By = Literal["deal", "match"]
@@ -124,7 +124,7 @@ def rated(
 def as_gamebench(matches: Matches, draws: int = DRAWS, seed: int = 0) -> Bootstrapped:
     """The ratings of the paper's tables are the `mean` of these: the published code's settings.
     Who has no match is rated all the same, as the prior says."""
-    tables = drawn_by_match(matches, "drop", draws, np.random.default_rng(seed))
+    tables = draw_by_match(matches, "drop", draws, np.random.default_rng(seed))
     return Bootstrapped(np.concatenate([spectral(some) for some in tables]), LEVEL)
 
 

@@ -92,7 +92,7 @@ class Base:
             heard.append(read(reply.text, turn, headings))
             if heard[-1].taken:
                 break
-            prompt = continued(prompt, reply.text, heard[-1].told)
+            prompt = continue_dialogue(prompt, reply.text, heard[-1].told)
         return decided(turn, before, heard, rng)
 
     def generate(self, turn: Turn, prompt: Prompt, seed: int) -> Generate:
@@ -124,7 +124,7 @@ class GamebenchCot(Base):
         reply = yield Generate(prompt, self.thoughts, self.temperature, seed=seed)
         assert isinstance(reply, Generation), reply
         came: Note = "ok" if reply.text.strip() else "malformed"
-        asked = continued(prompt, reply.text, ACT + form(turn))
+        asked = continue_dialogue(prompt, reply.text, ACT + form(turn))
         return (yield from self.acted(turn, asked, (came,), rng))
 
 
@@ -158,11 +158,11 @@ def headings_of(game: Any) -> dict[str, str]:
     return dict(game.rules_headings) if isinstance(game, Headed) else {}
 
 
-def continued(prompt: Prompt, reply: str, told: str) -> Dialogue:
+def continue_dialogue(prompt: Prompt, reply: str, message: str) -> Dialogue:
     """The conversation so far, the reply, and what is said to it."""
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
     return Dialogue(
-        prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, told))
+        prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, message))
     )
 
 

@@ -142,10 +142,10 @@ def notes(answer: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"confidence": confidence(told.get("confidence")), **kept}
 
 
-def confidence(given: Any) -> float:
+def confidence(value: Any) -> float:
     """A confidence as a number from 0 to 1; CONFIDENCE where none is given."""
     try:
-        figure = float(given) if not isinstance(given, bool) else math.nan
+        figure = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
         figure = math.nan
     return CONFIDENCE if math.isnan(figure) else min(max(figure, 0.0), 1.0)

@@ -23,12 +23,12 @@ from gauntlet.agents.prompting.base import (
     role,
     told_facts,
 )
-from gauntlet.agents.prompting.wording import PLAIN, Worded, Wording
+from gauntlet.agents.prompting.wording import PLAIN, HasWording, Wording
 from gauntlet.models.base import Generate, Generation, Prompt
 
 
 @dataclass(frozen=True)
-class Vanilla(Worded):
+class Vanilla(HasWording):
     """Asks once for thoughts and an action; temperature 0.
 
     moves: how many recent moves the prompt tells.

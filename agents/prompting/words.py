@@ -29,7 +29,7 @@ MALFORMED = "is not a JSON object with text"
 Wording = Generator[Question, Answer, Decision]
 
 
-def worded(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wording:
+def add_text(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wording:
     """The decision with the words of the option that it chose; as it is where that wants none."""
     option = turn.options[decision.option]
     if not isinstance(option, TextAction):

@@ -20,7 +20,7 @@ from gauntlet.games.air_land_sea.state import (
     decider,
     holders,
     options,
-    redealt,
+    redeal,
     seen_by,
     strength,
     theatre,
@@ -202,7 +202,7 @@ class AirLandSea:
         return {MATCH_SCORE.name: share(state)}
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        return redealt(observation.view, observation.seat, rng)
+        return redeal(observation.view, observation.seat, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         return chances(policy, observation.view, observation.seat, self.quirks)
@@ -219,4 +219,4 @@ class AirLandSea:
         return headings(self.quirks)
 
     def show(self, state: State) -> str:
-        return words.shown(state, self.quirks)
+        return words.show_state(state, self.quirks)

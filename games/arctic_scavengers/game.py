@@ -116,7 +116,7 @@ class ArcticScavengers:
         if isinstance(choice, Action):
             return rules.announced(self.settings, state, choice)
         if state.phase == LOOK:
-            return rules.kept(self.settings, state, choice)
+            return rules.keep_card(self.settings, state, choice)
         if state.phase == RESPOND:
             return rules.responded(self.settings, state, choice)
         if choice is None:

@@ -158,7 +158,7 @@ def _kind(kind: int) -> str:
     return "the assassin" if kind == ASSASSIN else KINDS[kind]
 
 
-def drawn(state: State) -> str:
+def show_board(state: State) -> str:
     """The board with the whole key; what lies open is in brackets."""
     lies_open = guessed(state.turns)
     lines = [

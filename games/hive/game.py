@@ -15,7 +15,7 @@ from gauntlet.games.capabilities import full_rules
 from gauntlet.games.hive import players, rules, words
 from gauntlet.games.hive.hexes import State
 from gauntlet.games.hive.players import CODES, GREEDY, WON, can_win_next, leads, worth
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 AT_ONCE = 500
 """Games that are played in one compiled call, in a second or less: a signal waits for its end."""
@@ -188,5 +188,5 @@ def codes_of(policies: Sequence[str]) -> np.ndarray:
 
 def code(policy: str) -> int:
     """The number of a policy by name. Raises ValueError."""
-    check_known("hive", policy, CODES)
+    check_known_policy("hive", policy, CODES)
     return CODES[policy]

@@ -102,13 +102,13 @@ def kind(first: int, second: int) -> int:
 
 
 @compiled
-def showdowns(boards: int, found: np.ndarray) -> None:
-    """Fills `found`, float64 of shape (169,), with the share of the pot that every kind of hand
+def showdowns(boards: int, shares: np.ndarray) -> None:
+    """Fills `shares`, float64 of shape (169,), with the share of the pot that every kind of hand
     wins against a random one in `boards` random showdowns, ties by halves."""
     for row in range(13):
         for column in range(13):
             second = 4 * column if row > column else 4 * column + 1
-            found[13 * row + column] = against_random(4 * row, second, boards)
+            shares[13 * row + column] = against_random(4 * row, second, boards)
 
 
 @compiled
@@ -159,14 +159,16 @@ def strength(policy: int, state: np.ndarray, room: Room) -> float:
     first, second = state[place], state[place + 1]
     if state[STREET] == PREFLOP:
         return float(room.preflop[kind(first, second)])
-    return beaten(bit(first) | bit(second), board(state, faceup(state[STREET])), state[STREET] + 4)
+    return share_beaten(
+        bit(first) | bit(second), board(state, faceup(state[STREET])), state[STREET] + 4
+    )
 
 
 @compiled
-def beaten(own: int, table: int, size: int) -> float:
-    """The share of the RIVALS possible on the board `table` that `own` beats, ties by halves; size:
-    cards of a hand with the board."""
-    mine, won, hands = worth(own | table, size), 0, 0
+def share_beaten(hand: int, table: int, size: int) -> float:
+    """The share of the RIVALS possible on the board `table` that `hand` beats, ties by halves;
+    size: cards of a hand with the board."""
+    mine, won, hands = worth(hand | table, size), 0, 0
     for at in range(len(RIVALS)):
         if not table & RIVALS[at]:
             other = worth(RIVALS[at] | table, size)

@@ -56,7 +56,7 @@ def blank() -> np.ndarray:
     return np.zeros(SIZE, np.int64)
 
 
-def own(seat: int) -> slice:
+def hole_slice(seat: int) -> slice:
     """Where a seat's cards lie in a state."""
     return slice(CARDS + 2 * seat, CARDS + 2 * seat + 2)
 
@@ -330,6 +330,6 @@ def seen_by(array: np.ndarray, seat: int) -> np.ndarray:
     """The array with all hidden from `seat` that it does not see."""
     seen = array.copy()
     seen[SEED] = 0
-    seen[own(1 - seat)] = -1
+    seen[hole_slice(1 - seat)] = -1
     seen[BOARD + faceup(array.item(STREET)) : LOG] = -1
     return seen

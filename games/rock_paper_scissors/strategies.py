@@ -107,7 +107,7 @@ def responses(names: Sequence[str], legacy_d: bool = False) -> Floats:
     return np.array([[after(name, other, legacy_d) for other in range(3)] for name in names])
 
 
-def drawn(
+def play_rounds(
     names: Sequence[str], games: int, rounds: int, rng: np.random.Generator, legacy_d: bool = False
 ) -> NDArray[np.int64]:
     """The hands of both players in so many games at once: int64 (2, games, rounds)."""
@@ -124,12 +124,12 @@ def drawn(
     return hands
 
 
-def likelihoods(own: np.ndarray, other: np.ndarray) -> Floats:
+def likelihoods(mine: np.ndarray, other: np.ndarray) -> Floats:
     """How likely each of CODES makes each hand of a player, by its rule: float64 (..., rounds,
-    CODES). own, other: the hands of both, (..., rounds)."""
+    CODES). mine, other: the hands of both, (..., rounds)."""
     first, after = _by_rule()
-    later = after[:, other[..., :-1], own[..., 1:]]
-    found = np.concatenate([first[:, own[..., :1]], later], axis=-1)
+    later = after[:, other[..., :-1], mine[..., 1:]]
+    found = np.concatenate([first[:, mine[..., :1]], later], axis=-1)
     return np.moveaxis(found, 0, -1)
 
 

@@ -13,7 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
 from gauntlet.pipeline.config.keys import GROUPS, RENAMED
 from gauntlet.pipeline.config.seatings import fitting
 
@@ -70,7 +70,7 @@ def _options(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     known = [name for action in parser._actions for name in action.option_strings]
     for word in rest:
         if word.startswith("-"):
-            raise UserError(f"{word} is not an option{nearest(word, known)}")
+            raise UserError(f"{word} is not an option{suggest(word, known)}")
     return asked, rest
 
 
@@ -135,7 +135,7 @@ def _explain(error: BaseException, choices: Mapping[str, str]) -> str:
             return "a config includes or refers to itself, or is nested too deeply"
         if isinstance(each, MissingConfigException) and each.missing_cfg_file:
             group, _, choice = str(each.missing_cfg_file).rpartition("/")
-            near = nearest(choice, each.options) if each.options else ""
+            near = suggest(choice, each.options) if each.options else ""
             return f"{group}={choice} does not exist{near}".removeprefix("=")
         if isinstance(each, OverrideParseException):
             return (
@@ -150,7 +150,7 @@ def _explain(error: BaseException, choices: Mapping[str, str]) -> str:
             key = str(each.full_key or each.key)
             group = key.partition(".")[0]
             owner = f"{group}={choices[group]}" if group in choices else "the config"
-            return f"{key} is not a key of {owner}{nearest(str(each.key), known)}"
+            return f"{key} is not a key of {owner}{suggest(str(each.key), known)}"
     lines = [line.strip() for line in str(errors[-1]).splitlines() if line.strip()]
     first = lines[0] if lines else type(errors[-1]).__name__
     if isinstance(errors[-1], (HydraException, OmegaConfBaseException, ValueError)):

@@ -16,7 +16,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gauntlet.common.errors import UserError, nearest, raised, raised_at
+from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.common.ids import PACKAGE, ROOMS, class_id, dotted_name
 from gauntlet.pipeline.config.values import checked
 
@@ -143,7 +143,7 @@ def _made(
     for key, value in arguments.items():
         if key not in fields:
             known = fields.keys() - own.keys()
-            raise UserError(f"{where}.{key} is not a setting{nearest(key, known)}")
+            raise UserError(f"{where}.{key} is not a setting{suggest(key, known)}")
         built = _built(value, f"{where}.{key}", packages, supplied, depth - 1)
         arguments[key] = checked(built, hints[key], f"{where}.{key}")
     for name, field in fields.items():

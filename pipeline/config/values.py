@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
 
 
 def checked(value: Any, hint: Any, where: str) -> Any:
@@ -57,7 +57,7 @@ def settings(
         raise UserError(f"{where[:-1]} is {shown(node)}; it must have the keys {', '.join(hints)}")
     for key in node:
         if key not in hints:
-            raise UserError(f"{where}{key} is not a key of the config{nearest(str(key), hints)}")
+            raise UserError(f"{where}{key} is not a key of the config{suggest(str(key), hints)}")
     for key in hints:
         if key not in node and not optional:
             raise UserError(f"{where}{key} is missing; a run needs it: {where}{key}=VALUE")

@@ -42,7 +42,7 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
     place = Folder(folder)
     now = {cell.key: code_of(cell) for cell in cells}
     distinct = {code.fingerprint: code for code in now.values()}
-    kept, known = _kept(place), _accepted(place)
+    kept, known = _readable_codes(place), _accepted(place)
 
     @cache
     def new(then: Code, code: Code, shared: bool) -> frozenset[Change]:
@@ -74,7 +74,7 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
 def changed_since(place: Folder, cell: Cell) -> str:
     """Which of the code that settles the cell's matches is another one than when they were played;
     "" where none is known to be. That of a model that is not asked is left out."""
-    then = _kept(place).get(str(place.cell(cell.key).get("code", "")))
+    then = _readable_codes(place).get(str(place.cell(cell.key).get("code", "")))
     return named(differences(then, code_of(cell), shared=True)) if then else ""
 
 
@@ -136,7 +136,7 @@ def _count(place: Folder, stem: str) -> int:
         return sum(1 for _ in lines)
 
 
-def _kept(place: Folder) -> dict[str, Code]:
+def _readable_codes(place: Folder) -> dict[str, Code]:
     """The code of each fingerprint, where all that it was made of can still be read."""
     codes = {str(line["code"]): Code(line["files"]) for line in place.lines("code")}
     return {noted: code for noted, code in codes.items() if code.fingerprint == noted}

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from msgspec import convert
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.pipeline.log.metadata_files import parsed, written
+from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
 
 WARNINGS = logging.getLogger("gauntlet")
 
@@ -59,7 +59,7 @@ def controls_file(folder: Path) -> Path:
 
 
 def _write(path: Path, links: Mapping[str, Any]) -> None:
-    write_atomically(path, written(links, indent=1))
+    write_atomically(path, to_bytes(links, indent=1))
 
 
 def _read(path: Path, kind: type[Kind]) -> Kind:

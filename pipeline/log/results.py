@@ -57,7 +57,7 @@ class CellInfo:
     subjects: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
-    def of(cls, cell: Cell, baseline: Baseline | None) -> CellInfo:
+    def from_cell(cls, cell: Cell, baseline: Baseline | None) -> CellInfo:
         return cls(
             key=cell.key,
             name=cell.name,
@@ -129,9 +129,9 @@ class CellInfo:
         return about
 
 
-def _words(module: str | int, name: str | int, seats: str | int, *own: str | int) -> str:
+def _words(module: str | int, name: str | int, seats: str | int, *parts: str | int) -> str:
     """A deal's key as a person reads it."""
-    return ", ".join([f"{module}.{name}", f"{seats} seats", *map(str, own)])
+    return ", ".join([f"{module}.{name}", f"{seats} seats", *map(str, parts)])
 
 
 def measures(abouts: Iterable[CellInfo]) -> Measures:

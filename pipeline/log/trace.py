@@ -53,7 +53,9 @@ class Trace:
     def lines(self) -> list[str]:
         """The trace as text: each prompt's answers, the scores, the choice."""
         said = [
-            line for number, asked in enumerate(self.asked) for line in self._said(number, asked)
+            line
+            for number, asked in enumerate(self.asked)
+            for line in self._describe_prompt(number, asked)
         ]
         scored = [
             f"{'->' if number == self.chosen else '  '} {option}"
@@ -62,11 +64,11 @@ class Trace:
         ]
         return said + scored
 
-    def _said(self, number: int, asked: TracedPrompt) -> Iterator[str]:
-        if asked.text is not None:
-            taken = f" -> {asked.taken}" if asked.taken else ""
-            yield f"[{number}] wrote {asked.text!r}{taken}"
-        for answer in asked.answers:
+    def _describe_prompt(self, number: int, prompt: TracedPrompt) -> Iterator[str]:
+        if prompt.text is not None:
+            taken = f" -> {prompt.taken}" if prompt.taken else ""
+            yield f"[{number}] wrote {prompt.text!r}{taken}"
+        for answer in prompt.answers:
             meant = "" if answer.option is None else f" -> {self.options[answer.option]}"
             yield f"[{number}] {answer.word} {answer.probability:.4f}{meant}"
 

@@ -22,7 +22,7 @@ ENDS = {1: "first", -1: "last"}
 NOISE = "noise"
 
 
-def beside(cell: Cell, sweep: SweepConfig) -> list[Cell]:
+def extra_cells(cell: Cell, sweep: SweepConfig) -> list[Cell]:
     """All that the sweep plays beside this cell."""
     noise = noise_of(cell) if sweep.noise_floor else None
     return [*controls_of(cell, sweep.controls).values(), *([noise] if noise else [])]

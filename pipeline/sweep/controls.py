@@ -24,7 +24,7 @@ from gauntlet.pipeline.log.live import Live
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.cells import Cell, Plan
-from gauntlet.pipeline.plan.control_cells import beside, controls_of, noise_of
+from gauntlet.pipeline.plan.control_cells import controls_of, extra_cells, noise_of
 from gauntlet.pipeline.sweep.play import missing, play_missing
 
 VERBS = ("controls", "controls: played")
@@ -32,7 +32,7 @@ VERBS = ("controls", "controls: played")
 
 def compare(cells: Sequence[Cell], sweep: SweepConfig) -> code.Changed:
     """What has changed since their controls were played, see `pipeline.log.code`."""
-    every = [one for cell in cells for one in beside(cell, sweep)]
+    every = [one for cell in cells for one in extra_cells(cell, sweep)]
     return code.compare(place_of(sweep.output_dir), every, sweep.allow_code_change)
 
 
@@ -47,7 +47,7 @@ def play(
     """Plays what the controls of these cells lack, as many deals as the cells have in the tables,
     and notes which control belongs to which cell; `changed` is what `compare` found. Returns how
     many matches are left, where it was interrupted. Raises UserError."""
-    plays = {control.key: control for cell in cells for control in beside(cell, sweep)}
+    plays = {control.key: control for cell in cells for control in extra_cells(cell, sweep)}
     deals = max(result.complete_deals for result in results)
     if not plays or not deals:
         return 0
@@ -60,7 +60,7 @@ def play(
         stop="fixed",
         tracking={"kind": "none"},
     )
-    abouts = [CellInfo.of(control, None) for control in plan.cells]
+    abouts = [CellInfo.from_cell(control, None) for control in plan.cells]
     with Log(own.output_dir, own.seed, abouts=abouts) as log:
         code.describe(log, plan.cells, abouts, changed)
         _link(cells, sweep)

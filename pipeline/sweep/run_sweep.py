@@ -66,7 +66,7 @@ def run(
     changed = code.compare(sweep.output_dir, cells, sweep.allow_code_change)
     changed_controls = controls.compare(cells, sweep)
     baselines = measured(out, cells, sweep)
-    abouts = [CellInfo.of(cell, baselines[cell.key]) for cell in cells]
+    abouts = [CellInfo.from_cell(cell, baselines[cell.key]) for cell in cells]
     deals = planned_deals(sweep, cells, baselines, planned_tests(abouts))
     plan = seated(Plan(cells, deals, sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)
