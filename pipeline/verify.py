@@ -169,7 +169,7 @@ def _small(findings: Findings) -> None:
     """The small files that hold one object each."""
     place = findings.folder
     luck = sorted((place.path / "luck").glob("*.json"))
-    kinds = [(place.stop_file, Stops), (place.status_file, Told)]
+    kinds = [(place.stop_file, Stops), (place.status_file, Status)]
     kinds += [(path, Luck) for path in luck]
     for path, kind in kinds:
         try:
@@ -224,10 +224,10 @@ def _replayed(
             if changed := code.changed_since(place, again.cell):
                 left[f"{changed} changed since, and they come out otherwise"] += 1
             else:
-                line = found.places[stem][record.match]
-                found.add(path, f"line {line}, match {record.match}: played again, {wrong}")
-                found.edited += 1
-        found.replayed += not isinstance(again, UserError)
+                line = findings.places[stem][record.match]
+                findings.add(path, f"line {line}, match {record.match}: played again, {wrong}")
+                findings.edited += 1
+        findings.replayed += not isinstance(again, UserError)
         yield
     for why, count in left.items():
         findings.told.append(f"{findings.name(path)}: {count:,} match(es) not played again: {why}")
@@ -270,7 +270,7 @@ def _short(value: Any) -> str:
     return one_line(repr(value), LONGEST)
 
 
-def report(found: Findings) -> Iterator[str]:
+def report(findings: Findings) -> Iterator[str]:
     """The findings, file by file, and a last line that sums up."""
     for path, wrong in findings.wrong.items():
         yield path
@@ -278,11 +278,11 @@ def report(found: Findings) -> Iterator[str]:
     yield from map(visible, findings.told)
     count = sum(map(len, findings.wrong.values()))
     state = f"{count:,} thing(s) are wrong" if count else "all is well"
-    again = f"{found.replayed:,} match(es) played again, " if found.replayed else ""
-    yield f"{found.folder.path}: {found.lines:,} line(s) read, {again}{state}"
-    if found.edited:
+    again = f"{findings.replayed:,} match(es) played again, " if findings.replayed else ""
+    yield f"{findings.folder.path}: {findings.lines:,} line(s) read, {again}{state}"
+    if findings.edited:
         yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
-    if count > found.edited:
+    if count > findings.edited:
         yield "the same sweep again moves damaged lines aside and plays their matches anew"
 
 

@@ -59,7 +59,7 @@ class CellInfo:
     controls: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_cell(
         cls, cell: Cell, baseline: Baseline | None, controls: Mapping[str, Cell] | None = None
     ) -> CellInfo:
         return cls(

@@ -21,7 +21,7 @@ from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import Place
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
-from gauntlet.pipeline.log.reading import whole
+from gauntlet.pipeline.log.reading import whole_records
 from gauntlet.pipeline.log.results import CellResults, collect
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.status import Status

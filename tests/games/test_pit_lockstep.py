@@ -100,7 +100,11 @@ SLIPS = {
     "offer stands": ("rules", "offers[taker] = offers[other] = None", "offers[other] = None"),
     "who is first": ("rules", "for who in (taker, other):", "for who in (other, taker):"),
     "any size": ("rules", "if SIZES[lot] == cards", "if SIZES[lot] <= cards"),
-    "same offer": ("rules", "for lot in lots_of(hand) if lot != own_lot", "for lot in lots_of(hand)"),
+    "same offer": (
+        "rules",
+        "for lot in lots_of(hand) if lot != own_lot",
+        "for lot in lots_of(hand)",
+    ),
     "order of turns": ("rules", "mover=(state.mover + 1) % 4", "mover=(state.mover + 3) % 4"),
     "long deals": ("rules", "state.turn < terms.deal_turns", "state.turn <= terms.deal_turns"),
     "opener": ("rules", "(first + deal - 1) % 4", "first"),
