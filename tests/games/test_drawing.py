@@ -127,13 +127,8 @@ def test_a_player_of_holdem_sees_two_cards_and_the_board_of_now(seed: int) -> No
     cells = state.array
     up = poker.faceup(cells.item(poker.STREET))
     board = cells[poker.BOARD : poker.BOARD + up].tolist()
-<<<<<<< HEAD:tests/pipeline/test_drawn.py
     names = [name(number) for number in [*cells[poker.hole_slice(seat)].tolist(), *board]]
-    page = Page(drawn.seen(game, game.observe(state, seat)))
-=======
-    names = [name(number) for number in [*cells[poker.own(seat)].tolist(), *board]]
     page = Page(drawing.draw_view(game, game.observe(state, seat)))
->>>>>>> main:tests/games/test_drawing.py
     cards = [label for label in page.labels if "chips" not in label]
     assert Counter(cards) == Counter([*names, *["a card face down"] * (2 + 5 - up)])
     for field in (poker.STACKS, poker.BETS):

@@ -57,7 +57,7 @@ class Nulls:
         controls = [about for about in place.every_cell() if about.role == "control"]
         for about, worth in zip(controls, (first, last), strict=False):
             _write(place, about, worth)
-        return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
+        return "\n".join(_page_texts(write_tables(self.folder, results_of(self.folder))))
 
 
 def _as_baseline(about: CellInfo) -> Ends:

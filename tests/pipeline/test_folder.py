@@ -11,7 +11,7 @@ import pytest
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline import compare, metrics, report, status
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import LOGS
+from gauntlet.pipeline.log.metadata_files import LOGS, to_bytes
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.plan.cells import match_id
