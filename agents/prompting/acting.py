@@ -113,7 +113,7 @@ def _explained(wanted: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
 
 
 def _text(given: Any) -> str | None:
-    """A text or a whole number as text."""
+    """A text or an integer as text."""
     known = isinstance(given, str | int) and not isinstance(given, bool)
     return writable(str(given)) if known else None
 
