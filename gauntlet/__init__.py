@@ -1,7 +1,14 @@
-"""What an installed Gauntlet is called: the command `gauntlet`, and its version."""
+"""Gauntlet: experiments with language models that play games.
+
+In a checkout the folders here are links to those beside this one; a wheel has them as they are.
+"""
 
 from __future__ import annotations
 
 from importlib.metadata import version
+
+from gauntlet.common.process import leave_current_folder
+
+leave_current_folder()
 
 __version__ = version("gauntlet")

@@ -29,7 +29,6 @@ from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
 from gauntlet.pipeline.log import code
-from gauntlet.pipeline.log.control_links import controls_file, noise_file, place_of
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.metadata_files import LOGS, Described, Stops, Told, line_reader, parsed
 from gauntlet.pipeline.log.progress import Waiting
@@ -41,6 +40,8 @@ from gauntlet.pipeline.play.rematch import Again, Unrecorded
 
 SHOWN = 3
 """How many differences of a match are named."""
+LONGEST = 100
+"""Characters of a value that differs."""
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 
 
@@ -49,7 +50,7 @@ class Findings:
     """What is wrong, by file; what is worth knowing and no damage; and how many lines were read.
 
     places: the line of each match, by the stem of its file. replayed: how many matches were played
-    again.
+    again. edited: how many of them differ from their record.
     """
 
     folder: Folder
@@ -58,6 +59,7 @@ class Findings:
     lines: int = 0
     places: dict[str, dict[str, int]] = field(default_factory=dict)
     replayed: int = 0
+    edited: int = 0
 
     def add(self, path: Path, what: str) -> None:
         self.wrong.setdefault(self.name(path), []).append(what)
@@ -167,10 +169,8 @@ def _small(found: Findings) -> None:
     """The small files that hold one object each."""
     place = found.folder
     luck = sorted((place.path / "luck").glob("*.json"))
-    controls: Any = dict[str, dict[str, str]]
     kinds = [(place.stop_file, Stops), (place.status_file, Told)]
-    kinds += [(controls_file(place.path), controls), *((path, Luck) for path in luck)]
-    kinds += [(noise_file(place.path), dict[str, str])]
+    kinds += [(path, Luck) for path in luck]
     for path, kind in kinds:
         try:
             convert(parsed(path.read_bytes()), kind)
@@ -226,6 +226,7 @@ def _replayed(
             else:
                 line = found.places[stem][record.match]
                 found.add(path, f"line {line}, match {record.match}: played again, {wrong}")
+                found.edited += 1
         found.replayed += not isinstance(again, UserError)
         yield
     for why, count in left.items():
@@ -249,7 +250,7 @@ def _again(found: Findings, stem: str, packages: Sequence[str]) -> Again | UserE
 
 
 def _about(place: Folder, stem: str) -> CellInfo:
-    return next(about for about in place.abouts() if about.stem == stem)
+    return next(about for about in place.every_cell() if about.stem == stem)
 
 
 def _differs(again: Again, record: MatchRecord) -> str:
@@ -260,8 +261,13 @@ def _differs(again: Again, record: MatchRecord) -> str:
         return str(error)
     except Exception as error:  # whatever a game or an agent makes of a reply that was edited
         return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
-    told = [f"{one.where} is {one.other!r}, not {one.one!r}" for one in found[:SHOWN]]
+    pairs = [(f"{one.where} is", one.other, one.one) for one in found[:SHOWN]]
+    told = [f"{where} {_short(now)}, not {_short(then)}" for where, now, then in pairs]
     return "; ".join(told) + f"; and {len(found) - SHOWN:,} more" * (len(found) > SHOWN)
+
+
+def _short(value: Any) -> str:
+    return one_line(repr(value), LONGEST)
 
 
 def report(found: Findings) -> Iterator[str]:
@@ -274,7 +280,9 @@ def report(found: Findings) -> Iterator[str]:
     state = f"{count:,} thing(s) are wrong" if count else "all is well"
     again = f"{found.replayed:,} match(es) played again, " if found.replayed else ""
     yield f"{found.folder.path}: {found.lines:,} line(s) read, {again}{state}"
-    if count:
+    if found.edited:
+        yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
+    if count > found.edited:
         yield "the same sweep again moves damaged lines aside and plays their matches anew"
 
 
@@ -309,8 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     folder = given.output_dir
     try:
-        places = [folder, *[one for one in [place_of(folder)] if Folder(one).played]]
-        found = [verify(place) for place in places]
+        found = [verify(folder)]
         if given.replay != 0:
             with Waiting(console(), "replay", "matches") as waiting:
                 replay(found, given.replay, given.seed, waiting.reach, given.packages)

@@ -75,6 +75,7 @@ def loaded(name: str, parameters: str, seats: int, files: str | None) -> Any:
     settings = _settings(kind, json.loads(parameters), seats)
     try:
         game = spiel().load_game(name, settings)
+        game.new_initial_state()  # some look at their parameters here alone
     except (spiel().SpielError, ValueError, IndexError) as error:
         raise ValueError(f"OpenSpiel cannot load {name}: {_line(error)}") from error
     if game.num_players() != seats:

@@ -16,6 +16,8 @@ GROUPS = ("game", "agent", "model", "prompt", "seats")
 """The choices that make a cell."""
 MOST = 1_000_000_000
 """The most deals of a seed."""
+MOST_PLAYED = 10**8
+"""The most deals of a sweep that are played and kept as records, of all seeds together."""
 MOST_SEED = 2**63 - 1
 
 Text = Annotated[str, Meta(pattern=r"\S")]

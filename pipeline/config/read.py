@@ -10,7 +10,7 @@ from typing import Any, Literal, get_type_hints
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.config import keys
 from gauntlet.pipeline.config.keys import GROUPS, Share
-from gauntlet.pipeline.config.keys import MOST as MOST
+from gauntlet.pipeline.config.keys import MOST_PLAYED as MOST_PLAYED
 from gauntlet.pipeline.config.keys import MOST_SEED as MOST_SEED
 from gauntlet.pipeline.config.players import (
     SUBJECT,
@@ -219,7 +219,13 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
         values = {str(getattr(sweep, key)) for sweep in sweeps}
         if len(values) > 1:
             raise UserError(f"{key} takes one value a run, got {' and '.join(sorted(values))}")
-    return replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
+    sweep = replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
+    if sweep.deals != "auto" and not sweep.simulate and sweep.deals * len(seeds) > MOST_PLAYED:
+        raise UserError(
+            f"deals={sweep.deals:,}: a sweep plays at most {MOST_PLAYED:,} deals, of all seeds "
+            "together; simulate=true counts more"
+        )
+    return sweep
 
 
 def _sweep(values: Node) -> SweepConfig:

@@ -151,6 +151,8 @@ def _refuse_node(event: yaml.NodeEvent, depth: int) -> None:
         raise _fault(event, f"the tag {event.tag} is not allowed; a config is plain data")
     if depth == 0 and not isinstance(event, yaml.MappingStartEvent):
         raise _fault(event, "a config is a mapping, KEY: VALUE")
+    if isinstance(event, yaml.ScalarEvent) and "\0" in event.value:
+        raise _fault(event, "a text with the character NUL, which no name or path may hold")
     if depth == DEEPEST:
         raise _fault(event, f"nested deeper than {DEEPEST} levels")
 

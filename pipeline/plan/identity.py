@@ -42,7 +42,12 @@ def model_identity(source: ModelSource) -> dict[str, Any]:
 def identity_now(source: ModelSource) -> dict[str, Any]:
     """What the source says it is, asked anew. Raises ModelError, also for what JSON cannot hold."""
     where = f"{type(source).__module__}.{type(source).__qualname__}.identity()"
-    found = source.identity()
+    try:
+        found = source.identity()
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise  # from within
+        raise ModelError(f"{where} cannot be called: {error}") from error
     if not isinstance(found, Mapping):
         raise ModelError(f"{where} is a {type(found).__name__}; it must be a mapping")
     try:

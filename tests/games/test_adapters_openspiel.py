@@ -228,6 +228,11 @@ def test_what_cannot_be_played_is_refused_with_the_reason(name: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+def test_a_parameter_that_only_the_first_state_looks_at_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="cannot load go: The current Go implementation"):
+        OpenSpiel(name="go", parameters={"board_size": 100})
+
+
 def test_every_registered_game_is_played_or_refused_in_a_line() -> None:
     found = catalogue()
     assert list(found) == sorted(pyspiel.registered_names())

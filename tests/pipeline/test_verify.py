@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,6 +76,27 @@ def test_every_damage_is_told_with_its_place_and_reason(
     assert "\x1b" not in told
     assert report.main([str(folder)]) == 0, "tables go on without them"
     assert "3 damaged line(s)" in caplog.text
+
+
+def test_a_record_that_differs_is_told_in_few_words(
+    said: Callable[[int], str], folder: Path, capsys: Told
+) -> None:
+    """A long value is cut. No run moves the line aside, so the advice is another one."""
+    path = only_file(folder)
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    record = json.loads(first)
+    del record["crc32"]
+    record["decisions"][0]["options"][0] = "x" * 10**6
+    path.write_bytes(b"".join([sealed(json.dumps(record).encode()) + b"\n", *others]))
+    assert said(0).endswith("all is well\n")
+    assert verify.main([str(folder), "--replay", "all"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert max(map(len, told)) < 400
+    assert "line 1, match" in told[1]
+    assert "decisions.0.options.0 is 'C1R1', not 'xxx" in told[1]
+    assert told[-1].startswith("a run keeps such a line; delete it")
+    path.write_bytes(b"".join(others))
+    assert said(1).endswith("moves damaged lines aside and plays their matches anew\n")
 
 
 def test_a_gap_is_wrong_once_the_run_has_finished(said: Callable[[int], str], folder: Path) -> None:
