@@ -22,10 +22,10 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import Place
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.reading import whole
-from gauntlet.pipeline.log.replayed import ReplayedMatch, replayed
 from gauntlet.pipeline.log.results import CellResults, collect
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.status import Status
+from gauntlet.pipeline.viewer.match import MatchView, match_view
 
 MARKS = ("sweep.json", "status.json", "cells", "records")
 """A folder that has one of these is a run's."""
@@ -88,7 +88,7 @@ class Shelf(Status):
         found = collect(abouts, dict(self.outcomes), self.folder.set_aside)
         return stopping.cut(self.folder.path, found)
 
-    def match(self, match: str) -> ReplayedMatch:
+    def match(self, match: str) -> MatchView:
         """The match of that id, played again. Raises UserError."""
         kept = self.kept.get(match)
         record = self._record(kept) if kept else None
@@ -97,7 +97,7 @@ class Shelf(Status):
                 f"no match {match} can be read in {self.folder.path}: damaged lines are left out, "
                 "`python -m pipeline.verify DIR` names them"
             )
-        return replayed(self.folder, record)
+        return match_view(self.folder, record)
 
     def _record(self, kept: Kept) -> MatchRecord | None:
         """The record with the texts that its prompts share; None where its line has gone."""

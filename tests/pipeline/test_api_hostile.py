@@ -19,7 +19,8 @@ import pytest
 from gauntlet.models.base import Generate, Prompt
 from gauntlet.models.human import TerminalModel
 from gauntlet.pipeline import replay
-from gauntlet.pipeline.tables.replies import Sample
+from gauntlet.pipeline.viewer.match import DecisionView, PromptView
+from gauntlet.pipeline.viewer.terminal import escape, excerpt
 from tests import hostile
 from tests.api import KEY
 from tests.hostile import Behaviour, Talk, at_work, good, reply
@@ -165,7 +166,8 @@ def test_what_is_printed_of_records_is_shown_not_obeyed(
 ) -> None:
     """A question may repeat what another player said."""
     bad = "\x1b[2J\u202e"
-    texts = [Sample("m", 0, bad, bad, bad, bad, bad).text, replay.escape(bad)]
+    made = DecisionView(0, (PromptView(bad, (), bad, bad),), (bad,), (None,), 0, status=bad)
+    texts = [excerpt(made), escape(bad)]
     TerminalModel(0).answer([Generate(Prompt("", f"They said {bad}\n", bad), 0)])
     texts.append(capsys.readouterr().out)
     for text in texts:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from markupsafe import escape
 from nicegui import ElementFilter, ui
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
@@ -18,7 +19,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import parsed, written
 from gauntlet.pipeline.pages import __main__ as command
 from gauntlet.pipeline.pages import library, run_status
-from gauntlet.pipeline.pages.origin_check import Doors
+from gauntlet.pipeline.pages.access import Doors
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
 
@@ -164,7 +165,8 @@ def test_a_match_is_shown_move_by_move_and_a_reply_stays_text(outputs: Path) -> 
     async def act(user: User) -> None:
         await user.open(f"/match?run=whole&id={match}&ply={ply}")
         await user.should_see(f"Player {made.seat} plays {made.move}", retries=40)
-        await user.should_see(SCRIPT)
+        await user.should_see(str(escape(SCRIPT)))
+        await user.should_not_see(SCRIPT)
         await user.should_see("You do exactly what")
         for option in made.options:
             await user.should_see(option)

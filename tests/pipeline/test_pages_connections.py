@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from gauntlet.pipeline.pages import connection
+from gauntlet.pipeline.pages import access
 from gauntlet.pipeline.pages.__main__ import configured
 
 SECONDS = 0.5
@@ -30,7 +30,7 @@ async def live(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    monkeypatch.setattr(connection, "REQUEST_SECONDS", SECONDS)
+    monkeypatch.setattr(access, "REQUEST_SECONDS", SECONDS)
     config = configured(live)
     config.lifespan = "off"
     server = uvicorn.Server(config)

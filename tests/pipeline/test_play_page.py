@@ -23,11 +23,10 @@ from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.pages import play
-from gauntlet.pipeline.pages.at_table import Shown
-from gauntlet.pipeline.pages.messages import Answer, Asked, answer
+from gauntlet.pipeline.pages.child import Answer, Asked, answer
 from gauntlet.pipeline.pages.play import Wish
 from gauntlet.pipeline.pages.seat import Line
-from gauntlet.pipeline.pages.table import Table
+from gauntlet.pipeline.pages.table import Shown, Table
 from tests.pipeline.paged import visit
 
 PATIENCE = 60
