@@ -66,7 +66,7 @@ class Observer:
     """What observers share: they play games of watching alone."""
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where there is nobody to watch."""
+        """Raises ValueError if there is nobody to watch."""
         watching(game)
 
 

@@ -186,7 +186,7 @@ def results(
     """What every seat gets after each option of `seat`, playout by playout.
 
     policies: what every seat plays, one a seat, and what others do that move together with `seat`.
-    hidden: whether each playout deals afresh what `seat` cannot see; False plays on from the state
+    hidden: whether each playout deals again what `seat` cannot see; False plays on from the state
     as it is. measure: the name of what is got. moves: moves in place of some open options, by their
     index; the others take an example of the words that they want.
 

@@ -21,7 +21,7 @@ def side(value: str) -> None:
 
 
 def counts(wins: ArrayLike, games: ArrayLike, name: str = "wins") -> tuple[Floats, Floats]:
-    """Both as arrays of one shape, checked to be whole numbers with 0 <= wins <= games."""
+    """Both as arrays of one shape, checked to be integers with 0 <= wins <= games."""
     k, n = np.broadcast_arrays(np.asarray(wins, float), np.asarray(games, float))
     fits = (k >= 0) & (k <= n) & (k == np.floor(k)) & (n == np.floor(n)) & np.isfinite(n)
     if not fits.all():
@@ -47,7 +47,7 @@ def inside(value: float, name: str, low: float = 0.0, high: float = 1.0) -> floa
 
 
 def at_least_one(value: int, name: str) -> int:
-    """`value`, checked to be a whole number from 1."""
+    """`value`, checked to be an integer from 1."""
     if value < 1 or value != int(value):
         raise ValueError(f"{name} must be a whole number from 1, got {value:g}")
     return int(value)

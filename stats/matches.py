@@ -1,4 +1,5 @@
-"""Matches of two, as whoever rates players needs them: in numbers, weighted by game, drawn anew."""
+"""Matches of two, as whoever rates players needs them: in numbers, weighted by game, drawn
+again."""
 
 from __future__ import annotations
 

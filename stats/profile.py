@@ -11,7 +11,7 @@ itself implies.
 The design effect is how much more, or less, sums over deals vary than matches would that have
 nothing to do with each other. A player of few deals hardly shows its own, so each difference has a
 mean of its own and that of all players (as of G. K. Smyth (2004), Stat. Appl. Genet. Mol. Biol. 3,
-article 3): weights m - 1, of the m deals it effectively hangs on, and SHARED, which together are
+article 3): weights m - 1, of the m deals it effectively depends on, and SHARED, which together are
 the degrees of freedom.
 
 Where the data do not bound d on one side (`stats.bradley_terry.mixed`: somebody won or lost
@@ -141,7 +141,7 @@ def _scale(
 
 def _variances(counted: Counted, moved: Floats) -> Floats:
     """By difference, (3, differences): what the weights make of the variance, the design effect,
-    and how many deals it hangs on. moved: (players, differences), how ratings move it."""
+    and how many deals it depends on. moved: (players, differences), how ratings move it."""
     apart = (moved[counted.first] - moved[counted.second]).T
     varied = apart**2 * counted.spread
     total = varied.sum(1)

@@ -152,7 +152,7 @@ def sign_test(ahead: ArrayLike, behind: ArrayLike, side: Side = "either") -> Flo
     J. Arbuthnott (1710); W. J. Conover, Practical Nonparametric Statistics (3rd edition), section
     3.4. Ties say nothing of either and are left out (J. Hemelrijk (1952), Indagationes Mathematicae
     14, 322-326). Without a unit p is 1: nothing tells the sides apart.
-    Raises ValueError for counts that are not whole numbers from 0 and for another side.
+    Raises ValueError for counts that are not integers from 0 and for another side.
     """
     k, n = checks.counts(ahead, np.add(ahead, behind), "units ahead")
     checks.side(side)

@@ -38,7 +38,7 @@ DRAWS, LEVEL = 10_000, 0.9
 
 @dataclass(frozen=True)
 class Ratings:
-    """Ratings in log odds, with what they hang on.
+    """Ratings in log odds, with what they depend on.
 
     fitted: of all matches; who has no match that counts has no rating: nan. matches: how many each
     player has. parts: as `bradley_terry.parts` has them: ratings are comparable within one. zero:
@@ -78,7 +78,7 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Bootstrapped:
-    """Ratings of matches drawn anew. draws: (draws, players)."""
+    """Ratings of matches drawn again. draws: (draws, players)."""
 
     draws: Floats
     level: float

@@ -37,12 +37,12 @@ class Calibrated(HasWording):
     """One prompt a decision; each letter's probability is divided by the probability that it has
     where every fact, move and option reads "N/A".
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
     inputs: what they read instead, "N/A" or others; of several the mean probability counts. The
         default is older than the setting, so it is no part of a cell's key
         (`pipeline.config.nodes.describe`).
 
-    The content-free answers hang on the number of options alone: 25 prompts an input, asked once.
+    The content-free answers depend on the number of options alone: 25 prompts an input, asked once.
     """
 
     moves: int = 5

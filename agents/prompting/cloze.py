@@ -27,9 +27,9 @@ LETTERS = tuple(string.ascii_uppercase)
 class Cloze(HasWording):
     """Asks for a letter under every rotation of the options.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
 
-    Ties go to the option that the game lists first. Where there are more options than letters,
+    Ties go to the first listed option. Where there are more options than letters,
     each rotation shows the first 26 of its order, so every option is shown equally often.
     """
 

@@ -47,9 +47,9 @@ Heard = tuple[str, int | Status]
 class Reasoned:
     """What these methods share.
 
-    moves: how many recent moves a prompt tells.
-    max_tokens: how long a reply may be.
-    temperature: of all replies; a decision's luck seeds them. 0 takes the likeliest words.
+    moves: number of recent moves in a prompt.
+    max_tokens: limit on a reply's length.
+    temperature: of all replies, which are seeded by the decision. 0 takes the likeliest words.
 
     A decision's notes hold under "answers", reply by reply, the option that it names, "ok" where it
     was to name none, or what is wrong with it.

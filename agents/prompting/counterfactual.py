@@ -29,9 +29,9 @@ VERDICTS = ("good", "bad")
 class Counterfactual(HasWording):
     """Asks of every option whether it is good or bad.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
 
-    Ties go to the option that the game lists first.
+    Ties go to the first listed option.
     """
 
     moves: int = 5

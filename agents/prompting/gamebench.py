@@ -47,9 +47,9 @@ class Base:
     """Asks for an action and its words, and again where the reply is none.
 
     attempts: replies in all; an explanation takes one of them.
-    moves: how many recent moves the prompt tells.
-    max_tokens: how long a reply may be, besides the words of an open action.
-    temperature: of all replies; a decision's luck seeds them.
+    moves: number of recent moves in the prompt.
+    max_tokens: limit on a reply's length, besides the words of an open action.
+    temperature: of all replies, which are seeded by the decision.
 
     After the last attempt the null action takes the model's place: the game's own fallback, or else
     a random legal one, with an example of the words that it wants; so does an example where only

@@ -24,7 +24,7 @@ from gauntlet.models.base import Scores
 class Studied(HasWording):
     """Full rotation, with what `cheaper` methods make of its unrotated prompt.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
     cheaper: each method's name, and the priors that it divides by.
 
     A decision's notes hold under "cheaper", for each method, the option that it would have chosen

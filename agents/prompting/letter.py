@@ -26,8 +26,8 @@ ANSWER = re.compile(r"\W*([A-Z])\b")
 class Letter(HasWording):
     """Asks once for a letter; temperature 0.
 
-    moves: how many recent moves the prompt tells.
-    max_tokens: how long a reply may be.
+    moves: number of recent moves in the prompt.
+    max_tokens: limit on a reply's length.
     """
 
     moves: int = 5

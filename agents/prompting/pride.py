@@ -48,7 +48,7 @@ MEANS: Mapping[str, Mean] = {"geometric": geometric, "arithmetic": arithmetic}
 class Rotating(HasWording):
     """A method that learns priors from full rotation of a few decisions.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
     estimate: how many decisions of each number of options the prior is estimated from, at most.
     plies: how far random play goes in search of them. `Priors.of` says what stands in for a
         number of options that it does not meet.

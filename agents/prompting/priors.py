@@ -98,9 +98,9 @@ class Divided(HasWording):
     """One prompt a decision, its options in order under letters, each letter's probability divided
     by its prior.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
 
-    Ties go to the option that the game lists first. More options than letters take as few prompts
+    Ties go to the first listed option. More options than letters take as few prompts
     as show them all, each 26 of them; an option scores its mean over those that show it.
     """
 

@@ -32,7 +32,7 @@ from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
 class Rap(Search):
     """Takes the first action of the branch with the largest sum of rewards.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
     max_tokens: how long what is foretold may be.
     temperature: of what is foretold; a decision's luck seeds it.
     letters: whether yes and no are asked for as A and B, for models in which they are not one

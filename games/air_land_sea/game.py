@@ -30,7 +30,7 @@ from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 
 
 def facts(state: State, seat: int, goal: int, quirks: bool) -> tuple[Fact, ...]:
-    """What the seat, whose choice it is, is told."""
+    """The facts that the choosing seat sees."""
     other = 1 - seat
     own, theirs = state.points[seat], state.points[other]
     place = "first: you win ties" if state.first == seat else "second: the opponent wins ties"
@@ -146,7 +146,7 @@ class AirLandSea:
     quirks: True plays as the published code of GameBench does where that differs from the rules
         (docs/games/air_land_sea.md).
 
-    Every choice that an ability leaves is a move of its own. Raises ValueError for impossible
+    Every choice that an ability leaves is a move of its own. Raises ValueError for invalid
     settings.
     """
 

@@ -1,7 +1,7 @@
 """Air, Land & Sea's scripted players, and how well a seat stands.
 
 A seat stands by its chance to win the battle, and what that is worth in the match. The chance is
-reckoned theatre by theatre. A lead counts against how much may still come, told as the spread of a
+computed theatre by theatre. A lead counts against how much may still come, told as the spread of a
 normal distribution; cards in hand count a part of their strength where they belong.
 """
 

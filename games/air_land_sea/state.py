@@ -84,7 +84,7 @@ HIDDEN = -1
 
 class Placed(NamedTuple):
     """A card in a theatre. seen: whether it ever lay face up. worth: its strength as the published
-    code has last reckoned it; 0 without quirks."""
+    code has last computed it; 0 without quirks."""
 
     card: int
     up: bool
@@ -170,7 +170,7 @@ def seen_by(state: State, seat: int) -> State:
 
 
 def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
-    """A state that looks like this to the seat: what it does not see is dealt anew. Cards that the
+    """A state that looks like this to the seat: what it does not see is dealt again. Cards that the
     other seat is known to hold go to its hand or its face-down cards."""
     other = 1 - seat
     known = {p.card for side in state.columns for column in side for p in column}

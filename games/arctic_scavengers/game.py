@@ -49,7 +49,7 @@ class ArcticScavengers:
     count, no snipers, saboteurs that never tire, a dug card must be kept, and in the end only the
     people of the last hand count, ties for player 1.
 
-    Raises ValueError for impossible settings.
+    Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2

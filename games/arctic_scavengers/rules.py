@@ -1,6 +1,6 @@
 """The rules of Arctic Scavengers as functions of a state: what may be done, and what comes of it.
 
-`Rules` has the settings that they hang on. What is said of it stands in `words`.
+`Rules` has the settings that they depend on. What is said of it stands in `words`.
 """
 
 from __future__ import annotations

@@ -317,7 +317,7 @@ def seen_by(state: State, seat: int) -> View:
 
 def guessed(view: View, seat: int, history: tuple[str, ...], rng: np.random.Generator) -> State:
     """A state that fits what `seat` sees: what the other has dug up, both reserves, the other's
-    hand, the junkyard and the contested cards are dealt afresh."""
+    hand, the junkyard and the contested cards are dealt again."""
     unseen = shuffled(view.unseen, rng)
     secret, junkyard = unseen[: view.secret], (*view.top, *unseen[view.secret :])
     rest = shuffled(without((*view.known, *secret), (*view.aside, *view.shown)), rng)

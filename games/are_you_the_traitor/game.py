@@ -64,7 +64,7 @@ class AreYouTheTraitor:
     code has it, every role has the same name all game, the traitor is not told who holds the key,
     and evil wins where both teams have the points.
 
-    Raises ValueError for impossible settings.
+    Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2
@@ -174,7 +174,7 @@ class AreYouTheTraitor:
         return self._round(replace(after, round=state.round + 1, exchange=0))
 
     def _revealed(self, state: State, role: int) -> str:
-        """Whoever was part of an accusation; his role is told where names are dealt anew."""
+        """Whoever was part of an accusation; his role is told where names are dealt again."""
         name = NAMES[state.names[role]]
         return name if self.quirks else f"{name} ({ROLES.names[role]})"
 

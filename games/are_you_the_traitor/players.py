@@ -1,6 +1,6 @@
 """The scripted players: whom they ask, what they say and understand, when they accuse whom.
 
-A role asks about some topics more than about others, and its answers hang on what it knows. The
+A role asks about some topics more than about others, and its answers depend on what it knows. The
 same habits say what greedy players say, and how likely a world makes what was said (Bayes).
 """
 

@@ -78,7 +78,7 @@ def headings(goal: int, exchanges: int, quirks: bool) -> Mapping[str, str]:
 
 
 def facts(view: View, exchanges: int) -> tuple[Fact, ...]:
-    """What the acting role is told."""
+    """The facts that the acting role sees."""
     first, second = view.wizards
     wizards = f"{NAMES[first]} and {NAMES[second]}, one good and one evil"
     told = (

@@ -36,7 +36,7 @@ class Hive:
     quirks: True for the game of GameBench's published code, whose pieces step otherwise; see
         docs/games/hive.md.
 
-    An action is a move as in `games.hive.rules`. Raises ValueError for impossible settings.
+    An action is a move as in `games.hive.rules`. Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2

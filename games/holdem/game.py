@@ -37,7 +37,7 @@ class Holdem:
     quirks: True gives the whole of a tied pot to player 0, as neuron_poker to the first of the
         best hands; False splits it.
 
-    An action is an index into `words.NAMES`. Raises ValueError for impossible settings.
+    An action is an index into `words.NAMES`. Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2

@@ -264,7 +264,7 @@ def scores(
 
 @inlined
 def redeal(state: np.ndarray, belief: Belief, key: np.uint64) -> None:
-    """Deals afresh what the seat to move cannot see: the other's cards as is believed, and of the
+    """Deals again what the seat to move cannot see: the other's cards as is believed, and of the
     board what is not face up."""
     seat = state[TO_MOVE]
     known = BOARD + faceup(state[STREET])
@@ -294,7 +294,7 @@ def outcomes(
 
     results: float64 of shape (actions, playouts, 2), actions in order of number; those of the
     playouts from `first` up to `last` are filled in. policies: what each seat plays afterwards, and
-    what the other is taken to have played so far. hidden: whether each playout deals afresh what
+    what the other is taken to have played so far. hidden: whether each playout deals again what
     the seat to move cannot see; False plays on from the true cards, those of later hands too.
     """
     actions = legal(state)
@@ -325,7 +325,7 @@ def outcomes(
 def play_rest(
     start: np.ndarray, rest: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room
 ) -> bool:
-    """Where hands do not hang on each other, plays all that come after this one into `rest`, once
+    """Where hands do not depend on each other, plays all that come after this one into `rest`, once
     for all options; says whether there are any."""
     if start[PLAY] != RESET or start[HAND] + 1 >= start[HANDS]:
         return False

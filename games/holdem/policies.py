@@ -131,7 +131,7 @@ def against_random(first: int, second: int, boards: int) -> float:
 
 @lru_cache
 def preflop() -> np.ndarray:
-    """`showdowns` of BOARDS, reckoned once a process."""
+    """`showdowns` of BOARDS, computed once a process."""
     found = np.zeros(169)
     showdowns(BOARDS, found)
     return found
@@ -273,7 +273,7 @@ class Habits(NamedTuple):
 
     asked: the fact that a node asks for, int64, -1 at a leaf. limit: the way goes to the node `low`
     where the fact is at most this, else to `high`. counts: int64 of shape (nodes, ACTIONS). looks:
-    whether it hangs on the cards. No nodes are no habits.
+    whether it depends on the cards. No nodes are no habits.
     """
 
     asked: np.ndarray

@@ -1,6 +1,6 @@
 """Heads-up no-limit hold'em, compiled: the one implementation, for play and for playouts.
 
-A state is one flat int64 array: the fields named below. Chips are whole numbers. All cards are
+A state is one flat int64 array: the fields named below. Chips are integers. All cards are
 settled by the deal's seed: hand h of a match has the same cards whatever was played before. Seat 0
 deals the first hand, then the seats take turns; the dealer posts the small blind and acts first
 before the flop, the other seat after it.

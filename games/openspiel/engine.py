@@ -188,7 +188,7 @@ def settle(live: Any, seed: int, number: int) -> None:
 
 
 def luck(seed: int, number: int) -> float:
-    """A share of [0, 1) that hangs on the two numbers alone."""
+    """A share of [0, 1) that depends on the two numbers alone."""
     digest = hashlib.blake2b(f"{seed} {number}".encode(), digest_size=7).digest()
     return int.from_bytes(digest, "big") / 2.0**56
 

@@ -183,7 +183,7 @@ class Pit:
     turns, deal_turns: the most of a match, and of a deal.
     quirks: True plays as the published code of GameBench does (docs/games/pit.md), with two seats.
 
-    Raises ValueError for impossible settings.
+    Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2

@@ -83,7 +83,7 @@ def options(state: State) -> tuple[int, ...]:
 
 
 def act(state: State, move: int) -> State:
-    """The state after one of the `options`. A corner that a trade leaves in hands dealt anew is
+    """The state after one of the `options`. A corner that a trade leaves in hands dealt again is
     looked for once more in the same turn."""
     mover = state.mover
     state = state._replace(turns=state.turns + 1, mover=1 - mover)
@@ -119,7 +119,7 @@ def _taken(state: State, seat: int, kind: int, cards: int) -> State:
 
 
 def _corners(state: State) -> State:
-    """Points for every corner, hand by hand; after each all cards are dealt anew, and the hands
+    """Points for every corner, hand by hand; after each all cards are dealt again, and the hands
     that come later are the new ones."""
     for which in HANDS:
         held = hand(state, which)
@@ -193,7 +193,7 @@ def option(state: State, move: int) -> str:
 
 
 def facts(state: State, seat: int, goal: int, turns: int) -> tuple[Fact, ...]:
-    """What the seat, whose turn it is, is told."""
+    """The facts that the seat to move sees."""
     mine, theirs = state.offers[seat], state.offers[1 - seat]
     return (
         Fact("Points", f"you {state.points[seat]}, opponent {state.points[1 - seat]}; {goal} win"),

@@ -40,7 +40,7 @@ def option(move: int) -> str:
 
 
 def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
-    """What the trader, whose turn it is, is told. Lots of others are numbers below 0."""
+    """The facts that the trader to move sees. Lots of others are numbers below 0."""
     team, own = TEAMS[trader], state.offers[trader]
     partner = next(NAMES[who] for who in TRADERS if TEAMS[who] == team and who != trader)
     hand = state.hands[trader]

@@ -82,7 +82,7 @@ class Live:
     """One environment after some moves.
 
     env: the library's. messages: all that it told anybody, oldest first. fault: why it did not take
-    the last move; "" where it did. kept: what others have reckoned from it.
+    the last move; "" where it did. kept: what others have computed from it.
     """
 
     env: Any

@@ -1,4 +1,4 @@
-"""Two Rooms and a Boom in words: its rules, its moves, and what each person is told."""
+"""Two Rooms and a Boom in words: its rules, its moves, and what each person sees."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def history(state: State) -> tuple[str, ...]:
 
 
 def facts(state: State, rounds: int, quirks: bool) -> Iterator[Fact]:
-    """What the person who acts is told."""
+    """The facts that the acting person sees."""
     person, rooms = acting(state), state.rooms[-1]
     yield Fact("You are", _self(state, person, quirks), own=True)
     step = "hostages" if trading(state) else f"question {max(1, _question(state))} of {PEOPLE}"

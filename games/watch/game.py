@@ -1,6 +1,6 @@
 """Watching as a game: one seat sees others play, and guesses step by step who plays how.
 
-`deal` plays the watched games to their end, so what is watched hangs on the deal alone. The match
+`deal` plays the watched games to their end, so what is watched depends on the deal alone. The match
 itself is the guesses. Source of the task: "Observer, Not Player" (rock-paper-scissors); here any
 game with scripted players can be watched.
 """
