@@ -30,7 +30,7 @@ NAMED: dict[str, Game[Any]] = {
     "rock_paper_scissors": RockPaperScissors(rounds=3),
     "pit": Pit(turns=20, deal_turns=10),
 }
-every_game = pytest.mark.parametrize("of", NAMED.values(), ids=NAMED.keys())
+every_game = pytest.mark.parametrize("base", NAMED.values(), ids=NAMED.keys())
 few = settings(max_examples=3, deadline=None)
 
 
