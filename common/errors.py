@@ -88,9 +88,9 @@ def _called(error: BaseException, packages: Collection[str]) -> str:
     return ""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, choices: Iterable[str]) -> str:
     """ "; did you mean 'x'?" where a known name is close to `word`, and the names there are."""
-    names = sorted(known)
+    names = sorted(choices)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{hint} (known: {', '.join(names) or 'none'})"

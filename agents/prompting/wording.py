@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gauntlet.common.errors import nearest
+from gauntlet.common.errors import suggest
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ WORDINGS: Mapping[str, Wording] = {"plain": PLAIN, "terse": TERSE, "formal": FOR
 
 
 @dataclass(frozen=True)
-class Worded:
+class HasWording:
     """What methods share that can ask in more than one wording.
 
     wording: "plain", "terse" or "formal". The default is older than the setting, so it is no part
@@ -123,7 +123,7 @@ class Worded:
 
     def __post_init__(self) -> None:
         if self.wording not in WORDINGS:
-            near = nearest(self.wording, WORDINGS)
+            near = suggest(self.wording, WORDINGS)
             raise ValueError(f"wording is {self.wording!r}, which there is not{near}")
 
     @property

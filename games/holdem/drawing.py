@@ -67,7 +67,7 @@ def _table(game: Holdem, array: np.ndarray, you: int | None) -> Markup:
 
 
 def _row(array: np.ndarray, number: int, you: int | None, over: bool) -> Markup:
-    held = tag("span", *map(card, array[rules.own(number)].tolist()), class_="d-hand")
+    held = tag("span", *map(card, array[rules.hole_slice(number)].tolist()), class_="d-hand")
     got = array.item(AWARD + number) + array.item(BACK + number)
     parts = [
         held,

@@ -142,7 +142,7 @@ class RockPaperScissors:
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
-        hands = strategies.drawn(policies, games, self.rounds, rng, self.legacy_D)
+        hands = strategies.play_rounds(policies, games, self.rounds, rng, self.legacy_D)
         ahead = (hands[0] - hands[1]) % len(HANDS)  # 1: seat 0 wins the round; 2: seat 1 does
         lead = (ahead == 1).sum(axis=1) - (ahead == 2).sum(axis=1)
         return np.array([(lead > 0).sum(), (lead < 0).sum(), (lead == 0).sum()], np.int64)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
 
 Node = Mapping[str, Any]
 FindNode = Callable[[str, str], Node]
@@ -137,7 +137,7 @@ def _of_parts(where: str, parts: Node, known: Sequence[str], job: Job) -> SeatCo
         raise UserError(f"{where.rstrip('.: ')} must name an agent, as in {{agent: random}}")
     for key in parts:
         if not _part(key):
-            raise UserError(f"{where}{key} is not a setting{nearest(key, known)}")
+            raise UserError(f"{where}{key} is not a setting{suggest(key, known)}")
     labels = {part: _label(part, parts, job.labels[part]) for part in PARTS}
     nodes = {part: _node(part, parts, where, job) for part in PARTS}
     return _seat(False, nodes, labels, where)

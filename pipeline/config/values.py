@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
 
 MOST_PLAYED = 10**8
 """The most deals of a sweep that are played and kept as records, of all seeds together."""
@@ -55,7 +55,7 @@ def settings(
         raise UserError(f"{where[:-1]} is {shown(node)}; it must have the keys {', '.join(hints)}")
     for key in node:
         if key not in hints:
-            raise UserError(f"{where}{key} is not a key of the config{nearest(str(key), hints)}")
+            raise UserError(f"{where}{key} is not a key of the config{suggest(str(key), hints)}")
     for key in hints:
         if key not in node and not optional:
             raise UserError(f"{where}{key} is missing; a run needs it: {where}{key}=VALUE")

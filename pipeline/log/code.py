@@ -111,7 +111,7 @@ def _count(file: Path) -> int:
         return sum(1 for _ in lines)
 
 
-def _kept(place: Folder) -> dict[str, Code]:
+def _readable_codes(place: Folder) -> dict[str, Code]:
     """The code of each fingerprint, where all that it was made of can still be read."""
     codes = {str(line["code"]): Code(line["files"]) for line in place.lines("code")}
     return {noted: code for noted, code in codes.items() if code.fingerprint == noted}

@@ -69,10 +69,10 @@ def player_name(described: Mapping[str, Any]) -> str:
     return _words(described["agent"])
 
 
-def _words(told: Any) -> str:
-    if isinstance(told, Mapping):
-        name = [str(told["class"]).rpartition(".")[2]] if "class" in told else []
+def _words(settings: Any) -> str:
+    if isinstance(settings, Mapping):
+        name = [str(settings["class"]).rpartition(".")[2]] if "class" in settings else []
         short = {"method": lambda method: _words({"class": method["class"]})}
-        parts = {key: value for key, value in told.items() if key != "class"}
+        parts = {key: value for key, value in settings.items() if key != "class"}
         return " ".join([*name, *(short.get(key, _words)(parts[key]) for key in parts)])
-    return ", ".join(map(_words, told)) if isinstance(told, list) else str(told)
+    return ", ".join(map(_words, settings)) if isinstance(settings, list) else str(settings)

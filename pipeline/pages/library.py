@@ -21,7 +21,7 @@ from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import Place
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
-from gauntlet.pipeline.log.reading import whole
+from gauntlet.pipeline.log.reading import whole_records
 from gauntlet.pipeline.log.results import CellResults, collect
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.status import Status
@@ -105,7 +105,7 @@ class Shelf(Status):
         with place.file.open("rb") as file:
             file.seek(place.start)
             line = file.read(place.size)
-        for record in whole(self.folder.reader(place.file.stem), [line]):
+        for record in whole_records(self.folder.reader(place.file.stem), [line]):
             statics = self._statics[place.file]
             if isinstance(record, MatchRecord) and statics.keys() >= record.named:
                 force_setattr(record, "statics", statics)

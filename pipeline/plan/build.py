@@ -9,7 +9,7 @@ from typing import Any
 from gauntlet.agents.base import Agent, Goal, aimed, check
 from gauntlet.agents.human import Human
 from gauntlet.agents.prompting.base import Method
-from gauntlet.common.errors import ModelError, UserError, nearest
+from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import judgeable_by, seatings_of
 from gauntlet.models.base import ModelSource
@@ -83,7 +83,7 @@ def _measure(name: str | None, game: Game[Any]) -> str:
     if name is None:
         return known[0]
     if name not in known:
-        raise UserError(f"measure={name} is none of this game's{nearest(name, known)}")
+        raise UserError(f"measure={name} is none of this game's{suggest(name, known)}")
     return name
 
 

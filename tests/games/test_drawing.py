@@ -127,7 +127,7 @@ def test_a_player_of_holdem_sees_two_cards_and_the_board_of_now(seed: int) -> No
     cells = state.array
     up = poker.faceup(cells.item(poker.STREET))
     board = cells[poker.BOARD : poker.BOARD + up].tolist()
-    names = [name(number) for number in [*cells[poker.own(seat)].tolist(), *board]]
+    names = [name(number) for number in [*cells[poker.hole_slice(seat)].tolist(), *board]]
     page = Page(drawing.draw_view(game, game.observe(state, seat)))
     cards = [label for label in page.labels if "chips" not in label]
     assert Counter(cards) == Counter([*names, *["a card face down"] * (2 + 5 - up)])

@@ -111,8 +111,8 @@ CODE = (
 )
 
 
-def forget_code(*known: Any) -> None:
+def forget_code(*functions: Any) -> None:
     """As a new process would read it."""
     importlib.invalidate_caches()
-    for function in known or CODE:
+    for function in functions or CODE:
         function.cache_clear()

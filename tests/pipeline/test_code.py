@@ -41,7 +41,7 @@ def cells() -> Sequence[Cell]:
 def played(cells: Sequence[Cell], folder: Path) -> Path:
     """A folder with a line for a match of each of these cells."""
     with Log(folder, 1) as log:
-        describe(log, cells, [CellInfo.of(cell, None) for cell in cells], Changed())
+        describe(log, cells, [CellInfo.from_cell(cell, None) for cell in cells], Changed())
         for cell in cells:
             (folder / "records" / f"{cell.stem}.jsonl").write_text("{}\n")
     return folder
@@ -145,7 +145,7 @@ def test_older_folders_and_damaged_notes_go_on(
     assert (found.changes, found.unknown) == (frozenset(), 2)
     assert "2 match(es) do not say by which code they were played" in notes(played, found)[0]
     with Log(played, 1) as log:
-        describe(log, cells, [CellInfo.of(cell, None) for cell in cells], found)
+        describe(log, cells, [CellInfo.from_cell(cell, None) for cell in cells], found)
     edit("games/uno/rules.py", "PLY_CAP = 5000", "PLY_CAP = 5000")
     with pytest.raises(UserError, match=r"games/uno/rules.py changed"):
         compare(played, cells)
@@ -154,7 +154,9 @@ def test_older_folders_and_damaged_notes_go_on(
 def test_what_code_was_is_kept_once(cells: Sequence[Cell], played: Path) -> None:
     size = (played / "code.jsonl").stat().st_size
     with Log(played, 1) as log:
-        describe(log, [*cells] * 3, [CellInfo.of(cell, None) for cell in cells] * 3, Changed())
+        describe(
+            log, [*cells] * 3, [CellInfo.from_cell(cell, None) for cell in cells] * 3, Changed()
+        )
     assert (played / "code.jsonl").stat().st_size == size
     told = [json.loads(path.read_text())["code"] for path in (played / "cells").glob("*.json")]
     assert len({*told}) == 2

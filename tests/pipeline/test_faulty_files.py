@@ -99,7 +99,7 @@ def refused(
     base = [word for word in BASE if not word.startswith(f"{group}=")]
 
     def described(configs: Sequence[CellConfig], _: SweepConfig) -> int:
-        return len([CellInfo.of(cell, None) for cell in build_cells(configs)])
+        return len([CellInfo.from_cell(cell, None) for cell in build_cells(configs)])
 
     assert compose([*base, *given], described) == 2
     said = capsys.readouterr().err

@@ -114,12 +114,12 @@ SHOWN = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("words", "shown"), SHOWN.items())
+@pytest.mark.parametrize(("words", "text"), SHOWN.items())
 def test_what_a_command_line_shows_in_place_of_a_run(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: str, shown: str
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: str, text: str
 ) -> None:
     assert sweep(*words.split()) == 0
-    assert shown in capsys.readouterr().out
+    assert text in capsys.readouterr().out
     assert not folder.exists()
 
 
@@ -251,7 +251,7 @@ def test_a_label_is_no_formula() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "found", "line"),
+    ("limit", "limits", "line"),
     [
         ("RLIMIT_NOFILE", (60, 60), "needs 80 file descriptors, and this process may have 60"),
         ("RLIMIT_AS", (2**32, 2**32), "an address space of 15 GiB, and this process may have 4.0"),
@@ -259,12 +259,12 @@ def test_a_label_is_no_formula() -> None:
     ],
 )
 def test_a_small_machine_is_told_before_ray_starts(
-    monkeypatch: pytest.MonkeyPatch, limit: str, found: tuple[int, int], line: str
+    monkeypatch: pytest.MonkeyPatch, limit: str, limits: tuple[int, int], line: str
 ) -> None:
     """What is there is made up; nothing is set."""
     much = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     asked = getattr(resource, limit, None)
-    monkeypatch.setattr(resource, "getrlimit", lambda which: found if which == asked else much)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits if which == asked else much)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2**20))
     with pytest.raises(UserError, match=re.escape(line)):
         session.room(workers=2)
@@ -281,7 +281,7 @@ def test_what_is_expected_is_above_each_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("baseline", "test", "words", "planned", "told"),
+    ("baseline", "test", "words", "planned", "line"),
     [
         (0.2878, ABOVE, {}, 893, "one-sided alpha 0.05, Holm over 2 test(s))"),
         (0.4957, ABOVE, {}, 1048, "(to 54.6%) with 90%"),
@@ -291,7 +291,7 @@ def test_what_is_expected_is_above_each_baseline() -> None:
     ],
 )
 def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
-    baseline: float, test: Declared, words: dict[str, float], planned: int, told: str
+    baseline: float, test: Declared, words: dict[str, float], planned: int, line: str
 ) -> None:
     """The baselines of tic-tac-toe and of UNO, two cells each; a gain of 5 points over a baseline
     less a margin of as many takes a quarter of the deals."""
@@ -302,7 +302,7 @@ def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
     ]
     known = {key: Baseline("random", 0, 1, baseline, 0.001) for key in "ab"}
     assert planned_deals(sweep, cells, known, tests=2) == planned
-    assert told in power_line(planned, known["a"], test, sweep.expect, tests=2)
+    assert line in power_line(planned, known["a"], test, sweep.expect, tests=2)
     sweep.expect = replace(EXPECT, win_rate=0.2)
     with pytest.raises(UserError, match=r"expect.win_rate=0.2 is not above the baseline of a, 0\."):
         planned_deals(sweep, cells, known, tests=2)

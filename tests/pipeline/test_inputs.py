@@ -211,16 +211,16 @@ class Used(NamedTuple):
     played: str
 
 
-def used(case: str, given: Settings, before: Sequence[Used] = ()) -> list[Used]:
+def used(case: str, settings: Settings, before: Sequence[Used] = ()) -> list[Used]:
     """Builds the class's object and plays matches with it, or lets it answer; a model is loaded
     only where its key is the same as before. Raises as a run does."""
     name = case.partition(" ")[0]
     kind, supplied = kinds()[name], dict[str, Any]()
-    if kind == "game" and "num_seats" not in given:
+    if kind == "game" and "num_seats" not in settings:
         supplied["num_seats"] = 2
     if kind == "agent" and takes({"_target_": name}, "method", name, ALLOWED):
         supplied["method"] = Cloze()
-    made = build({"_target_": name, **given}, kind, ALLOWED, **supplied)
+    made = build({"_target_": name, **settings}, kind, ALLOWED, **supplied)
     if kind == "model":
         key = digest(dict(made.identity()))
         idle = name in NOT_LOADED or bool(before and before[0].key != key)
@@ -243,14 +243,14 @@ def matched(cell: Cell) -> Used:
     return Used(key, digest(repr((ready.asked, record))))
 
 
-def cells_with(made: Any, kind: str) -> Iterator[Cell]:
+def cells_with(instance: Any, kind: str) -> Iterator[Cell]:
     """Cells with the game, agent or method in them; a game is played by one who reads, too."""
     others = [(Random(), None)] * 20
     if kind == "game":
-        yield cell_of(made, *others[: made.num_seats])
-        yield cell_of(made, (LLM(Cloze()), Fake()), *others[: made.num_seats - 1])
+        yield cell_of(instance, *others[: instance.num_seats])
+        yield cell_of(instance, (LLM(Cloze()), Fake()), *others[: instance.num_seats - 1])
         return
-    agent = LLM(made) if kind == "method" else made
+    agent = LLM(instance) if kind == "method" else instance
     methods = methods_of(agent)
     game = next(game for game in GAMES if playable((agent, *methods), game))
     asks = Fake() if methods or isinstance(agent, Human) else None
@@ -282,20 +282,20 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_note)
 
 
-def watched(case: str, given: Settings) -> tuple[list[Used], list[Path]]:
+def watched(case: str, settings: Settings) -> tuple[list[Used], list[Path]]:
     """What comes of the case, and the files that are read for it: neither code nor of an installed
     package."""
     global _opened
     _opened = []
     try:
-        found = used(case, given)
+        found = used(case, settings)
         paths = {Path(name).resolve() for name in _opened}
     finally:
         _opened = None
-    return found, sorted(path for path in paths if path.is_file() and not _apart(path))
+    return found, sorted(path for path in paths if path.is_file() and not _is_data(path))
 
 
-def _apart(path: Path) -> bool:
+def _is_data(path: Path) -> bool:
     installed = "site-packages" in path.parts or path.parent.suffix == ".egg-info"
     packages = path.is_relative_to(sys.base_prefix) or installed
     return path.suffix in CODE or packages or path.parts[1] in ("proc", "sys", "dev", "etc", "usr")

@@ -39,7 +39,7 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     assert 0 < cloze.changed < 1
     assert cloze.floor == max(-cloze.ci_low, cloze.ci_high)
     assert (cloze.difference, cloze.deals) == (cloze["mean"] - cloze.noise_mean, 8)
-    logged = values.beside(folder, pd.read_csv(folder / "summary.csv"))[vanilla.cell]
+    logged = values.comparisons(folder, pd.read_csv(folder / "summary.csv"))[vanilla.cell]
     assert (logged["noise/changed"], logged["noise/floor"]) == (0, vanilla.floor)
     assert (logged["parser/empty"], logged["parser/reasked"]) == (0, 0)
     out = capsys.readouterr().out

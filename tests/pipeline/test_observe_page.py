@@ -33,7 +33,7 @@ def test_what_is_followed_is_recorded_as_in_any_run(sweep: Sweep, tmp_path: Path
     page, theirs = Pipe()
     assert play(partial(watcher.followed, theirs), 0, words) == 0
     theirs.close()
-    scene, *guesses = told(page)
+    scene, *guesses = received(page)
     assert [scene.codes[one] for one in scene.truth] == ["H", "C"]
     assert scene.losses["union"].shape == (361,)
     assert scene.losses["union"][np.ravel_multi_index(scene.truth, (19, 19))] == 0
@@ -50,7 +50,7 @@ def test_what_is_followed_is_recorded_as_in_any_run(sweep: Sweep, tmp_path: Path
     assert matches(plain) == matches(scene.folder)
 
 
-def told(page: Connection) -> list[Any]:
+def received(page: Connection) -> list[Any]:
     """All that came over the connection, whose other end is closed."""
     found = []
     try:
@@ -85,9 +85,9 @@ class Still(Follower):
         losses = {name: np.linspace(0, 1, 9) for name in ("union", "brier", "ev_loss")}
         self.id, self.name, self.changes, self.ended = "still", EVIL, 0, ""
         self.scene = Scene(Path("kept"), codes, ("1", "2"), (0, 1), losses)
-        self.guesses = [self.made(number) for number in range(guesses)]
+        self.guesses = [self.guessed(number) for number in range(guesses)]
 
-    def made(self, number: int) -> Guessed:
+    def guessed(self, number: int) -> Guessed:
         sure = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
         done = (((0, "rock"), (1, EVIL)),)
         guess = (0, number % 3) if number else ()

@@ -72,14 +72,14 @@ def visit(browser: Browser, server: str) -> Iterator[Open]:
 
     own = (f"{server}/", f"{server.replace('http', 'ws')}/", "data:", "blob:")
 
-    def asked(url: str) -> None:
+    def check_url(url: str) -> None:
         if not url.startswith(own):
             wrong.append(url)
 
     def opened(path: str) -> Page:
         page = context.new_page()
-        page.on("request", lambda request: asked(request.url))
-        page.on("websocket", lambda socket: asked(socket.url))
+        page.on("request", lambda request: check_url(request.url))
+        page.on("websocket", lambda socket: check_url(socket.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: wrong.append(dialog.message))
         page.goto(server + path)

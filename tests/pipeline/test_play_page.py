@@ -136,9 +136,9 @@ def test_words_go_with_their_option_and_alone_where_there_is_no_other() -> None:
 class Still(Table):
     """A table without a process."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, question: Asked) -> None:
         self.ended, self.changes, self._answering = None, 0, threading.Lock()
-        self.asked, self.sent = asked, list[object]()
+        self.asked, self.sent = question, list[object]()
 
     def send(self, message: object) -> None:
         self.sent.append(message)

@@ -13,7 +13,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import with_score
 from gauntlet.games.uno import Uno
 from gauntlet.pipeline import replay
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited, matches
 
@@ -76,10 +76,10 @@ class Tags(HTMLParser):
         assert not {name for name, _ in attrs} & {"src", "href", "onload", "onclick"}
 
 
-def with_script(told: dict[str, Any]) -> dict[str, Any]:
-    for asked in (one for made in told["decisions"] for one in made["asked"]):
+def with_script(record: dict[str, Any]) -> dict[str, Any]:
+    for asked in (one for made in record["decisions"] for one in made["asked"]):
         asked["shared"] = "<script>alert(1)</script>" + asked["shared"]
-    return told
+    return record
 
 
 def test_the_page_is_whole_and_what_a_model_wrote_cannot_become_markup(
@@ -117,7 +117,7 @@ def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
     assert about["identity"]["game"]["quirks"]
     about["identity"]["game"]["quirks"] = Uno().quirks
     del about["crc32"]
-    cell.write_bytes(written(about))
+    cell.write_bytes(to_bytes(about))
     with pytest.raises(UserError, match="another version of Uno"):
         replay.replay(match, [folder])
 

@@ -15,10 +15,10 @@ from gauntlet.pipeline.config.resolved import as_yaml, document
 from tests.pipeline.conftest import Sweep
 
 
-def merged(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def merged(common: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:
     """As a reader of the file would."""
     found = dict(common)
-    for key, value in own.items():
+    for key, value in specific.items():
         both = isinstance(value, dict) and isinstance(found.get(key), dict)
         found[key] = merged(found[key], value) if both else value
     return found

@@ -30,7 +30,7 @@ def lines(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
+def known_game(monkeypatch: pytest.MonkeyPatch) -> None:
     """A log is read with the project's own packages only; the tests' game is of none."""
     monkeypatch.setattr(viewed, "recorded_game", lambda _: Hints(forced=True))
 

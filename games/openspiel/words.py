@@ -18,7 +18,7 @@ from typing import Any
 
 from gauntlet.games.base import Action, TextAction, TextMove, TextSpec, move_fault
 from gauntlet.games.openspiel import engine
-from gauntlet.games.openspiel.engine import Known
+from gauntlet.games.openspiel.engine import GameNotes
 
 SHOWN = 3
 """Moves that are given as examples of how one is written."""
@@ -43,7 +43,7 @@ class Choice:
     def names(self) -> tuple[str, ...]:
         """A name for each of them, no two alike."""
         named = [engine.name(self.live, self.seat, action) for action in self.actions]
-        return apart(named, self.actions)
+        return disambiguate(named, self.actions)
 
     @cached_property
     def legal(self) -> tuple[Action, ...]:
@@ -106,7 +106,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\s", "", text).casefold()
 
 
-def apart(names: Sequence[str], actions: Sequence[int]) -> tuple[str, ...]:
+def disambiguate(names: Sequence[str], actions: Sequence[int]) -> tuple[str, ...]:
     """The names, those of several actions with the number that OpenSpiel gives each."""
     often: Mapping[str, int] = Counter(names)
     return tuple(
@@ -124,13 +124,13 @@ LAST = 40
 BEGUN = "the game has begun; moves are hidden, and each seat is told what it knows of them"
 
 
-def rules(game: Any, known: Known) -> str:
+def rules(game: Any, notes: GameNotes) -> str:
     """The rules on one line: own words where there are, then what OpenSpiel says of the game."""
-    parts = [known.rules or _general(game)]
-    if known.reading:
-        parts.append(f"How the situation is written: {known.reading}")
-    if known.slip:
-        parts.append(f"Note: {known.slip}")
+    parts = [notes.rules or _general(game)]
+    if notes.reading:
+        parts.append(f"How the situation is written: {notes.reading}")
+    if notes.slip:
+        parts.append(f"Note: {notes.slip}")
     return " ".join((*parts, _ending(game)))
 
 
@@ -193,12 +193,12 @@ def returns(game: Any, utilities: Sequence[float]) -> tuple[float, ...]:
     return tuple(max(-1.0, min(1.0, float(one))) for one in found)
 
 
-def situation(game: Any, known: Known, live: Any, seat: int) -> str:
+def situation(game: Any, notes: GameNotes, live: Any, seat: int) -> str:
     """OpenSpiel's own words for what the seat knows; "" where they say nothing. Where all is open
     that is how things stand, else also how they came about."""
     kind, types = game.get_type(), engine.spiel().GameType
     hidden = kind.information == types.Information.IMPERFECT_INFORMATION
-    wants = known.tells or ("information" if hidden else "observation")
+    wants = notes.tells or ("information" if hidden else "observation")
     information = wants == "information" or not kind.provides_observation_string
     if information and kind.provides_information_state_string:
         told = live.information_state_string(seat)
@@ -218,9 +218,11 @@ def _shaped(text: str) -> str:
     return "\n".join(lines) if len(lines) > 1 else "".join(lines).strip()
 
 
-def history(moves: Sequence[tuple[int, str]], open_to_all: bool, known: Known) -> tuple[str, ...]:
+def history(
+    moves: Sequence[tuple[int, str]], open_to_all: bool, notes: GameNotes
+) -> tuple[str, ...]:
     """The moves that every seat has seen: all or none of a game's."""
-    if open_to_all or known.public:
+    if open_to_all or notes.public:
         return tuple(f"player {seat}: {name}" for seat, name in moves)
     return (BEGUN,)
 

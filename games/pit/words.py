@@ -24,8 +24,8 @@ from gauntlet.games.pit.rules import (
     Terms,
     Trade,
     cards,
+    format_cards,
     size,
-    told,
 )
 
 
@@ -34,13 +34,13 @@ def option(move: int) -> str:
     if move == WAIT:
         return "wait"
     if move < TRADE:
-        return f"offer {told(LOTS[move - OFFER])}"
+        return f"offer {format_cards(LOTS[move - OFFER])}"
     other, lot = divmod(move - TRADE, len(LOTS))
-    return f"trade {told(LOTS[lot])} with {NAMES[other]}"
+    return f"trade {format_cards(LOTS[lot])} with {NAMES[other]}"
 
 
 def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
-    """What the trader, whose turn it is, is told. Lots of others are numbers below 0."""
+    """The facts that the trader to move sees. Lots of others are numbers below 0."""
     team, own = TEAMS[trader], state.offers[trader]
     partner = next(NAMES[who] for who in TRADERS if TEAMS[who] == team and who != trader)
     hand = state.hands[trader]
@@ -61,22 +61,22 @@ def facts(state: State, trader: int, terms: Terms) -> tuple[Fact, ...]:
             f"{left} in deal {state.deal}, {terms.turns - state.turns} in the match",
         ),
         Fact("Offers to you", "; ".join(offers) or "none"),
-        Fact("Your offer", told(LOTS[own]) if own is not None else "none", own=True),
+        Fact("Your offer", format_cards(LOTS[own]) if own is not None else "none", own=True),
         Fact("Your trades in this deal", _trades(state.trades, trader), own=True),
-        Fact("Your hand", told(hand), own=True),
+        Fact("Your hand", format_cards(hand), own=True),
         Fact("Your best corner", _best(hand, terms.corner), own=True),
     )
 
 
 def _trades(trades: tuple[Trade, ...], trader: int) -> str:
     """What the trader gave and got, trade by trade."""
-    parts = [
-        f"gave {NAMES[trade.other]} {told(LOTS[trade.given])} for {told(LOTS[trade.taken])}"
-        if trade.one == trader
-        else f"gave {NAMES[trade.one]} {told(LOTS[trade.taken])} for {told(LOTS[trade.given])}"
-        for trade in trades
-        if trader in (trade.one, trade.other)
-    ]
+    parts = []
+    for trade in trades:
+        lot, taken = format_cards(LOTS[trade.lot]), format_cards(LOTS[trade.taken])
+        if trade.taker == trader:
+            parts.append(f"gave {NAMES[trade.other]} {lot} for {taken}")
+        elif trade.other == trader:
+            parts.append(f"gave {NAMES[trade.taker]} {taken} for {lot}")
     return "; ".join(parts) or "none"
 
 
@@ -122,7 +122,7 @@ def headings(terms: Terms) -> Mapping[str, str]:
     }
 
 
-def whole(state: State) -> str:
+def show_state(state: State) -> str:
     """The state with all its cards, drawn for a person."""
     lines = [
         f"deal {state.deal}, turn {state.turn + 1} of it, {state.turns + 1} of the match; points "
@@ -130,6 +130,6 @@ def whole(state: State) -> str:
     ]
     for who in TRADERS:
         lot = state.offers[who]
-        offer = "" if lot is None else f"; offers {told(LOTS[lot])}"
-        lines.append(f"{NAMES[who]}: {told(state.hands[who])}{offer}")
+        offer = "" if lot is None else f"; offers {format_cards(LOTS[lot])}"
+        lines.append(f"{NAMES[who]}: {format_cards(state.hands[who])}{offer}")
     return "\n".join(lines)

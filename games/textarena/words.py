@@ -42,7 +42,7 @@ def facts(live: Live, first: Live, seats: int, seat: int) -> tuple[Fact, ...]:
     lines = [line for line in prompt(first, seat).split("\n") if line.strip() not in shared]
     seen = [m for m in seen_by(live, seat) if m.kind != PROMPT]
     boards = [m.text for m in seen if m.kind == BOARD]
-    talk = [said(m) for m in seen if m.kind != BOARD]
+    talk = [format_message(m) for m in seen if m.kind != BOARD]
     found = (
         Fact("Seat", f"player {seat}"),
         fact("Told at the start", "\n".join(lines), own=True),
@@ -61,7 +61,7 @@ def common(first: Live, seats: int) -> list[str]:
 def history(messages: Sequence[Message]) -> tuple[str, ...]:
     """What everybody was told, a clause a message."""
     public = (m for m in messages if m.to == EVERYBODY and m.kind not in (PROMPT, BOARD, ADMIN))
-    return tuple(clause for m in public if (clause := one_line(said(m))))
+    return tuple(clause for m in public if (clause := one_line(format_message(m))))
 
 
 def prompt(first: Live, seat: int) -> str:
@@ -74,7 +74,7 @@ def sentences(text: str) -> list[str]:
     return [one for one in lines if one.endswith(":") or len(WORD.findall(one)) >= SENTENCE]
 
 
-def said(message: Message) -> str:
+def format_message(message: Message) -> str:
     text = message.text.strip("\n")
     return text if message.sender < 0 else f"player {message.sender}: {text.strip()}"
 
@@ -100,13 +100,15 @@ CARDS = ("A", *map(str, range(2, 11)), "J", "Q", "K")
 SQUARES = [f"{file}{rank}" for rank in range(1, 9) for file in "abcdefgh"]
 
 
-def found(live: Live, seen: Sequence[Message], name: str, rng: np.random.Generator) -> list[str]:
+def legal_texts(
+    live: Live, messages: Sequence[Message], name: str, rng: np.random.Generator
+) -> list[str]:
     """Texts that the seat to move may say, up to ENOUGH, in a random order; [] where none is found.
 
-    seen: what that seat was told. name: the game's, without its version.
+    messages: what that seat was told. name: the game's, without its version.
     """
     taken: list[str] = []
-    for text in dict.fromkeys(proposed(seen, name, rng)):
+    for text in dict.fromkeys(candidate_texts(messages, name, rng)):
         if not live.after(text).fault:
             taken.append(text)
         if len(taken) == ENOUGH:
@@ -114,15 +116,17 @@ def found(live: Live, seen: Sequence[Message], name: str, rng: np.random.Generat
     return taken
 
 
-def proposed(seen: Sequence[Message], name: str, rng: np.random.Generator) -> Iterator[str]:
+def candidate_texts(
+    messages: Sequence[Message], name: str, rng: np.random.Generator
+) -> Iterator[str]:
     """Texts to be tried: what the game told, then its way of writing, each in a random order."""
-    for texts in (told(seen), list(WRITTEN[name]())):
+    for texts in (bracketed_texts(messages), list(WRITTEN[name]())):
         yield from (texts[at] for at in rng.permutation(len(texts)))
 
 
-def told(seen: Sequence[Message]) -> list[str]:
+def bracketed_texts(messages: Sequence[Message]) -> list[str]:
     """What the first messages and the latest ones say in brackets."""
-    some = [*seen[:2], *seen[2:][-LATEST:]]
+    some = [*messages[:2], *messages[2:][-LATEST:]]
     return list(dict.fromkeys(one for m in some for one in re.findall(r"\[[^\[\]\n]+\]", m.text)))
 
 
@@ -151,8 +155,8 @@ def nothing() -> Iterable[str]:
 def steps(pattern: str, side: int, far: int) -> Callable[[], Iterable[str]]:
     """From a square to one at most `far` files and ranks away."""
 
-    def near(one: str, other: str) -> bool:
-        return 0 < max(abs(ord(a) - ord(b)) for a, b in zip(one, other, strict=True)) <= far
+    def near(first: str, second: str) -> bool:
+        return 0 < max(abs(ord(a) - ord(b)) for a, b in zip(first, second, strict=True)) <= far
 
     def texts() -> Iterable[str]:
         own = [square for square in SQUARES if max(ord(square[0]) - 96, int(square[1])) <= side]
