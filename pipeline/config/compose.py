@@ -14,7 +14,7 @@ from pathlib import Path
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from omegaconf import OmegaConf
 
-from gauntlet.common.errors import UserError, nearest, raised, raised_at
+from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.pipeline.config import read, resolved, secrets
 from gauntlet.pipeline.config.jobs import Configs, explained, plain
 from gauntlet.pipeline.config.output_dir import own_folder
@@ -136,7 +136,7 @@ def _asked(given: Sequence[str]) -> argparse.Namespace:
     known = [name for action in parser._actions for name in action.option_strings]
     for word in words:
         if word.startswith("-"):
-            raise UserError(f"{word} is not an option{nearest(word, known)}")
+            raise UserError(f"{word} is not an option{suggest(word, known)}")
         _refuse_word(word)
     for folder in asked.config_dir:
         if not folder.is_dir():

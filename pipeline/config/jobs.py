@@ -24,7 +24,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
 from gauntlet.pipeline.config import interpolation, secrets
 from gauntlet.pipeline.config.players import Node
 from gauntlet.pipeline.config.yaml_files import SWEEP
@@ -183,7 +183,7 @@ def _explain(error: BaseException, choices: Mapping[str, str]) -> str:
                 return "a config includes or refers to itself, or is nested too deeply"
             case MissingConfigException(missing_cfg_file=str(file), options=options):
                 group, _, choice = file.rpartition("/")
-                near = nearest(choice, options) if options else ""
+                near = suggest(choice, options) if options else ""
                 return f"{group}={choice} does not exist{near}".removeprefix("=")
             case OverrideParseException():
                 return (
@@ -197,7 +197,7 @@ def _explain(error: BaseException, choices: Mapping[str, str]) -> str:
                 key = str(each.full_key or each.key)
                 group = key.partition(".")[0]
                 owner = f"{group}={choices[group]}" if group in choices else "the config"
-                return f"{key} is not a key of {owner}{nearest(str(each.key), known)}"
+                return f"{key} is not a key of {owner}{suggest(str(each.key), known)}"
     first = str(chain[-1]).strip().partition("\n")[0]
     if isinstance(chain[-1], (HydraException, OmegaConfBaseException, ValueError)) and first:
         return first

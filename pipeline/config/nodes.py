@@ -15,7 +15,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gauntlet.common.errors import UserError, nearest, raised, raised_at
+from gauntlet.common.errors import UserError, raised, raised_at, suggest
 from gauntlet.common.ids import PACKAGE, ROOMS, dotted_name
 from gauntlet.pipeline.config.values import checked
 
@@ -74,7 +74,7 @@ class _Builder(NamedTuple):
         for key, value in arguments.items():
             if key not in fields:
                 known = fields.keys() - (own.keys() - arguments.keys())
-                raise UserError(f"{where}.{key} is not a setting{nearest(key, known)}")
+                raise UserError(f"{where}.{key} is not a setting{suggest(key, known)}")
             built = self.built(value, f"{where}.{key}", depth - 1)
             arguments[key] = checked(built, hints[key], f"{where}.{key}")
         own |= arguments

@@ -39,7 +39,7 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
     Raises UserError where there is any and `accept` is false."""
     place = Folder(folder)
     now = {cell.key: code_of(cell) for cell in cells}
-    kept = _kept(place)
+    kept = _readable_codes(place)
     known = {tuple(change) for line in place.lines("accepted") for change in line["changed"]}
     changes, touched, unknown = set[Change](), dict[str, int](), 0
     for file in place.record_files():
@@ -64,7 +64,7 @@ def compare(folder: Path, cells: Sequence[Cell], accept: bool = False) -> Change
 def changed_since(place: Folder, cell: Cell) -> str:
     """Which files of the cell's code have changed since its matches were played; "" where none is
     known to have. Those of a model that is not asked are left out."""
-    then = _kept(place).get(str(place.cell(cell.key).get("code", "")))
+    then = _readable_codes(place).get(str(place.cell(cell.key).get("code", "")))
     return named(differences(then, code_of(cell), shared=True)) if then else ""
 
 
