@@ -16,7 +16,7 @@ from math import comb
 from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, suggest
 from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
