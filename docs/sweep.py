@@ -42,11 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = [sys.executable, "-m", "pipeline.run", *given.words, *own]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
-            print("\n\n".join(told(folder, name) for name in given.table or ["summary"]))
+            print("\n\n".join(table_markdown(folder, name) for name in given.table or ["summary"]))
     return status
 
 
-def told(folder: Path, name: str) -> str:
+def table_markdown(folder: Path, name: str) -> str:
     """The folder's table of this name in Markdown."""
     if name in VIEWED:
         return VIEWED[name](write_tables(folder, results_of(folder)))
@@ -67,9 +67,9 @@ def summary(table: pd.DataFrame) -> Rows:
     for own, scale, row in _cells(table):
         yield (
             *own,
-            _known(scale.mean(row["adjusted"])),
+            _or_blank(scale.mean(row["adjusted"])),
             _span(scale, row["adj_low"], row["adj_high"]),
-            _known(scale.mean(row["baseline_mean"])),
+            _or_blank(scale.mean(row["baseline_mean"])),
         )
 
 
@@ -79,8 +79,8 @@ def replies(table: pd.DataFrame) -> Rows:
     for own, _, row in _cells(table):
         yield (
             *own,
-            _known(percent(row["malformed_rate"])),
-            _known(percent(row["illegal_rate"])),
+            _or_blank(percent(row["malformed_rate"])),
+            _or_blank(percent(row["illegal_rate"])),
             number(row["calls"] / row["decisions"], ".1f"),
         )
 
@@ -107,7 +107,7 @@ def debiasing(table: pd.DataFrame) -> Rows:
             number(row["prompts"], ".2f"),
             f"{row['preparation']:,}",
             f"{row['decisions']:,}",
-            _known(percent(row["agreement"])),
+            _or_blank(percent(row["agreement"])),
             _span(wins, row["ci_low"], row["ci_high"]),
         )
 
@@ -251,8 +251,8 @@ VIEWED: dict[str, Callable[[Views], str]] = {
 """Tables that are not in one CSV."""
 
 
-def _known(told: str) -> str:
-    return "" if told == "-" else told
+def _or_blank(text: str) -> str:
+    return "" if text == "-" else text
 
 
 def _component(rows: pd.DataFrame) -> tuple[str, str]:

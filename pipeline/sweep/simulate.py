@@ -151,7 +151,7 @@ def _score(about: CellInfo, wins: float, draws: int, games: int) -> dict[str, fl
 
 
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
-    about = CellInfo.of(cell, baseline)
+    about = CellInfo.from_cell(cell, baseline)
     wins = whole(sum(int(won[seat]) for seat in cell.measured) / about.measured)
     found = rates(CellResults(about, Outcomes(about.key), games, 0), wins, games)
     if not about.wins:

@@ -5,16 +5,16 @@ DIR/controls.csv has a row for each cell and control.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gauntlet.pipeline.log.control_links import controls_in, place_of
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, collect, measures
+from gauntlet.pipeline.plan.control_cells import NOISE
 from gauntlet.pipeline.tables.numbers import p_value
 from gauntlet.pipeline.tables.primary_test import raw_pair
 from gauntlet.pipeline.tables.scale import Scale
@@ -31,22 +31,24 @@ is two-sided, paired by deal, and in nobody's family."""
 
 def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:
     """controls.csv; without rows where no control was played."""
-    links = controls_in(folder)
-    found = beside(folder) if links else {}
+    wanted = {
+        key for result in results for name, key in result.about.controls.items() if name != NOISE
+    }
+    found = controls_of(folder, wanted)
     rows = [
         _row(name, result, found[key])
         for result in results
-        for name, key in links.get(result.about.key, {}).items()
-        if key in found and result.outcomes and found[key].outcomes
+        for name, key in result.about.controls.items()
+        if name != NOISE and key in found and result.outcomes and found[key].outcomes
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def beside(folder: Path) -> dict[str, CellResults]:
-    """The cells that were played beside those of the folder, by their keys."""
-    log = Folder(place_of(folder))
-    abouts = log.abouts()
-    found = collect(abouts, log.outcomes(measures(abouts)), log.set_aside)
+def controls_of(folder: Path, keys: Collection[str]) -> dict[str, CellResults]:
+    """The controls and noise cells of these keys, by their keys."""
+    log = Folder(folder)
+    abouts = [about for about in log.every_cell() if about.key in keys] if keys else []
+    found = collect(abouts, log.outcomes(measures(abouts)), log.set_aside) if abouts else []
     return {result.about.key: result for result in found}
 
 

@@ -27,10 +27,10 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.tables import controls, failed_matches, parser, sensitivity
-from gauntlet.pipeline.tables.annotated import Annotated, annotated, telling
 from gauntlet.pipeline.tables.choices import LEAST, Choices
 from gauntlet.pipeline.tables.numbers import number, percent
-from gauntlet.pipeline.tables.replies import Replies, Sample, asked_at, picked, sample
+from gauntlet.pipeline.tables.replies import Replies
+from gauntlet.pipeline.tables.samples import Sample, asked_at, picked, sample
 from gauntlet.pipeline.tables.scale import Scale
 from gauntlet.pipeline.tables.table import Sheet, short_names
 
@@ -79,7 +79,7 @@ class Seen:
     replies: Replies = field(default_factory=Replies)
     audit: parser.Audit = field(default_factory=parser.Audit)
     samples: list[Sample] = field(default_factory=list)
-    looked: Annotated | None = None
+    looked: Sample | None = None
     close: list[bytes] = field(default_factory=list)
     """The match of every decision that rounding may have settled."""
 
@@ -94,7 +94,7 @@ class Diagnosis:
     controls: pd.DataFrame
     audit: parser.Audited
     samples: Mapping[str, Sequence[Sample]]
-    looked: Mapping[str, Annotated]
+    looked: Mapping[str, Sample]
 
     def write(self, folder: Path) -> None:
         """Writes WRITTEN."""
@@ -157,8 +157,7 @@ def _seen(place: Folder, result: CellResults) -> Seen:
             taken.append((record, one))
     taken.sort(key=lambda both: both[0].deal)
     seen.samples = [sample(*both) for both in taken]
-    if taken:
-        seen.looked = annotated(*max(taken, key=lambda both: telling(both[1])))
+    seen.looked = max(seen.samples, key=lambda one: one.interest, default=None)
     return seen
 
 
@@ -320,7 +319,7 @@ class CellPart:
     distributed."""
 
     title: str
-    looked: Annotated | None
+    looked: Sample | None
     samples: Sequence[Sample]
     chose: Sheet
 

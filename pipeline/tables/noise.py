@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gauntlet.pipeline.log.control_links import noise_in, place_of
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.controls import beside, of_pair
+from gauntlet.pipeline.plan.control_cells import NOISE
+from gauntlet.pipeline.tables.controls import controls_of, of_pair
 from gauntlet.pipeline.tables.numbers import percent
 from gauntlet.pipeline.tables.scale import Scale
 from gauntlet.pipeline.tables.table import Sheet
@@ -44,12 +44,11 @@ matches. set_aside: matches of the noise cell."""
 
 def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:
     """noise.csv; without rows where no noise cell was played."""
-    links = noise_in(folder)
-    found = beside(folder) if links else {}
+    found = controls_of(folder, {result.about.controls.get(NOISE, "") for result in results})
     played = [
-        (result, found[links[result.about.key]])
+        (result, found[result.about.controls[NOISE]])
         for result in results
-        if links.get(result.about.key) in found and result.outcomes
+        if result.about.controls.get(NOISE) in found and result.outcomes
     ]
     rows = [_row(folder, *both) for both in played]
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -64,7 +63,7 @@ def _row(folder: Path, cell: CellResults, noise: CellResults) -> dict[str, objec
     told |= {name: found[name] for name in ("deals", "difference", "ci_low", "ci_high", "mean")}
     told["noise_mean"] = found["other_mean"]
     told["floor"] = max(abs(found["ci_low"]), abs(found["ci_high"]))
-    return told | _changed(_moves(folder, cell), _moves(place_of(folder), noise))
+    return told | _changed(_moves(folder, cell), _moves(folder, noise))
 
 
 Moves = tuple[Sequence[int], Sequence[int]]

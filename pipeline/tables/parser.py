@@ -22,7 +22,6 @@ from gauntlet.common.sanitize import visible
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.tables.numbers import percent
-from gauntlet.pipeline.tables.replies import known_statics, told
 from gauntlet.pipeline.tables.reply_classification import (
     KINDS,
     Judged,
@@ -31,6 +30,7 @@ from gauntlet.pipeline.tables.reply_classification import (
     truncated,
 )
 from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.viewer.match import decision_view
 
 FILE, EXAMPLES_FILE = "parser.csv", "parser_examples.csv"
 EXAMPLES = 3
@@ -130,16 +130,14 @@ class Audit:
 
 
 def _example(record: MatchRecord, decision: DecisionRecord, reply: Judged) -> Example:
-    exchange = decision.asked[reply.exchange]
-    branch = exchange.branches[0] if isinstance(exchange, ScoreExchange) else ""
-    prompt = exchange.prompt(known_statics(decision, record.statics), branch).text
+    prompt = decision_view(decision, record.statics).firsts[reply.exchange]
     return Example(
         kinds=reply.kinds,
         match=record.match,
         deal=record.deal,
         rotation=record.rotation,
-        question="\n".join(prompt.splitlines()[-LINES:]),
-        reply=told(exchange) if reply.text is None else reply.text[:CHARACTERS],
+        question=prompt.tail(LINES),
+        reply=prompt.answer if reply.text is None else reply.text[:CHARACTERS],
         outcome=f"{'a fallback took' if decision.fallback else 'it took'} {decision.move}",
     )
 

@@ -23,6 +23,7 @@ from gauntlet.pipeline.tables import (
 from gauntlet.pipeline.tables.page import rendered
 from gauntlet.pipeline.tables.scale import heading, scales_of
 from gauntlet.pipeline.tables.views import Views
+from gauntlet.pipeline.viewer import html
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 PAGE_ROWS, PAGE_CELLS = 100, 20
@@ -75,6 +76,7 @@ def _page(views: Views, drawings: Mapping[str, str]) -> str:
             diagnosis.audit, dict(zip(summary["cell"], names, strict=True)), PAGE_CELLS
         ),
         opening=parser.opening,
+        match_style=html.style(),
         drawing_style=plot_style.PAGE_STYLE,
         answers=views.said,
         foot=[

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import WIDTH, WrappedTable, console
-from gauntlet.pipeline.config.keys import GROUPS
+from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.tables.numbers import number, p_value, percent
 from gauntlet.pipeline.tables.scale import A_DRAW, SCORE, Scale, by_scale, heading, scales_of
 from gauntlet.stats.means import LEAST

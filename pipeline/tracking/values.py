@@ -68,7 +68,7 @@ def of_row(row: pd.Series[Any]) -> dict[str, float]:
     return told
 
 
-def beside(folder: Path, summary: pd.DataFrame) -> dict[str, dict[str, float]]:
+def comparisons(folder: Path, summary: pd.DataFrame) -> dict[str, dict[str, float]]:
     """By a cell's name: its difference from each cell that pairs.csv pairs it with, such as
     `pairs/diff_vs_pocket_cloze`, raw and `adj_`, and Holm's p; of few cells limits too. Then that
     from the controls, what noise does, how its replies were read, and how it chose. Of more than

@@ -24,7 +24,7 @@ from gauntlet.games.arctic_scavengers.state import (
     SKIRMISH,
     START,
     Tribe,
-    known,
+    known_cards,
     show,
 )
 from tests.games.cases import walk
@@ -35,15 +35,15 @@ few = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def of(*names: str) -> tuple[int, ...]:
+def cards_of(*names: str) -> tuple[int, ...]:
     return tuple(sorted(KIND[name] for name in names))
 
 
-def position(own: tuple[str, ...], other: tuple[str, ...] = (), **fields: Any) -> State:
+def position(mine: tuple[str, ...], other: tuple[str, ...] = (), **fields: Any) -> State:
     """Player 0 to act in round 2 with a hand, and four refugees each in reserve."""
     state = GAME.deal(np.random.default_rng(0))
-    reserve = of(*["Refugee"] * 4)
-    tribes = (Tribe(of(*own), reserve), Tribe(of(*other), reserve))
+    reserve = cards_of(*["Refugee"] * 4)
+    tribes = (Tribe(cards_of(*mine), reserve), Tribe(cards_of(*other), reserve))
     return state._replace(tribes=tribes, round=1, seat=0, phase=GATHER, **fields)
 
 
@@ -96,10 +96,10 @@ def test_a_sniper_stops_people_and_a_saboteur_the_rest_at_the_cost_of_a_card() -
     assert after(state, "let it happen").phase == LOOK
     stopped = after(state, "snipe Scavenger")
     assert (stopped.phase, stopped.seat, stopped.taken) == (GATHER, 0, ())
-    assert stopped.tribes[0].hand == of("Brawler", "Shovel")
-    assert stopped.tribes[0].aside == of("Scavenger")
-    assert stopped.tribes[1].hand == of("Saboteur")
-    assert stopped.tribes[1].aside == of("Sniper Team")
+    assert stopped.tribes[0].hand == cards_of("Brawler", "Shovel")
+    assert stopped.tribes[0].aside == cards_of("Scavenger")
+    assert stopped.tribes[1].hand == cards_of("Saboteur")
+    assert stopped.tribes[1].aside == cards_of("Sniper Team")
     assert after(stopped, "dig 3 with Brawler + Shovel").phase == RESPOND
     paper = position(("Scavenger", "Brawler", "Shovel"), ("Sniper Team", "Saboteur"))
     assert after(paper, "dig 3 with Scavenger + Shovel", game=PAPER).phase == LOOK
@@ -131,7 +131,7 @@ def test_the_larger_tribe_wins_by_quirk_that_of_the_last_hand(
     hands: Any, returns: tuple[float, float], paper: tuple[float, float]
 ) -> None:
     state = position(*hands)._replace(phase=OVER)
-    more = state.tribes[0]._replace(reserve=of(*["Refugee"] * (4 + 2 * (returns[0] > 0))))
+    more = state.tribes[0]._replace(reserve=cards_of(*["Refugee"] * (4 + 2 * (returns[0] > 0))))
     state = state._replace(tribes=(more, state.tribes[1]))
     assert GAME.returns(state) == returns
     assert PAPER.returns(state) == paper
@@ -147,15 +147,19 @@ def test_by_quirk_hiring_is_free_and_five_rounds_are_played() -> None:
 
 
 def test_what_was_dug_is_a_secret_until_it_is_shown() -> None:
-    tribe = Tribe(of("Spear", "Net"), of("Spear"), of("Refugee"), of("Net", "Spear"))
-    assert known(tribe) == of("Refugee", "Spear")
-    assert show(tribe, of("Spear")).secret == of("Net", "Spear")
-    assert show(tribe, of("Net")).secret == of("Spear")
-    assert show(tribe, of("Net", "Spear")).secret == of("Spear")
-    used = tribe._replace(hand=of("Net"), aside=of("Refugee", "Spear"), reserve=of("Spear"))
-    assert show(used, of("Net")).secret == of("Spear")
-    both = Tribe(of("Spear", "Spear"), (), (), of("Spear"))
-    assert show(both, of("Spear", "Spear")).secret == ()
+    tribe = Tribe(
+        cards_of("Spear", "Net"), cards_of("Spear"), cards_of("Refugee"), cards_of("Net", "Spear")
+    )
+    assert known_cards(tribe) == cards_of("Refugee", "Spear")
+    assert show(tribe, cards_of("Spear")).secret == cards_of("Net", "Spear")
+    assert show(tribe, cards_of("Net")).secret == cards_of("Spear")
+    assert show(tribe, cards_of("Net", "Spear")).secret == cards_of("Spear")
+    used = tribe._replace(
+        hand=cards_of("Net"), aside=cards_of("Refugee", "Spear"), reserve=cards_of("Spear")
+    )
+    assert show(used, cards_of("Net")).secret == cards_of("Spear")
+    both = Tribe(cards_of("Spear", "Spear"), (), (), cards_of("Spear"))
+    assert show(both, cards_of("Spear", "Spear")).secret == ()
 
 
 @few
@@ -168,8 +172,8 @@ def test_a_redeal_changes_what_is_hidden_and_nothing_that_is_known(seed: int) ->
             other = GAME.sample(GAME.observe(state, seat), rng)
             mine, theirs = other.tribes[seat], other.tribes[1 - seat]
             assert mine.cards == state.tribes[seat].cards
-            assert known(theirs) == known(state.tribes[1 - seat])
-            assert Counter(theirs.cards) - Counter(known(theirs)) == Counter(theirs.secret)
+            assert known_cards(theirs) == known_cards(state.tribes[1 - seat])
+            assert Counter(theirs.cards) - Counter(known_cards(theirs)) == Counter(theirs.secret)
             owned = [kind for tribe in other.tribes for kind in tribe.cards]
             before = [kind for tribe in state.tribes for kind in tribe.cards]
             assert Counter((*owned, *other.junkyard)) == Counter((*before, *state.junkyard))

@@ -55,9 +55,9 @@ def chosen(options: tuple[str, ...], rng: np.random.Generator) -> str:
     return str(among[int(rng.integers(len(among)))])
 
 
-def compare(game: Any, referee: Referee, seen: Any) -> None:
+def compare(game: Any, referee: Referee, observation: Any) -> None:
     """What the trader is told is as the referee has it."""
-    who, facts = referee.turn, {fact.name: fact.text for fact in seen.facts}
+    who, facts = referee.turn, {fact.name: fact.text for fact in observation.facts}
     assert facts["You are"].startswith(f"trader {who};")
     own, other = referee.points[TEAM[who]], referee.points[1 - TEAM[who]]
     assert facts["Points"] == f"your team {own}, the other {other}; {game.goal} win"
@@ -91,8 +91,8 @@ SLIPS = {
     "bear is free": ("rules", '(BEAR, "bear")', '(BULL, "bear")'),
     "taken lot stays": (
         "rules",
-        "plus(minus(hands[one], given), taken)",
-        "plus(hands[one], taken)",
+        "plus(minus(hands[taker], lot), taken)",
+        "plus(hands[taker], taken)",
     ),
     "order of turns": ("rules", "mover=(state.mover + 1) % 4", "mover=(state.mover + 3) % 4"),
     "share": ("players", "max(0, score)", "max(1, score)"),

@@ -56,10 +56,10 @@ def test_the_deck_is_that_of_rlcard() -> None:
 
 @few
 @given(seats, seeds, seeds, seeds)
-def test_chance_is_the_same_however_play_went(n: int, deal: int, one: int, two: int) -> None:
+def test_chance_is_the_same_however_play_went(n: int, deal: int, left: int, right: int) -> None:
     """Until a reshuffle both plays of a deal draw the same cards in the same order; after as many
     reshuffles, cards in both piles lie in the same order; the k-th random colour is the same."""
-    first, second = (list(states(Uno(n), deal, choices)) for choices in (one, two))
+    first, second = (list(states(Uno(n), deal, choices)) for choices in (left, right))
     whole = cards(first[0], rules.PILE)
     piles: list[dict[int, list[int]]] = [{}, {}]
     for pile, played in zip(piles, (first, second), strict=True):
@@ -91,21 +91,21 @@ def test_a_deal_seats_any_number_of_players_with_the_same_pile(seed: int) -> Non
         assert hand(two.array, seat)[:7] == hand(ten.array, seat)[:7]
 
 
-def told(seen: Observation) -> dict[str, str]:
-    return {fact.name: fact.text for fact in seen.facts}
+def facts_of(observation: Observation) -> dict[str, str]:
+    return {fact.name: fact.text for fact in observation.facts}
 
 
 def test_the_next_player_follows_the_direction_but_with_quirks_the_logged_reverses() -> None:
     names = ["red reverse, blue 1, blue 2", "red 1, red 4", "red 2, red 5"]
     turned_up = position("red 7", *names, direction=-1)
-    assert told(Uno(3).observe(turned_up, 0))["Next player"] == "player 2"
-    assert told(Uno(3, quirks=True).observe(turned_up, 0))["Next player"] == "player 1"
+    assert facts_of(Uno(3).observe(turned_up, 0))["Next player"] == "player 2"
+    assert facts_of(Uno(3, quirks=True).observe(turned_up, 0))["Next player"] == "player 1"
     logged = play(position("red 7", *names), "red reverse")
     for game in (Uno(3), Uno(3, quirks=True)):
-        assert told(game.observe(logged, 2))["Next player"] == "player 1"
+        assert facts_of(game.observe(logged, 2))["Next player"] == "player 1"
     drawn = play(position("red 7", "blue 1", "red 1", "red 2", pile="red reverse"), "draw a card")
-    assert told(Uno(3).observe(drawn, 2))["Next player"] == "player 1"
-    assert told(Uno(3, quirks=True).observe(drawn, 2))["Next player"] == "player 0"
+    assert facts_of(Uno(3).observe(drawn, 2))["Next player"] == "player 1"
+    assert facts_of(Uno(3, quirks=True).observe(drawn, 2))["Next player"] == "player 0"
 
 
 def test_with_quirks_a_seat_is_shown_what_rlcard_shows() -> None:
@@ -123,9 +123,9 @@ def test_with_quirks_a_seat_is_shown_what_rlcard_shows() -> None:
             if "wild" in top:
                 top += f", colour now {colour_of(shown['target'])}"
                 stale += shown["target"][0] != theirs.round.target.color
-            assert told(seen)["Top card"].startswith(f"{top}, ")
+            assert facts_of(seen)["Top card"].startswith(f"{top}, ")
             names = [CARD_NAMES[ACTION_SPACE[card]] for card in shown["hand"]]
-            assert told(seen)["Your hand"] == ", ".join(names)
+            assert facts_of(seen)["Your hand"] == ", ".join(names)
             assert list(seen.view.options) == [ACTION_SPACE[a] for a in shown["legal_actions"]]
             assert seen.view.sizes == tuple(shown["num_cards"])
             action = int(rng.choice(seen.view.options))
@@ -160,13 +160,15 @@ def test_the_rule_player_is_that_of_rlcard(monkeypatch: pytest.MonkeyPatch) -> N
     assert min(kinds[kind] for kind in ("draw", "wild draw four", "list")) > 100, kinds
 
 
-def rule_move(agent: Any, game: Uno, seen: Observation, state: State) -> str:
+def rule_move(agent: Any, game: Uno, observation: Observation, state: State) -> str:
     """Compares the two players in one position; how RLCard's came to its move."""
     chances: defaultdict[int, float] = defaultdict(float)
-    for action, chance in zip(seen.view.options, game.probabilities("rule", seen), strict=True):
+    for action, chance in zip(
+        observation.view.options, game.probabilities("rule", observation), strict=True
+    ):
         chances[action] += chance
-    held = [ACTION_LIST[kind] for kind in hand(state.array, seen.seat)]
-    listed = [ACTION_LIST[action] for action in Uno(3, quirks=True).legal(state, seen.seat)]
+    held = [ACTION_LIST[kind] for kind in hand(state.array, observation.seat)]
+    listed = [ACTION_LIST[action] for action in Uno(3, quirks=True).legal(state, observation.seat)]
     move = agent.step({"raw_legal_actions": listed, "raw_obs": {"hand": held}})
     if isinstance(move, list):
         expected = {ACTION_SPACE[a]: n / len(move) for a, n in Counter(move).items()}

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from gauntlet.pipeline.log.control_links import controls_file, place_of
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -50,16 +49,15 @@ class Nulls:
     def run(self, rng: np.random.Generator, deals: int) -> str:
         """All that the pipeline says of a simulated log, page by page."""
         place = Folder(self.folder)
-        first, last = (_drawn(rng, ends, deals) for ends in (FIRST, LAST))
+        first, last = (_draw_results(rng, ends, deals) for ends in (FIRST, LAST))
         for about, often in zip(place.abouts(), self.habits, strict=True):
             by_habit = rng.random(deals) < often
-            own = _drawn(rng, _as_baseline(about), deals)
+            own = _draw_results(rng, _as_baseline(about), deals)
             _write(place, about, np.where(by_habit, first, own))
-        if controls_file(self.folder).exists():
-            beside = Folder(place_of(self.folder))
-            for about, worth in zip(beside.abouts(), (first, last), strict=True):
-                _write(beside, about, worth)
-        return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
+        controls = [about for about in place.every_cell() if about.role == "control"]
+        for about, worth in zip(controls, (first, last), strict=False):
+            _write(place, about, worth)
+        return "\n".join(_page_texts(write_tables(self.folder, results_of(self.folder))))
 
 
 def _as_baseline(about: CellInfo) -> Ends:
@@ -69,7 +67,7 @@ def _as_baseline(about: CellInfo) -> Ends:
     return won, 0.1
 
 
-def _drawn(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
+def _draw_results(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
     """1 a win, 0 a draw, -1 a loss, of each deal."""
     won, drawn = ends
     return rng.choice([1.0, 0.0, -1.0], deals, p=[won, drawn, 1 - won - drawn])
@@ -93,7 +91,7 @@ def _ended(record: MatchRecord, deal: int, worth: float) -> MatchRecord:
     return replace(record, plies=len(own), decisions=tuple(own), clock=None, **told)
 
 
-def _said(views: Views) -> Iterator[str]:
+def _page_texts(views: Views) -> Iterator[str]:
     """The report, the run's page, and the notes of the sweep and its cells in MLflow."""
     report.write_report(views, draw=False)
     page = (views.folder / "report.html").read_text(encoding="utf-8")

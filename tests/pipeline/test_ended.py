@@ -25,7 +25,7 @@ from gauntlet.pipeline.tracking.values import COLUMNS
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import Known, about, scored
+from tests.pipeline.made import KnownBaseline, about, scored
 from tests.pipeline.records import ended as record_of
 from tests.pipeline.scored import Harvest
 
@@ -120,14 +120,14 @@ def test_seats_that_move_at_once_have_no_first_mover() -> None:
 
 
 def test_the_sheet_is_there_where_something_is_drawn_shared_or_asked_for() -> None:
-    def shown(*cells: CellResults) -> list[Any]:
+    def sheets_of(*cells: CellResults) -> list[Any]:
         names = {cell.about.name: cell.about.name for cell in cells}
         table, summary = outcomes.outcomes_table(cells), summary_table(cells)
         return [one for one in outcomes.sheets(table, summary, names) if one.file == "outcomes.csv"]
 
-    assert not shown(meeting(("a", "b"), "wl"))
-    assert shown(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
-    (sheet,) = shown(meeting(("a", "b"), "wdl", opened="110"), meeting(("a", "c"), "s"))
+    assert not sheets_of(meeting(("a", "b"), "wl"))
+    assert sheets_of(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
+    (sheet,) = sheets_of(meeting(("a", "b"), "wdl", opened="110"), meeting(("a", "c"), "s"))
     assert [row[:3] for row in sheet.rows] == [
         *(("a-b", "all", "3"), ("a-b", "first", "2"), ("a-b", "second", "1")),
         ("a-c", "all", "1"),
@@ -162,7 +162,7 @@ def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
     evenly, up = Measure("chips", -10.0, 10.0), Measure("chips", 0.0, 10.0)
     cells = [
         results_of(about("a", evenly), CHIPS),
-        results_of(about("b", evenly, baseline=Known(1.0)), CHIPS),
+        results_of(about("b", evenly, baseline=KnownBaseline(1.0)), CHIPS),
         results_of(about("c", up), CHIPS),
     ]
     found = summary_table(cells)
@@ -266,7 +266,7 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
     for cell in robin():
         own = replace(cell.about, measure=goods)
         each = (replace(one, figure=3.0, others_figure=7.0) for one in cell.outcomes)
-        cells.append(CellResults(own, Outcomes.of(own.key, each), 4, 0))
+        cells.append(CellResults(own, Outcomes.from_outcomes(own.key, each), 4, 0))
     found = standings.standings_table(standings.robins_of(cells)).set_index("player")
     assert found["mean"].to_dict() == pytest.approx({"a": 3.0, "b": 5.0, "c": 7.0})
     shared = standings.shared_table(standings.robins_of(cells))

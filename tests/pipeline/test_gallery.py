@@ -22,7 +22,7 @@ from gauntlet.pipeline.tables.metric_figures import metric_figures, read
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
 from gauntlet.pipeline.tables.scale import Scale
 from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from tests.pipeline.made import RANDOM, Known, about, scored, won
+from tests.pipeline.made import RANDOM, KnownBaseline, about, scored, won
 
 WIN = Scale("win rate", True)
 LONG = "a model of $quite$ <some> length & more of it, [temperature=0.7,samples=3] cell {}"
@@ -76,7 +76,7 @@ def every(cells: int) -> Iterator[Figure]:
     ]
     summary = summary_table(found)
     yield from figures.all_figures(summary, pairs_table(found[:5]), found).values()
-    scores = [scored(name, [3, 9, 1, 4] * 5, baseline=Known(4.0)) for name in names]
+    scores = [scored(name, [3, 9, 1, 4] * 5, baseline=KnownBaseline(4.0)) for name in names]
     yield figures.means(summary_table(scores), names, Scale("score", False))
     yield choice_distribution(chosen(cells), dict(zip(names, names, strict=True)), counts(cells))
     yield letter_prior(letters(cells), dict(zip(names, names, strict=True)))
@@ -112,17 +112,17 @@ def unseen(axes: Axes) -> Iterator[Text]:
 
 @pytest.mark.parametrize(("cells", "medium"), [(3, COLUMN), (9, WIDE), (30, COLUMN)])
 def test_nothing_is_cut_or_covers_another(cells: int, medium: Medium) -> None:
-    whole(cells, medium)
+    check_layout(cells, medium)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("medium", [WIDE, COLUMN])
 @pytest.mark.parametrize("cells", [1, 2, 3, 5, 9, 12, 17, 24, 25, 30, 40, 41, 100])
 def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> None:
-    whole(cells, medium)
+    check_layout(cells, medium)
 
 
-def whole(cells: int, medium: Medium) -> None:
+def check_layout(cells: int, medium: Medium) -> None:
     """Every figure is as wide as its medium, no higher than a page, and no word covers another."""
     with plot_style.drawn_for(medium):
         for figure in every(cells):

@@ -36,11 +36,11 @@ def cell(samples: int = 1, rotate: bool = False) -> Cell:
     return replace(made, identity=cell_identity(made))
 
 
-def moves(own: Cell, seed: int, deal: int, rotation: int) -> list[str]:
+def moves(cell: Cell, seed: int, deal: int, rotation: int) -> list[str]:
     def unasked(ask: object) -> object:
         raise AssertionError(f"{ask}: nobody asks a model here")
 
-    record = run(play(own, Task(own.key, deal, rotation, "id"), seed), unasked)  # type: ignore[arg-type]
+    record = run(play(cell, Task(cell.key, deal, rotation, "id"), seed), unasked)  # type: ignore[arg-type]
     return [decision.move for decision in record.decisions]
 
 
@@ -84,7 +84,7 @@ def test_numbers_of_samples_and_rotations() -> None:
 # --- the tables
 
 
-def made(name: str, values: np.ndarray, wording: str = "plain") -> CellResults:
+def result_of(name: str, values: np.ndarray, wording: str = "plain") -> CellResults:
     """values: (deals, samples, seats) of wins."""
     _, samples, seats = values.shape
     own = about(name, rotations=samples * seats, model="pocket")
@@ -109,7 +109,7 @@ def test_a_label_without_its_wording(label: str, name: str, wording: str) -> Non
 
 def test_the_crossed_design_has_every_match_at_its_place() -> None:
     values = np.random.default_rng(0).integers(0, 2, (5, 3, 2))
-    found = crossed([made("a", values), made("b", 1 - values, "terse")])
+    found = crossed([result_of("a", values), result_of("b", 1 - values, "terse")])
     assert found.shape == (2, 5, 3, 2)
     assert (found[0] == values).all()
     assert (found[1] == 1 - values).all()
@@ -118,7 +118,7 @@ def test_the_crossed_design_has_every_match_at_its_place() -> None:
 def test_a_wording_that_matters_is_seen() -> None:
     rng = np.random.default_rng(1)
     cells = [
-        made(name, (rng.random((200, 2, 2)) < chance).astype(int), wording)
+        result_of(name, (rng.random((200, 2, 2)) < chance).astype(int), wording)
         for name, wording, chance in (("a", "terse", 0.2), ("b", "formal", 0.5), ("c", "x", 0.8))
     ]
     table = components_table(cells).set_index("component")
@@ -130,12 +130,12 @@ def test_a_wording_that_matters_is_seen() -> None:
 
 
 def test_one_wording_one_sample_and_one_seat_have_no_components() -> None:
-    assert components_table([made("a", np.ones((9, 1, 1), int))]).empty
+    assert components_table([result_of("a", np.ones((9, 1, 1), int))]).empty
 
 
 def test_the_best_of_several_cells_is_drawn_back() -> None:
     rng = np.random.default_rng(2)
-    cells = [made(f"c{n}", rng.integers(0, 2, (50, 1, 1))) for n in range(6)]
+    cells = [result_of(f"c{n}", rng.integers(0, 2, (50, 1, 1))) for n in range(6)]
     table = pooled_table(cells)
     best = table.loc[table["mean"].idxmax()]
     assert table["group_mean"].iloc[0] < best["pooled"] < best["mean"]
@@ -144,8 +144,8 @@ def test_the_best_of_several_cells_is_drawn_back() -> None:
 
 
 def test_cells_without_a_spread_are_pooled_too() -> None:
-    always = made("always", np.ones((30, 1, 1), int))
-    others = [made(f"c{n}", np.arange(30).reshape(30, 1, 1) % 2) for n in range(2)]
+    always = result_of("always", np.ones((30, 1, 1), int))
+    others = [result_of(f"c{n}", np.arange(30).reshape(30, 1, 1) % 2) for n in range(2)]
     table = pooled_table([always, *others]).set_index("cell")
     assert 0 < table.loc["always", "error"] < 0.1
     assert table.loc["always", "pooled"] < 1
@@ -156,7 +156,7 @@ def test_adjusted_means_are_pooled_where_every_cell_has_one() -> None:
     """Twelve times less noise, so they are drawn back less; a reference that all share moves all
     alike and pulls nobody towards the others."""
     rng = np.random.default_rng(2)
-    raw = [made(f"c{n}", rng.integers(0, 2, (400, 1, 1))) for n in range(4)]
+    raw = [result_of(f"c{n}", rng.integers(0, 2, (400, 1, 1))) for n in range(4)]
     deals, means = np.arange(400), (0.4, 0.45, 0.5, 0.6)
     values = [mean + rng.normal(0, 0.14, 400) for mean in means]
 
@@ -190,7 +190,7 @@ def test_seats_and_seeds_apart() -> None:
     values = np.zeros((6, 2, 2), int)
     values[:, :, 1] = 1  # seat 1 wins
     values[2::3] = 0  # but with the third seed
-    result = made("a", values)
+    result = result_of("a", values)
     seats = seats_table([result]).set_index("seat")
     assert seats["mean"].to_dict() == pytest.approx({"0": 0.0, "1": 2 / 3})
     assert (seats["matches"] == 12).all()
@@ -198,7 +198,7 @@ def test_seats_and_seeds_apart() -> None:
     assert seeds["mean"].to_dict() == {4: 0.5, 5: 0.5, 6: 0.0}
     assert (seeds["deals"] == 2).all()
     assert seeds_table([result], 4).empty
-    assert seats_table([made("b", values[:, :, :1])]).empty
+    assert seats_table([result_of("b", values[:, :, :1])]).empty
 
 
 def test_a_draw_is_half_a_win() -> None:

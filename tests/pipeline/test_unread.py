@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline.log.control_links import controls_file
 from gauntlet.pipeline.tables.conditions import conditions
 from gauntlet.pipeline.tables.controls import COLUMNS
 from gauntlet.pipeline.tables.findings import answers, of_cell
@@ -32,7 +31,7 @@ BESIDE = f"is not shown to do better than always the first option (50.0%), {NO_S
 SIXTY, SEVENTY = [1] * 240 + [0] * 160, [1] * 280 + [0] * 120
 
 
-def told(**p_values: float) -> tuple[pd.DataFrame, str]:
+def tables_of(**p_values: float) -> tuple[pd.DataFrame, str]:
     """Of two cells that win 60 and 70% against a baseline of 50, each ahead of its only control
     with this p-value."""
     found = [cell("a", SIXTY), cell("b", SEVENTY)]
@@ -51,7 +50,7 @@ def told(**p_values: float) -> tuple[pd.DataFrame, str]:
 
 def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
     """The larger p-value of both is in the family, of a cell and of a term."""
-    table, text = told(a=0.001, b=0.3)
+    table, text = tables_of(a=0.001, b=0.3)
     assert "1 of 2 cells win more than their baseline and do better than always one option" in text
     assert "a cloze beats the baseline: 60.0% instead of 50.0%" in text
     assert f"b cloze {BESIDE}: 70.0% instead of 50.0%" in text
@@ -62,13 +61,13 @@ def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
 
 
 def test_who_beats_all_controls_is_judged_as_before() -> None:
-    for text in (told(a=0.001, b=0.001)[1], told()[1]):
+    for text in (tables_of(a=0.001, b=0.001)[1], tables_of()[1]):
         assert text.startswith("2 of 2 cells win more than their baseline")
         assert "this matters." in text
 
 
 def test_a_rules_verdict_carries_the_warning() -> None:
-    _, row = (row for _, row in told(b=0.3)[0].iterrows())
+    _, row = (row for _, row in tables_of(b=0.3)[0].iterrows())
     said = of_cell(row, False, "above the baseline")
     assert "b cloze: above the baseline, but not shown to do better than always the first" in said
 
@@ -113,38 +112,37 @@ def eight(sweep: Sweep, folder: Path) -> Callable[..., Nulls]:
     """A folder of eight cells that ask a model, with their controls, beside a random baseline."""
 
     def played(habits: tuple[float, ...], beside: bool) -> Nulls:
-        assert sweep(*CELLS, "deals=1", "baseline=random", "controls=auto") == 0
-        if not beside:
-            controls_file(folder).unlink()
+        controls = "controls=auto" if beside else "controls=[]"
+        assert sweep(*CELLS, "deals=1", "baseline=random", controls) == 0
         return Nulls(folder, habits)
 
     return played
 
 
-@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize("with_controls", [True, False])
 def test_habits_are_claimed_where_no_control_is_beside_them(
-    eight: Callable[..., Nulls], beside: bool
+    eight: Callable[..., Nulls], with_controls: bool
 ) -> None:
     """Against a random player the habit wins 60% and not 29%."""
     runs = 4
-    assert claims(eight(HABITS, beside), 1, runs, DEALS) == (0 if beside else runs)
+    assert claims(eight(HABITS, with_controls), 1, runs, DEALS) == (0 if with_controls else runs)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("habits", "beside"), [(ANY, False), (HABITS, True)])
+@pytest.mark.parametrize(("habits", "with_controls"), [(ANY, False), (HABITS, True)])
 def test_pages_claim_no_more_than_they_may(
     eight: Callable[..., Nulls],
     habits: tuple[float, ...],
-    beside: bool,
+    with_controls: bool,
     figure: Callable[[str], None],
 ) -> None:
     """Whatever any page says of cells that do not read is false where it claims a difference."""
     runs, started = 1_000, time.monotonic()
-    false = claims(eight(habits, beside), 5, runs, DEALS)
+    false = claims(eight(habits, with_controls), 5, runs, DEALS)
     found = clopper_pearson(false, runs)
     figure(
-        f"{'habits with controls' if beside else 'random players'}: a page claimed a difference in "
-        f"{false} of {runs:,} runs of 8 cells ({found.low:.3f} to {found.high:.3f}), "
+        f"{'habits with controls' if with_controls else 'random players'}: a page claimed a "
+        f"difference in {false} of {runs:,} runs of 8 cells ({found.low:.3f} to {found.high:.3f}), "
         f"{time.monotonic() - started:.0f} s"
     )
     assert found.low <= 0.05
