@@ -3,12 +3,9 @@ refused with a reason where it cannot be played."""
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 import pickle
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -21,75 +18,40 @@ from scipy.stats import chisquare, kstest
 
 from gauntlet.common.errors import IllegalAction, UserError
 from gauntlet.games.base import Fact, TextAction, TextMove, default_text_move
-from gauntlet.games.capabilities import WIN, measured, measures_of, nothing_hidden
+from gauntlet.games.capabilities import measured, nothing_hidden
 from gauntlet.games.openspiel import OpenSpiel, engine
 from gauntlet.games.openspiel.engine import GameNotes, entries, notes_of
 from gauntlet.games.openspiel.game import catalogue, usual_seats
-from gauntlet.games.openspiel.words import disambiguate, meant, returns, wanted
+from gauntlet.games.openspiel.words import meant, returns, wanted
 from gauntlet.games.playouts import lack, sample
 from gauntlet.pipeline.config.nodes import build as build_node
 from gauntlet.pipeline.plan.identity import describe, node_of
-from tests.games import test_conformance, test_conformance_players
+from tests.games.adapters import CHECKS, Check, conforms, keeps_the_contract
 from tests.games.cases import final, walk
 from tests.games.openspiel_cases import SLOWEST, all_names, case, few
-
-Check = Callable[..., None]
-
-
-def checks() -> Iterator[tuple[str, Check]]:
-    """All that the conformance tests look at in one game, and in one game from one seed."""
-    for module in (test_conformance, test_conformance_players):
-        for name, test in vars(module).items():
-            if name.startswith("test_"):
-                inner = getattr(getattr(test, "hypothesis", None), "inner_test", test)
-                if [*inspect.signature(inner).parameters] in (["game"], ["game", "seed"]):
-                    yield name, inner
-
-
-CHECKS = dict(checks())
-
-
-def conforms(game: OpenSpiel, check: Check, seeds: int) -> None:
-    if "seed" not in inspect.signature(check).parameters:
-        check(game)
-        return
-    for seed in range(seeds):
-        check(game, seed)
-
-
-def test_the_checks_are_those_of_the_conformance_tests() -> None:
-    assert len(CHECKS) >= 23
-    assert "test_what_is_hidden_cannot_be_read_off" in CHECKS
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
 @pytest.mark.parametrize("game", few().values(), ids=few().keys())
 def test_a_game_of_each_kind_keeps_what_games_must(game: OpenSpiel, check: Check) -> None:
-    conforms(game, check, seeds=2)
+    conforms(game, check, range(2))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", all_names())
 def test_every_game_keeps_what_games_must(name: str) -> None:
-    game = playable(name)
-    for check, look in CHECKS.items():
-        if check not in SLOWEST.get(name, ()):
-            with contextlib.suppress(pytest.skip.Exception):
-                conforms(game, look, seeds=1)
-
-
-def playable(name: str) -> OpenSpiel:
     try:
-        return case(name)
+        game = case(name)
     except ValueError as error:
         pytest.skip(str(error))
+    keeps_the_contract(game, 0, but=SLOWEST.get(name, ()))
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "bargaining", "hearts"])
 def test_a_fact_that_tells_a_secret_is_found(name: str) -> None:
     check = CHECKS["test_what_is_hidden_cannot_be_read_off"]
     with pytest.raises(AssertionError):
-        conforms(Talkative(name=name, num_seats=usual_seats(name)), check, seeds=5)
+        conforms(Talkative(name=name, num_seats=usual_seats(name)), check, range(5))
 
 
 class Talkative(OpenSpiel):
@@ -329,20 +291,6 @@ def test_a_player_without_words_takes_each_typed_move_alike() -> None:
     assert chisquare(list(taken.values())).pvalue > 1e-4
 
 
-def test_equal_names_are_told_apart() -> None:
-    assert disambiguate(["a", "b", "a", ""], [4, 5, 6, 7]) == (
-        *("a (action 4)", "b", "a (action 6)", "(action 7)"),
-    )
-
-
-def test_a_situation_that_says_nothing_gives_way_to_the_payoffs() -> None:
-    seen = observed("matrix_pd")
-    assert [fact.name for fact in seen.facts] == ["You are", "Payoffs"]
-    assert "player 0 Defect, player 1 Cooperate: player 0 gets 10, player 1 gets 0" in (
-        seen.facts[1].text.splitlines()
-    )
-
-
 def test_hidden_moves_are_told_to_their_own_seat_alone() -> None:
     game = OpenSpiel(name="sheriff")
     state = game.play(game.deal(np.random.default_rng(0)), [2])
@@ -352,12 +300,6 @@ def test_hidden_moves_are_told_to_their_own_seat_alone() -> None:
     }
     assert "num_illegal_items" in told[0]["The situation"]
     assert "num_illegal_items" not in "".join(told[1].values())
-
-
-def observed(name: str) -> Any:
-    game = OpenSpiel(name=name)
-    state = game.deal(np.random.default_rng(0))
-    return game.observe(state, game.to_move(state)[0])
 
 
 RETURNS = {
@@ -374,11 +316,6 @@ the most."""
 def test_returns_are_what_is_written(name: str) -> None:
     utilities, expected = RETURNS[name]
     assert returns(OpenSpiel(name=name).engine, utilities) == pytest.approx(expected)
-
-
-def test_games_of_wins_are_judged_by_wins_and_others_by_their_utility() -> None:
-    assert measures_of(OpenSpiel(name="connect_four"))[0] == WIN
-    assert measures_of(OpenSpiel(name="leduc_poker"))[0].name == "utility"
 
 
 def test_what_can_be_played_on_from_what_a_seat_knows() -> None:

@@ -54,12 +54,6 @@ def test_a_review_of_uno_reads_so() -> None:
     )
 
 
-def test_older_moves_are_left_out_but_tell_the_colour() -> None:
-    first, second, _ = review(HISTORY[:9], 4, seat=0, seats=2, played=NOTHING_PLAYED)
-    assert first == Fact("Player 1", "drew 1 time, on red; challenged wrongly 1 time")
-    assert second == Fact("Player 0 (you)", "played 1 blue (5, wild draw four)")
-
-
 def test_every_player_is_told_of_and_nothing_is_made_of_no_moves() -> None:
     names = [fact.name for fact in review(HISTORY, 20, seat=1, seats=3, played=NOTHING_PLAYED)]
     assert names == ["Player 2", "Player 0", "Player 1 (you)", "Played pile"]

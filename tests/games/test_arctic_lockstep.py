@@ -13,8 +13,6 @@ from gauntlet.games.arctic_scavengers import ArcticScavengers, State, rules, sta
 from gauntlet.games.arctic_scavengers.state import CARDS, FIGHT, KIND, OVER, Card, strength, total
 from tests.games.arctic_referee import FIRST, Referee, fight, people
 
-GAMES = 60
-MANY = 1000
 ARMED = ["Refugee", "Scavenger", "Hunter", "Saboteur", "Sniper Team", "Scout", "Spear", "Pills"]
 """A first deck with which snipers and saboteurs strike in many games."""
 
@@ -87,16 +85,13 @@ def played(games: int, offset: int = 0) -> Counter[str]:
     return met
 
 
-def test_a_referee_from_the_rule_text_agrees_at_every_ply() -> None:
-    met = played(GAMES)
-    print(f"{GAMES} games of Arctic Scavengers in lockstep: {dict(met)}")
+@pytest.mark.parametrize(
+    ("games", "first"), [(60, 0), pytest.param(1000, 10**6, marks=pytest.mark.slow)]
+)
+def test_a_referee_from_the_rule_text_agrees_at_every_ply(games: int, first: int) -> None:
+    met = played(games, first)
+    print(f"{games:,} games of Arctic Scavengers in lockstep: {dict(met)}")
     assert {"respond snipe", "respond sabotage", "strike snipe", "strike sabotage"} <= met.keys()
-
-
-@pytest.mark.slow
-def test_a_referee_from_the_rule_text_agrees_at_every_ply_of_many_games() -> None:
-    met = played(MANY, 10**6)
-    print(f"{MANY:,} games of Arctic Scavengers in lockstep: {sum(met.values()):,} plies")
 
 
 def changed(name: str, **values: Any) -> tuple[Card, ...]:
@@ -125,7 +120,7 @@ def test_a_planted_slip_is_caught(slip: str, monkeypatch: pytest.MonkeyPatch) ->
     forget()
     monkeypatch.setattr(module, name, wrong)
     with pytest.raises(AssertionError):
-        played(GAMES)
+        played(60)
     monkeypatch.undo()
     forget()
 

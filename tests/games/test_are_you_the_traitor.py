@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gauntlet.common.errors import IllegalAction
 from gauntlet.games.are_you_the_traitor import AreYouTheTraitor, State
 from gauntlet.games.are_you_the_traitor.game import PASSES, STOPS
 from gauntlet.games.are_you_the_traitor.players import (
@@ -45,9 +44,7 @@ from gauntlet.games.are_you_the_traitor.state import (
     points,
     use_rings,
 )
-from gauntlet.games.base import TextMove
 from tests.games.cases import walk
-from tests.games.duels import scores
 
 GAME = AreYouTheTraitor()
 EACH = AreYouTheTraitor(num_seats=5)
@@ -272,13 +269,6 @@ def test_all_that_scripted_players_say_is_understood_as_meant() -> None:
     assert topic("Is Ada the traitor?") == TREASON
 
 
-@pytest.mark.parametrize("text", ["", "  ", "two\nlines", "x" * 201, "a\x07b", "a\u2028b"])
-def test_words_that_are_no_line_are_refused(text: str) -> None:
-    state = replace(dealt(), names=FIXED, phase=ASK, actor=GUARD)
-    with pytest.raises(IllegalAction):
-        GAME.play(state, [TextMove(ADA, text)])
-
-
 def test_talk_moves_beliefs_as_bayes_has_it() -> None:
     said = (Exchange(CY, ADA, "Who holds the key?", "Dee holds the key."),)
     before = suspects(GUARD, knowledge(FIXED, GUARD, True), (BO, CY), (), True)
@@ -308,8 +298,3 @@ def test_the_greedy_accuse_who_is_given_away_and_wait_for_that() -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=str(next(iter(wrong.values())))):
         AreYouTheTraitor(**wrong)
-
-
-def test_greedy_beats_random_and_one_ply_beats_greedy() -> None:
-    assert scores(GAME, "greedy", "random", 30).mean() > 0.7
-    assert scores(GAME, "one_ply", "greedy", 30).mean() > 0.53

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from collections import deque
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -21,7 +22,12 @@ from tests.games.cases import BROKEN, CASES, NAMED, ONE_WINNER, final, looked_at
 from tests.nodes import nodes
 
 every_game = pytest.mark.parametrize("game", CASES.values(), ids=CASES.keys())
-few = settings(max_examples=15, deadline=None)
+few = settings(max_examples=8, deadline=None)
+
+
+def every_game_and_seed(test: Callable[..., None]) -> Callable[..., None]:
+    """A test of one game and one seed, run on every game with a few seeds."""
+    return every_game(few(given(seeds)(test)))
 
 
 @pytest.mark.parametrize("name", nodes("game"))
@@ -59,18 +65,14 @@ def test_a_yaml_file_says_what_it_is_and_every_setting(name: str) -> None:
     assert nodes("game")[name].keys() - {"_target_"} == fields - {"num_seats"}
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_one_rng_deals_one_deal(game: Game[Any], seed: int) -> None:
     first, again = (game.deal(np.random.default_rng(seed)) for _ in range(2))
     assert first == again
     assert pickle.dumps(first) == pickle.dumps(again)
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_seats_and_actions_come_in_a_fixed_order(game: Game[Any], seed: int) -> None:
     for state, seats, _ in looked_at(game, seed):
         assert list(seats) == sorted(set(seats) & set(range(game.num_seats)))
@@ -84,9 +86,7 @@ def test_seats_and_actions_come_in_a_fixed_order(game: Game[Any], seed: int) -> 
             assert game.legal(state, seat) == ()
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_playing_leaves_the_old_state_as_it_was(game: Game[Any], seed: int) -> None:
     for state, seats, moves in looked_at(game, seed):
         before = pickle.dumps(state)
@@ -98,9 +98,7 @@ def test_playing_leaves_the_old_state_as_it_was(game: Game[Any], seed: int) -> N
         assert pickle.loads(before) == state
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_a_move_read_back_is_the_same_move(game: Game[Any], seed: int) -> None:
     for state, seats, moves in looked_at(game, seed):
         read = [parse_move(str(move)) for move in moves]
@@ -108,9 +106,7 @@ def test_a_move_read_back_is_the_same_move(game: Game[Any], seed: int) -> None:
         assert not seats or game.play(state, read) == game.play(state, moves)
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_what_the_rules_forbid_is_refused(game: Game[Any], seed: int) -> None:
     """Actions that are legal at another ply or at none."""
     known = {int(action) for _, _, moves in looked_at(game, seed) for action in moves}
@@ -125,9 +121,7 @@ def test_what_the_rules_forbid_is_refused(game: Game[Any], seed: int) -> None:
             game.play(state, (*moves, *moves[:1], 0))
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_an_open_action_is_played_with_words_that_do(game: Game[Any], seed: int) -> None:
     for state, seats, moves in islice(walk(game, seed), 40):
         for place, seat in enumerate(seats):
@@ -148,18 +142,14 @@ def unfit(option: TextAction) -> list[Action]:
     return [int(option), *(TextMove(option, words) for words in tried if text.fault(words))]
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_nothing_is_played_after_the_end(game: Game[Any], seed: int) -> None:
     (_, _, moves), (last, _, _) = deque(walk(game, seed), maxlen=2)
     with pytest.raises(IllegalAction):
         game.play(last, moves)
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_options_name_the_legal_actions(game: Game[Any], seed: int) -> None:
     for state, seats, _ in looked_at(game, seed):
         for seat in seats:
@@ -174,9 +164,7 @@ WITHOUT_MOVES = ("Snake", "Surround")
 """TextArena's games in which the library tells the board, and nobody's moves."""
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_an_observation_is_facts_in_plain_words(game: Game[Any], seed: int) -> None:
     told, plies = 0, 0
     for state, seats, _ in looked_at(game, seed):
@@ -198,9 +186,7 @@ def test_an_observation_is_facts_in_plain_words(game: Game[Any], seed: int) -> N
     assert told > 0 or plies == 1 or getattr(game, "name", "").startswith(WITHOUT_MOVES)
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_title_rules_role_and_team_hold_for_the_match(game: Game[Any], seed: int) -> None:
     titles, places = set(), set()
     for state, seats, _ in looked_at(game, seed):
@@ -220,9 +206,7 @@ def test_title_rules_role_and_team_hold_for_the_match(game: Game[Any], seed: int
         assert len({returns[seat] for seat in team}) <= 1
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_the_history_only_grows(game: Game[Any], seed: int) -> None:
     before: tuple[str, ...] = ()
     for state, seats, _ in looked_at(game, seed):

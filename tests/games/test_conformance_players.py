@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from scipy.stats import fisher_exact
 
 from gauntlet.games.base import (
@@ -48,13 +47,11 @@ from tests.games.cases import (
     ONE_WINNER,
     final,
     looked_at,
-    seeds,
     unseen_by,
     walk,
 )
+from tests.games.test_conformance import every_game, every_game_and_seed
 
-every_game = pytest.mark.parametrize("game", CASES.values(), ids=CASES.keys())
-few = settings(max_examples=15, deadline=None)
 SECRETIVE = (
     *("air_land_sea", "arctic_scavengers", "are_you_the_traitor", "codenames", "holdem", "pit"),
     *("sea_battle", "two_rooms", "uno_arena"),
@@ -62,9 +59,7 @@ SECRETIVE = (
 """Games of ours in which a seat must not know all, with a `sample`."""
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_what_is_hidden_cannot_be_read_off(game: Game[Any], seed: int) -> None:
     """Exchanging all that a seat cannot see changes nothing of what it is told or may do."""
     keeps_secrets(game, seed)
@@ -114,9 +109,7 @@ def test_the_exchange_of_hidden_cards_really_exchanges_them() -> None:
     assert game.show(unseen_by(0, state, np.random.default_rng(1))) != game.show(state)
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_a_sampled_state_can_be_played_to_its_end(game: Game[Any], seed: int) -> None:
     if not isinstance(game, Sampled):
         pytest.skip("has no sample")
@@ -131,9 +124,7 @@ def test_a_sampled_state_can_be_played_to_its_end(game: Game[Any], seed: int) ->
     assert len(game.returns(state)) == game.num_seats
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_every_measure_is_a_figure_a_seat_in_its_range(game: Game[Any], seed: int) -> None:
     known = {measure.name: measure for measure in measures_of(game)}
     assert len(known) == len(measures_of(game))
@@ -172,9 +163,7 @@ def teams(game: Game[Any], seed: int) -> set[frozenset[int]]:
     return {frozenset(team) for team in told if team}
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_scripted_players_choose_among_the_options(game: Game[Any], seed: int) -> None:
     assert policies_of(game)[0] == "random"
     for state, seats, _ in looked_at(game, seed):
@@ -187,9 +176,7 @@ def test_scripted_players_choose_among_the_options(game: Game[Any], seed: int) -
                 assert sum(chances) == pytest.approx(1, abs=1e-12)
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_what_scripted_players_say_will_do(game: Game[Any], seed: int) -> None:
     if not isinstance(game, Speaking):
         pytest.skip("its scripted players have no words of their own")
@@ -204,9 +191,7 @@ def test_what_scripted_players_say_will_do(game: Game[Any], seed: int) -> None:
                         assert move_fault(said, options) == ""
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_what_a_position_is_worth_is_a_share_and_at_the_end_the_score(
     game: Game[Any], seed: int
 ) -> None:
@@ -219,9 +204,7 @@ def test_what_a_position_is_worth_is_a_share_and_at_the_end_the_score(
     assert worths == pytest.approx(list(scores))
 
 
-@every_game
-@few
-@given(seeds)
+@every_game_and_seed
 def test_a_game_that_can_be_drawn_says_so_and_is_judged_by_its_score(
     game: Game[Any], seed: int
 ) -> None:
@@ -275,7 +258,7 @@ def test_simulated_games_add_up(name: str) -> None:
         assert simulate(game, players, 0, seed=11).sum() == 0
 
 
-PLAYED, SIMULATED = 150, 20000
+PLAYED, SIMULATED = 100, 20000
 
 
 @pytest.mark.parametrize("lead", ["first", "last"])

@@ -14,7 +14,7 @@ from gauntlet.games.hive import Hive, State, rules
 from gauntlet.games.hive.hexes import CELLS, CENTRE
 from gauntlet.games.hive.words import NAMES, described, drawing
 from gauntlet.games.playouts import RANDOM, play_on, probabilities, results
-from tests.games.duels import scores
+from tests.games.cases import after
 from tests.games.slips import slipped
 
 Hex = tuple[int, int]
@@ -53,24 +53,15 @@ def test_who_can_do_nothing_passes() -> None:
 AROUND_WHITE = {"bA1": (1, -1), "bA2": (0, -1), "bA3": (-1, 0), "bG1": (-1, 1), "bG2": (1, 0)}
 
 
-def ended(state: State, move: str, **settings: Any) -> tuple[float, ...]:
-    """The returns after a move by its name; the game is over."""
-    game = Hive(**settings)
-    (seat,) = game.to_move(state)
-    at = game.observe(state, seat).options.index(move)
-    after = game.play(state, (game.legal(state, seat)[at],))
-    assert game.to_move(after) == ()
-    assert game.legal(after, seat) == ()
-    return game.returns(after)
-
-
 @pytest.mark.parametrize(("quirks", "returns"), [(False, (0, 0)), (True, (-1, -1))])
 def test_both_queens_surrounded_at_once(quirks: bool, returns: tuple[float, float]) -> None:
     """The hopper lands in the one cell that is missing around each."""
     white = {"wQ": (0, 0), "bA1": (1, -1), "bA2": (0, -1), "bA3": (-1, 0), "bG1": (-1, 1)}
     black = {"bQ": (1, 0), "wA1": (2, -1), "wA2": (2, 0), "wA3": (1, 1), "bG2": (0, 2)}
     state = laid({**white, **black, "bG3": (0, -2)}, ply=21, quirks=quirks)
-    assert ended(state, "move bG3 SE of wQ", quirks=quirks) == returns
+    game = Hive(quirks=quirks)
+    last = after(game, state, "move bG3 SE of wQ")
+    assert (game.to_move(last), game.returns(last)) == ((), returns)
 
 
 @pytest.mark.parametrize(("quirks", "plies"), [(False, 14), (True, 13)])
@@ -175,8 +166,3 @@ def test_playouts_tell_who_won_after_each_option() -> None:
     assert found.shape == (len(options), 30, 2)
     assert found[options.index("move bG3 SE of wQ")].tolist() == [[0, 1]] * 30
     assert (found.sum(axis=2) <= 1).all()
-
-
-def test_looking_one_ply_ahead_beats_greedy() -> None:
-    """Twelve games; in the long run it gets nine tenths of the score."""
-    assert scores(Hive(max_turns=100), "one_ply", "greedy", 6).mean() > 7 / 12

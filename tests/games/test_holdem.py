@@ -199,14 +199,6 @@ def test_what_is_believed_is_bayes_rule_over_the_moves() -> None:
     assert got[::45] == pytest.approx(expected)
 
 
-def test_of_players_that_do_not_look_nothing_is_believed() -> None:
-    state = after(ONE, "RAISE_POT", "CALL", deal=4)
-    for policy in ("random", "maniac"):
-        found = believed(state, policy)
-        assert np.count_nonzero(found) == 47 * 46 / 2
-        assert set(found.tolist()) == {0.0, 1.0}
-
-
 @pytest.mark.parametrize("measure", ["bb_per_hand", "hands_won"])
 def test_playouts_by_the_rules_go_as_compiled_ones(measure: str) -> None:
     """From true cards; the rules' playouts draw other luck, so means are compared."""

@@ -46,14 +46,6 @@ def test_the_published_match_ups() -> None:
     assert GAME.outlook(("D", "Y")) == pytest.approx([1 / 3] * 3)
 
 
-@pytest.mark.parametrize(("pair", "alike"), [("HC", 15), ("NG", 6), ("DY", 46)])
-@pytest.mark.parametrize("legacy", [False, True])
-def test_so_many_pairs_have_one_outcome(pair: str, alike: int, legacy: bool) -> None:
-    outcomes = strategies.grid(legacy)
-    off = np.abs(outcomes - outcomes[CODES.index(pair[0]), CODES.index(pair[1])])
-    assert (off.max(axis=2) < 0.002).sum() == alike
-
-
 def test_the_exact_chain_is_the_mean_of_a_long_run() -> None:
     """Period 6 divides the rounds that are averaged, so periodic pairs come out too."""
     joint = strategies.exact(PAIRS)
@@ -162,14 +154,6 @@ def test_the_catalogue_is_the_published_one() -> None:
         assert mixes[code] == pytest.approx(wanted)
     assert RockPaperScissors().mixes["D"] == (1 / 3, 1 / 3, 1 / 3)
     assert len(RockPaperScissors.policies) == 19
-
-
-def test_reactive_players_answer_the_last_hand() -> None:
-    rock_then_paper = ((2, 0), (0, 1))
-    chances = {code: GAME.probabilities(code, GAME.observe(rock_then_paper, 0)) for code in "XYZ"}
-    assert chances == {"X": (0, 0, 1), "Y": (1, 0, 0), "Z": (0, 1, 0)}
-    assert GAME.probabilities("X", GAME.observe((), 1)) == (1 / 3, 1 / 3, 1 / 3)
-    assert GAME.probabilities("H", GAME.observe(rock_then_paper, 0)) == (0.5, 0.25, 0.25)
 
 
 def test_drawn_alone_a_reactive_player_plays_the_mix_it_settles_at() -> None:

@@ -11,38 +11,27 @@ from scipy.stats import binomtest, chi2_contingency, fisher_exact
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Observation, TextMove
 from gauntlet.games.playouts import (
-    aimed,
     lack,
     play_on,
-    played,
     policies_of,
     probabilities,
     results,
-    sample,
     simulate,
     values,
 )
-from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
 from gauntlet.games.uno.arena import UnoArena
-from tests.games.bare import Bare, Clear, Guessed, SumGuess, endless
+from tests.games.bare import Bare, Guessed, SumGuess, endless
 
 GAMES = 300
 LEAST_P = 1e-4
-UNO_POLICIES = ("random", "rule", "first")
 RANDOM = ("random", "random")
 
 
 def alike(mine: np.ndarray, theirs: np.ndarray) -> bool:
     """Whether two counts of the same events can be of one distribution."""
     return bool(chi2_contingency(np.stack((mine, theirs)) + 0.5).pvalue > LEAST_P)
-
-
-def test_uno_by_its_rules_goes_as_its_compiled_games() -> None:
-    mine = simulate(Guessed(Uno(3)), UNO_POLICIES, GAMES, 1)
-    assert mine.sum() == GAMES
-    assert alike(mine, simulate(Uno(3), UNO_POLICIES, 20_000, 1))
 
 
 def test_wins_in_each_others_seats_would_be_found() -> None:
@@ -61,11 +50,6 @@ def test_tic_tac_toe_by_its_rules_goes_as_its_vectorised_games() -> None:
     assert alike(mine, simulate(TicTacToe(), RANDOM, 100_000, 2))
     for count, chance in zip(mine.tolist(), (737 / 1260, 121 / 420, 8 / 63), strict=True):
         assert binomtest(count, 3000, chance).pvalue > LEAST_P
-
-
-def test_seats_that_move_at_once_are_played() -> None:
-    mine = simulate(Bare(RockPaperScissors(rounds=3)), RANDOM, 3000, 3)
-    assert alike(mine, simulate(RockPaperScissors(rounds=3), RANDOM, 100_000, 3))
 
 
 def arena(seed: int, plies: int = 6) -> tuple[Any, int]:
@@ -125,16 +109,6 @@ def test_values_of_tic_tac_toe_are_those_of_the_whole_tree() -> None:
                 assert value == chance
             else:
                 assert binomtest(round(value * 1000), 1000, chance).pvalue > LEAST_P
-
-
-def test_one_seed_is_one_result() -> None:
-    state, seat = arena(8)
-    game, seen = Guessed(UnoArena()), UnoArena().observe(state, seat)
-    first, again, other = (values(game, seen, seat, RANDOM, 40, seed) for seed in (3, 3, 4))
-    assert (first == again).all()
-    assert (first != other).any()
-    assert played(game, RANDOM, 3, 17)[0] == played(game, RANDOM, 3, 17)[0]
-    assert played(game, RANDOM, 3, 17)[0] != played(game, RANDOM, 3, 18)[0]
 
 
 def test_more_playouts_only_add_to_those_before() -> None:
@@ -204,18 +178,6 @@ def test_every_game_has_the_random_player() -> None:
         probabilities(game, "rule", seen)
     with pytest.raises(ValueError, match="2 seats of Bare need as many policies, got 1"):
         simulate(game, ("random",), 1, 0)
-
-
-def test_a_game_aims_its_players_only_where_it_can() -> None:
-    assert aimed(Bare(Uno(3)), "random", 2, 0) == "random"
-    assert aimed(Uno(3), "helper", 2, 0) == "helper 2"
-
-
-def test_a_state_where_nothing_is_hidden_is_the_view() -> None:
-    game = Clear(TicTacToe())
-    state = game.play(game.deal(np.random.default_rng(0)), (3,))
-    assert sample(game, game.observe(state, 1), np.random.default_rng(0)) is state
-    assert lack(game) == lack(TicTacToe()) == lack(Uno()) == lack(Guessed(UnoArena())) == ""
 
 
 def test_what_a_game_lacks_is_told_in_one_line() -> None:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations, product
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, TextMove
-from gauntlet.games.playouts import played
+from gauntlet.games.base import TextMove
 from gauntlet.games.two_rooms import TwoRooms, players, rules
 from gauntlet.games.two_rooms.players import deals, known_kin
 from gauntlet.games.two_rooms.rules import ADMIT, BLUE, KINDS, RED, Exchange, State, claimed
-from gauntlet.games.two_rooms.words import NAMES
 from tests.games.cases import seeds, walk
-from tests.games.slips import slipped
 
 GAME, SIX, QUIRKS = TwoRooms(), TwoRooms(6), TwoRooms(6, quirks=True)
 few = settings(max_examples=25, deadline=None)
@@ -232,46 +227,7 @@ def test_greedy_tells_the_truth_and_a_president_sends_the_bomber_away() -> None:
     assert SIX.probabilities("greedy", SIX.observe(state, 1)) == (0.0, 1.0)
 
 
-def test_names_are_as_many_as_people() -> None:
-    assert len(set(NAMES)) == rules.PEOPLE
-    assert played(GAME, ["random", "random"], 0, 0)[1] == 3 * (12 + 2)
-
-
 def test_rounds_out_of_range_are_refused() -> None:
     for rounds in (0, 21):
         with pytest.raises(ValueError, match=f"rounds is {rounds}"):
             TwoRooms(rounds=rounds)
-
-
-# Planted slips
-
-
-SLIPS = {
-    "[*within(rooms, 0), *within(rooms, 1)]": "[*within(rooms, 1), *within(rooms, 0)]",
-    "moving = (state.chosen, person)": "moving = (state.chosen,)",
-    "return rooms[person] == room": "return True",
-    "== state.rooms[-1][state.bomber]": "!= state.rooms[-1][state.bomber]",
-    "here if other != person": "here",
-    "0 if state.chosen is None else 1": "0",
-}
-
-
-def outcomes(rules: ModuleType) -> list[object]:
-    """What a course of play comes to by these rules."""
-    state, acted = rules.State(*(getattr(START, name) for name in START.__slots__)), []
-    moves: list[Action] = [3, 0, 0, 1, 0, 3, 4, 2, 2, 4, 2, 5, 3, 5]
-    for move in moves:
-        acted.append((rules.acting(state), rules.others(state, rules.acting(state))))
-        if rules.unanswered(state):
-            state = rules.with_answer(state, "yes")
-        elif rules.trading(state):
-            state = rules.with_hostage(state, move)
-        else:
-            state = rules.with_question(state, move, "so?")
-    heard: list[Any] = [rules.hears(state, 5, at, False) for at in range(6)]
-    return [acted, state.rooms, rules.together(state), heard]
-
-
-@pytest.mark.parametrize(("old", "new"), SLIPS.items())
-def test_a_planted_slip_shows(old: str, new: str) -> None:
-    assert outcomes(slipped(rules, old, new)) != outcomes(rules)

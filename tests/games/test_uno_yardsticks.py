@@ -91,13 +91,3 @@ def test_help_is_worth_four_points(
     for won, expected in zip(wins[:-1] / GAMES, percent, strict=True):
         allowed = sqrt(1.96**2 * won * (1 - won) / GAMES + (width / 100) ** 2)
         assert abs(won - expected / 100) < allowed, f"{100 * won:.3f} instead of {expected}"
-
-
-def test_sabotage_costs_about_as_much_as_help_gives() -> None:
-    random, helper, saboteur, first = (
-        Uno(3).simulate(("rule", "rule", policy), GAMES, seed=4)[1] / GAMES
-        for policy in ("random", "helper", "saboteur", "first")
-    )
-    assert 0.035 < helper - random < 0.042
-    assert 0.035 < random - saboteur < 0.042
-    assert abs(first - random) < 0.01

@@ -18,7 +18,7 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
 from gauntlet.games.watch import State, Watch
-from gauntlet.games.watch.guesses import WORST, wanted
+from gauntlet.games.watch.guesses import WORST
 from gauntlet.pipeline.plan.rng import stream
 
 RPS = RockPaperScissors(rounds=16)
@@ -65,22 +65,6 @@ def test_players_are_drawn_alike_from_the_catalogue_or_are_those_given() -> None
     assert set(drawn) == set(product("ABX", repeat=2))
     assert max(drawn.values()) < 85
     assert dealt(H_C).transcript.players == ("H", "C")
-
-
-def test_a_player_plays_by_its_policy() -> None:
-    game = Watch(of=RockPaperScissors(rounds=60), players=("B", "X"))
-    rounds = dealt(game).transcript.moves[0]
-    assert {one for one, _ in rounds} == {0}
-    assert {other for _, other in rounds[1:]} == {1}  # paper beats the rock before
-
-
-def test_reactive_players_may_be_drawn_alone() -> None:
-    """As the prototype has it: then Y answers nothing, and its rule is broken soon."""
-    for react, kept in (("lag1", True), ("iid", False)):
-        game = Watch(of=RockPaperScissors(rounds=60, react=react), players=("D", "Y"))
-        (rounds,) = dealt(game).transcript.moves
-        answers = [(rounds[k][1] - rounds[k - 1][0]) % 3 == 2 for k in range(1, 60)]
-        assert all(answers) == kept
 
 
 @pytest.mark.parametrize(("rounds", "warmup", "guesses"), [(16, 10, 6), (10, 10, 1), (4, 10, 1)])
@@ -135,15 +119,6 @@ def test_a_guess_is_read_in_upper_and_lower_case_and_may_be_none() -> None:
         assert option.text.fault(wrong)
 
 
-def test_examples_name_each_guess_once_and_of_too_many_each_code_as_often() -> None:
-    assert Counter(wanted(H_C.codes, ("1", "2")).action.text.examples) == Counter(
-        f"{one} {other}" for one in H_C.codes for other in H_C.codes
-    )
-    many = [said.split() for said in wanted(tuple("abcdefg"), tuple("12345")).action.text.examples]
-    for seat in range(5):
-        assert set(Counter(said[seat] for said in many).values()) == {7}
-
-
 def test_what_a_match_comes_to() -> None:
     """Six guesses: half, whole, none, alike in outcome, whole, wrong."""
     game, said = H_C, ["H B", "H C", "-", "J A", "h c", "A B"]
@@ -164,11 +139,6 @@ def test_what_a_match_comes_to() -> None:
     assert figures["understood"] == 2
     right = measured(game, guessing(game, dealt(game), ["H C"]))
     assert (right["win"], right["union"], right["spikes"]) == ((1.0,), (0.0,), (0.0,))
-
-
-def test_a_certain_outcome_has_no_cross_entropy() -> None:
-    game = Watch(of=RPS, players=("A", "B"))
-    assert measured(game, guessing(game, dealt(game), ["A B"]))["ce"] == (0.0,)
 
 
 def test_a_match_without_any_guess_loses_most() -> None:

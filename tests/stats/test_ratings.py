@@ -61,12 +61,6 @@ def test_what_are_no_matches(rows: list[Row], message: str) -> None:
         matches(rows)
 
 
-def test_lists_of_other_lengths_are_no_matches() -> None:
-    one, two = np.zeros(1, int), np.zeros(2, int)
-    with pytest.raises(ValueError, match="lists of one length"):
-        Matches(2, one, two, np.zeros(1), one, one)
-
-
 # --- drawn anew ---
 
 
