@@ -290,11 +290,3 @@ def test_the_greedy_accuse_who_is_given_away_and_wait_for_that() -> None:
         seen = GAME.observe(replace(base, phase=ACCUSE), ROLES.teams[role])
         chances = GAME.probabilities("greedy", seen)
         assert seen.options[int(np.argmax(chances))] == target
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"points": 0}, {"points": 16}, {"exchanges": 0}, {"num_seats": 3}]
-)
-def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=str(next(iter(wrong.values())))):
-        AreYouTheTraitor(**wrong)

@@ -74,11 +74,6 @@ def test_a_game_without_a_winner_ends_after_its_turns(quirks: bool, plies: int) 
     assert game.show(last).endswith("over: nobody wins")
 
 
-def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="max_turns is 3; a side has 4 to 2,500 turns"):
-        Hive(max_turns=3)
-
-
 def test_a_move_is_told_by_the_other_queen_before_all_others() -> None:
     state = laid({**ROW, "wA1": (-1, 0), "wS1": (-1, 1)}).array
     moves = [NAMES.index("wA1") * CELLS + cell(at) for at in ((1, -1), (0, -1))]

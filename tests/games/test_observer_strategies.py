@@ -127,20 +127,6 @@ def test_a_pair_that_does_not_converge_is_flagged_and_averaged() -> None:
     assert found.mixes[0] == pytest.approx(np.array([[0.5, 0.5, 0], [0.5, 0, 0.5]]), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"damping": 1.0}, "damping must lie strictly between 0 and 1, got 1"),
-        ({"cap": 0}, "cap must be a whole number from 1, got 0"),
-        ({"init": [0.5, 0.5]}, r"a mix of 3 chances, or one a seat, got shape \(2,\)"),
-        ({"init": [0.5, 0.6, 0.1]}, "chances that sum to 1, got"),
-    ],
-)
-def test_a_start_that_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        strategies.steady([("X", "Y")], **wrong)
-
-
 def test_the_catalogue_is_the_published_one() -> None:
     """Table 3, in thousandths of rock and paper."""
     table = """
@@ -197,11 +183,6 @@ def test_older_cells_keep_their_description() -> None:
     told = {"class": "games.rock_paper_scissors.RockPaperScissors", "num_seats": 2, "rounds": 10}
     assert describe(RockPaperScissors(rounds=10)) == told
     assert describe(RockPaperScissors(rounds=10, react="iid")) == {**told, "react": "iid"}
-
-
-def test_another_way_to_react_is_refused() -> None:
-    with pytest.raises(ValueError, match="react is 'lag2'; it is lag1 or iid"):
-        RockPaperScissors(react="lag2")
 
 
 def test_two_hundred_rounds_are_told_in_no_time() -> None:

@@ -61,21 +61,3 @@ def test_the_seats_move_at_once() -> None:
 
 def test_the_rules_speak_of_one_round_in_the_singular() -> None:
     assert "play 1 round." in RockPaperScissors().observe((), 0).rules
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"num_seats": 3}, "rock-paper-scissors seats 2 players, got 3"),
-        ({"rounds": 0}, "rounds is 0; a game has 1 to 10,000"),
-    ],
-)
-def test_impossible_parameters_are_refused(parameters: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        RockPaperScissors(**parameters)
-
-
-@pytest.mark.parametrize("rounds", [0, 10**9])
-def test_a_game_has_neither_no_nor_endless_rounds(rounds: int) -> None:
-    with pytest.raises(ValueError, match="a game has 1 to 10,000"):
-        RockPaperScissors(rounds=rounds)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gauntlet.common.errors import IllegalAction
 from gauntlet.games.playouts import played, probabilities, results
 from gauntlet.games.santorini import Santorini, State, rules, words
 from gauntlet.games.santorini.game import both
@@ -182,10 +181,3 @@ def test_a_game_ends_within_a_hundred_turns(number: int) -> None:
     state, plies = played(GAME, ["random", "random"], 9, number)
     assert plies <= 4 + 2 * 100
     assert sum(state.cells[:25]) <= 100
-
-
-def test_what_is_not_legal_is_refused_with_the_board() -> None:
-    with pytest.raises(IllegalAction, match=r"action 12 is not legal for player 0 in\n   a  b"):
-        GAME.play(position(HILLS, "A", MOVE), [12])
-    with pytest.raises(ValueError, match="santorini seats 2 players here, got 3"):
-        Santorini(num_seats=3)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from gauntlet.common.errors import IllegalAction
 from gauntlet.games.playouts import sample
 from gauntlet.games.sea_battle import SeaBattle, State, rules, words
 from gauntlet.games.sea_battle.rules import undecided
@@ -240,13 +239,3 @@ def test_what_is_told_of_hits_and_crashes_is_what_happens(seed: int) -> None:
         told_hit = next((one for one in told if one.startswith(f"{name} hits")), "")
         assert (hit >= 0) == bool(told_hit)
         assert hit < 0 or f"hits {NAMES[hit]} (" in told_hit
-
-
-def test_what_cannot_be_is_refused() -> None:
-    state = GAME.deal(np.random.default_rng(0))
-    with pytest.raises(IllegalAction, match=r"moves \[8, 0\] for seats \(0, 1\) in\n0 of 100"):
-        GAME.play(state, [8, 0])
-    with pytest.raises(ValueError, match="sea battle seats 2 or 6 players, got 3"):
-        SeaBattle(num_seats=3)
-    with pytest.raises(ValueError, match="most_turns is 0; a game has 1 to 1,000"):
-        SeaBattle(most_turns=0)

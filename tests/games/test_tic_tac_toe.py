@@ -94,18 +94,3 @@ def test_the_rules_tell_the_parameters() -> None:
     rules = game.observe(game.deal(np.random.default_rng(0)), 0).rules
     assert "5 columns and 5 rows" in rules
     assert "4 marks" in rules
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"num_seats": 3}, "tic-tac-toe seats 2 players, got 3"),
-        ({"size": 1}, "size is 1; a grid has 2 to 32 cells a side"),
-        ({"size": 33}, "size is 33; a grid has 2 to 32 cells a side"),
-        ({"size": 4, "win_length": 5}, "win_length is 5; .* has 2 to 4 marks"),
-        ({"win_length": 1}, "win_length is 1; .* has 2 to 3 marks"),
-    ],
-)
-def test_impossible_parameters_are_refused(parameters: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        TicTacToe(**parameters)

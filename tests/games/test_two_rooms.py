@@ -225,9 +225,3 @@ def test_greedy_tells_the_truth_and_a_president_sends_the_bomber_away() -> None:
     assert SIX.words("greedy", seen, 0, np.random.default_rng(0)) == "I am the bomber."
     state = talked(SIX, SIX.play(state, (TextMove(0, "I am the bomber."),)))
     assert SIX.probabilities("greedy", SIX.observe(state, 1)) == (0.0, 1.0)
-
-
-def test_rounds_out_of_range_are_refused() -> None:
-    for rounds in (0, 21):
-        with pytest.raises(ValueError, match=f"rounds is {rounds}"):
-            TwoRooms(rounds=rounds)

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -155,25 +154,6 @@ def test_truths_that_no_loss_shows_are_flagged(players: str, alike: int, blind: 
     game = Watch(of=RPS, players=tuple(players))
     figures = measured(game, guessing(game, dealt(game), ["A A"]))
     assert (figures["alike"], figures["blind"]) == ((alike,), (blind,))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"num_seats": 2}, "watching seats 1 player, got 2"),
-        ({"catalogue": ("A", "Q")}, "RockPaperScissors has no policy 'Q'"),
-        ({"catalogue": ("A",)}, "a catalogue has 2 policies or more"),
-        ({"catalogue": ("A", "B", "A")}, "each once"),
-        ({"players": ("A",)}, "2 seats of RockPaperScissors need as many players, got 1"),
-        ({"catalogue": ("A", "B"), "players": ("A", "C")}, "'C' is not in the catalogue"),
-        ({"window": 0}, "games and window are 1 or more"),
-        ({"games": 0}, "games=0"),
-        ({"warmup": -1}, "warmup 0 or more"),
-    ],
-)
-def test_what_cannot_be_watched_is_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Watch(**{"of": RPS, **settings})
 
 
 def test_several_games_are_watched_one_after_the_other() -> None:

@@ -55,7 +55,7 @@ def test_ratings_are_centred_and_a_tie_is_0(fit: Fit) -> None:
     assert fit(table(np.random.default_rng(1))).mean() == pytest.approx(0, abs=1e-9)
 
 
-# --- others' code, and a slow way ---
+# --- others' code ---
 
 
 def test_choix_to_a_millionth() -> None:
@@ -114,25 +114,10 @@ def test_the_slope_at_the_ratings_is_nothing(wins: Floats, fit: Fit) -> None:
     assert slope == pytest.approx(pull, abs=1e-6 * max(1.0, float(wins.max())))
 
 
-# --- parts, and what is refused ---
+# --- parts ---
 
 
 def test_parts_are_joined_by_chains_of_matches() -> None:
     met = np.zeros((6, 6))
     met[0, 4] = met[4, 2] = met[3, 1] = 1
     assert parts(met).tolist() == [0, 1, 0, 1, 0, -1]
-
-
-@pytest.mark.parametrize("wins", [np.zeros((2, 3)), [[0.0]], [[0, -1.0], [1, 0]], np.eye(2),
-                                  [[0, math.nan], [1, 0]]])  # fmt: skip
-@BOTH
-def test_what_is_no_table_of_wins(fit: Fit, wins: Floats) -> None:
-    with pytest.raises(ValueError, match=r"(table|weight) of wins"):
-        fit(wins)
-
-
-def test_a_prior_is_above_0() -> None:
-    with pytest.raises(ValueError, match="alpha must be above 0, got 0"):
-        spectral(np.zeros((2, 2)), 0.0)
-    with pytest.raises(ValueError, match="spread must be above 0, got -1"):
-        penalised(np.zeros((2, 2)), -1.0)

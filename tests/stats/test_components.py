@@ -64,9 +64,3 @@ def test_factors_of_one_level_fall_out() -> None:
     design: Anova = anova(y, NAMES, WITHIN)
     assert design.names == ("wording", "deal")
     assert len(design.effects) == 3
-
-
-@pytest.mark.parametrize("y", [np.zeros((1, 1)), np.zeros(3), [[np.nan, 1.0]]])
-def test_what_has_no_components(y: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=r"values|two levels"):
-        anova(y, ("wording", "deal"))

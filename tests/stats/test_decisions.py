@@ -205,18 +205,3 @@ def test_changes_in_percent_of_the_span() -> None:
     """Table 5 of UNO Arena: from 2.3482 to 2.3824 with K = 4 is +1.14%."""
     assert scaled_change(2.3824, 2.3482, 4) == pytest.approx(1.14, abs=0.005)
     assert scaled_change([1.4567], [1.4636], 2) == pytest.approx([-0.69])
-
-
-@pytest.mark.parametrize(
-    ("together", "chosen", "games", "message"),
-    [
-        (np.zeros((2, 3, 3), int), [0, 3], [0, 1], "0 to 2, got 3"),
-        (np.zeros((2, 3, 2), int), [0, 1], [0, 1], "2 decisions need"),
-        (np.zeros((2, 2, 2), int), [0, 1], [0], "2 decisions need"),
-    ],
-)
-def test_what_does_not_fit_is_refused(
-    together: np.ndarray, chosen: list[int], games: list[int], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        Decisions(together, np.array(chosen), np.array(games), 10)

@@ -67,8 +67,6 @@ def test_a_change_of_one_deal_or_of_nothing_has_no_limits() -> None:
     assert (found, *map(isnan, limits)) == (1.0, True, True)
     found, limits = change(([1.0, 0.0], [0, 1]), ([], []), 1.0)
     assert all(map(isnan, (found, *limits)))
-    with pytest.raises(ValueError, match="its deal"):
-        change(([1.0, 0.0], [0]), ([0.0], [0]), 1.0)
 
 
 def test_a_difference_of_shares_is_newcombes() -> None:

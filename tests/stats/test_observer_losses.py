@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -171,21 +171,3 @@ def test_the_course_of_a_loss() -> None:
     assert observation.course(curve).late == 0.5
     assert observation.course(curve).understood == 81
     assert math.isnan(observation.course([nan, nan]).mean)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"mode": "mean"}, "mode is one of fixed, paper, raw, got 'mean'"),
-        ({"grid": "row"}, "grid is one of global, truth, guess, got 'row'"),
-        ({"eps": 0.0}, "eps must lie strictly between 0 and 1, got 0"),
-    ],
-)
-def test_an_unknown_union_is_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        observation.union(OUTCOMES[0], OUTCOMES[0], OUTCOMES, **wrong)
-
-
-def test_a_match_without_a_guess_is_refused() -> None:
-    with pytest.raises(ValueError, match="there is no guess"):
-        observation.identified("HC", [])

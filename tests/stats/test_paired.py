@@ -53,15 +53,6 @@ def test_deals_are_counted_by_who_won_them() -> None:
     assert count_pairs([], []).deals == 0
 
 
-def test_lists_that_are_not_paired_wins_are_refused() -> None:
-    with pytest.raises(ValueError, match="one length, got shapes 2 and 3"):
-        count_pairs([0, 1], [0, 1, 1])
-    with pytest.raises(ValueError, match=r"won \(1\) or not \(0\), got 0\.5"):
-        count_pairs([0, 1], [0, 0.5])
-    with pytest.raises(ValueError, match="b_only must be a whole number from 0, got -1"):
-        PairCounts(1, 1, -1, 1)
-
-
 # --- McNemar's test and its interval ---
 
 
@@ -166,13 +157,6 @@ def test_too_few_deals_leave_the_interval_nan() -> None:
     assert empty.deals == 0
 
 
-def test_values_without_deals_and_values_not_finite_are_refused() -> None:
-    with pytest.raises(ValueError, match="each value needs its deal, got 2 values and 1 deals"):
-        clustered_mean([1, 2], [1])
-    with pytest.raises(ValueError, match="values must be finite, got nan"):
-        clustered_mean([1, np.nan], [1, 2])
-
-
 # --- sign flips ---
 
 
@@ -226,13 +210,6 @@ def test_sign_flips_keep_their_level_for_skewed_returns() -> None:
     a, b = rng.exponential(size=(2, trials, 8))
     alarms = sum(sign_flip(x, y, seed=0).p_value <= 0.0625 for x, y in zip(a, b, strict=True))
     assert within(alarms, trials, 0.0625)  # 16 of the 256 patterns
-
-
-def test_sign_flip_refuses_what_it_cannot_pair() -> None:
-    with pytest.raises(ValueError, match="paired values must be finite, got inf"):
-        sign_flip([1, np.inf], [0, 0], seed=0)
-    with pytest.raises(ValueError, match="resamples must be a whole number from 1, got 0"):
-        sign_flip([1], [0], seed=0, resamples=0)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.01, 0.02])

@@ -49,12 +49,3 @@ def test_the_best_of_eight_pooled(spread: float) -> None:
     raw, pooled, _, covered = best_of(2000, spread, seed=2)
     assert -0.1 < pooled < 0.5 * raw
     assert covered > 0.93
-
-
-@pytest.mark.parametrize(
-    ("y", "covariance"),
-    [([1.0, 2.0], np.eye(2)), ([1.0, 2, 3], np.eye(2)), ([1.0, 2, 3], np.zeros((3, 3)))],
-)
-def test_what_cannot_be_pooled(y: list[float], covariance: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="need"):
-        partially_pooled(y, covariance)

@@ -168,13 +168,6 @@ def test_the_sign_test_of_a_papers_table() -> None:
     assert found == pytest.approx([0.018, 0.043, 0.099, 0.0048, 0.0014], rel=0.03)
 
 
-def test_the_sign_test_refuses_what_is_no_count_and_no_side() -> None:
-    with pytest.raises(ValueError, match="units ahead must be whole numbers"):
-        sign_test(-1, 3)
-    with pytest.raises(ValueError, match="side is one of above, below, either, got 'greater'"):
-        sign_test(1, 3, "greater")  # type: ignore[arg-type]
-
-
 # --- the z test against a measured baseline ---
 
 
@@ -219,22 +212,7 @@ def test_fishers_test_is_the_tail_of_the_hypergeometric_distribution(
         assert np.isnan(found)
 
 
-# --- shapes and errors ---
-
-
-@pytest.mark.parametrize(("wins", "games"), [(6, 5), (-1, 5), (2.5, 5), (float("nan"), 5), (1, 0)])
-def test_impossible_counts_are_refused(wins: float, games: int) -> None:
-    with pytest.raises(ValueError, match="wins must be whole numbers"):
-        wilson(wins, games)
-
-
-def test_other_arguments_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="level must lie strictly between 0 and 1, got 95"):
-        wilson(1, 2, level=95)
-    with pytest.raises(ValueError, match=r"baseline must lie between 0 and 1, got 49\.5"):
-        one_sample_z(1, 2, 49.5)
-    with pytest.raises(ValueError, match=r"baseline wins must be whole numbers .* got 3 of 2"):
-        two_sample_z(1, 2, 3, 2)
+# --- imports ---
 
 
 @pytest.mark.parametrize("module", ["proportions", "paired", "multiple", "power"])

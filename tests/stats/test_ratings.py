@@ -48,19 +48,6 @@ def test_a_tie_is_half_a_win_for_each_or_does_not_count() -> None:
     assert half[0, 1] == drop[0, 1]
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([(0, 0, 1.0, 0, 0)], "nobody plays against itself"),
-        ([(0, 9, 1.0, 0, 0)], "numbered from 0 to 3"),
-        ([(0, 1, 1.5, 0, 0)], "scores must lie between 0 and 1, got 1.5"),
-    ],
-)
-def test_what_are_no_matches(rows: list[Row], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        matches(rows)
-
-
 # --- drawn anew ---
 
 
@@ -124,12 +111,6 @@ def test_without_each_game() -> None:
     assert list(found) == [0, 1]
     only = penalised(SOME.where(SOME.games == 1).wins("half")[:3, :3])
     assert found[0].fitted[:3] == pytest.approx(only - only @ found[0].zero[0, :3])
-
-
-@pytest.mark.parametrize("wrong", [{"fit": "elo"}, {"ties": "win"}, {"by": "day"}, {"level": 1.0}])
-def test_what_is_no_setting(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"is none of|strictly between"):
-        rated(SOME, **wrong)  # type: ignore[arg-type]
 
 
 def test_gamebench_settings() -> None:
