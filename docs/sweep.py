@@ -17,12 +17,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
+from gauntlet.pipeline.tables.table import pairs_view, short_names, summary_view
+from gauntlet.pipeline.tables.views import Views, results_of, write_tables
 
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables.numbers import number, percent
 from gauntlet.pipeline.tables.scale import Scale, heading, scales_of
-from gauntlet.pipeline.tables.table import pairs_view, short_names, summary_view
-from gauntlet.pipeline.tables.views import Views, results_of, write_tables
 
 Rows = Iterator[Sequence[str]]
 

@@ -142,7 +142,7 @@ def test_a_new_game_is_played_compared_and_judged(extended: Path, played: str, g
     table = pd.read_csv(extended / folder / "summary.csv")
     assert list(table["agent"]) == ["random", "search", "llm"]
     assert table["set_aside"].sum() == 0
-    assert table["baseline_mean"].notna().all()
+    assert table["baseline"].notna().all()
     judged = pd.read_csv(extended / folder / "metrics" / "metrics.csv")
     assert judged["decisions"].max() > 0
 

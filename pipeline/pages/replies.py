@@ -24,7 +24,7 @@ async def looked_at(run: str, file: Path) -> None:
     except (OSError, ValueError) as error:
         note(f"{file.name} cannot be read: {error}", warning=True)
         return
-    if found is None or found.empty or list(found) != parser.EXAMPLE_COLUMNS:
+    if found is None or found.empty or list(found) != [*parser.EXAMPLE_COLUMNS]:
         return
     part("Replies, looked at")
     note("Of each cell the first few that were not plainly read; all are counted in parser.csv.")

@@ -19,7 +19,6 @@ from gauntlet.pipeline.pages.frame import framed, note, part, words
 from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.run_status import Estimate, Standing, estimates, glance, standing
 from gauntlet.pipeline.status import Row
-from gauntlet.pipeline.tables import parser
 from gauntlet.pipeline.tables.numbers import percent, short
 
 HEADINGS = (
@@ -28,6 +27,7 @@ HEADINGS = (
 )
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 """What the report of a run may load: it needs nothing beside itself."""
+EXAMPLES = "parser_examples.csv"
 ASIDE = 5
 """Matches that were set aside are told so many at the most."""
 
@@ -194,8 +194,8 @@ async def _views(name: str, folder: Path) -> None:
             with html.figure().classes("figure"):
                 told = figure.removesuffix(".png").replace("_", " ")
                 html.img(src=_file(name, figure), alt=told, loading="lazy")
-    if parser.EXAMPLES_FILE in files:
-        await replies.looked_at(name, files[parser.EXAMPLES_FILE])
+    if EXAMPLES in files:
+        await replies.looked_at(name, files[EXAMPLES])
     if tables:
         part("Tables")
         first = "summary.csv" if "summary.csv" in tables else tables[0]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
+
+import pandas as pd
 
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.tables.comparisons import paired_off
+from gauntlet.pipeline.tables.registry import Results
+from gauntlet.pipeline.tables.summary import paired
 
 SCORE = Measure("score", 0.0, 10.0)
 RANDOM = Baseline("random", 495_700, 1_000_000)
@@ -60,3 +66,21 @@ def won(cell: CellInfo, winners: Sequence[int]) -> CellResults:
 def scored(name: str, figures: Sequence[float], **more: Any) -> CellResults:
     """A cell judged by a score of 0 to 10."""
     return results(about(name, SCORE, **more), figures, [0] * len(figures))
+
+
+def made_of(cells: Sequence[CellResults], known: Mapping[Any, Any] | None = None) -> Results:
+    """Results without a folder. known: as `Results.made`."""
+    return Results(Path("/nowhere"), cells, dict(known or {}))
+
+
+def summary_table(
+    cells: Sequence[CellResults], known: Mapping[Any, Any] | None = None
+) -> pd.DataFrame:
+    """summary.csv of the cells."""
+    return made_of(cells, known)["summary"]
+
+
+def pairs_table(cells: Sequence[CellResults]) -> pd.DataFrame:
+    """pairs.csv of the cells, every pair in one family."""
+    chosen = paired_off(cells).chosen
+    return paired((cells[a], cells[b]) for a, b in chosen)

@@ -19,7 +19,8 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.pages.run_status import finished
 from gauntlet.pipeline.tables import report
-from gauntlet.pipeline.tables.views import Views, results_of, write_tables
+from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.registry import Results, results_of, write_tables
 from gauntlet.pipeline.tracking import notes
 from tests.pipeline.records import placed, write
 
@@ -93,16 +94,17 @@ def _ended(record: MatchRecord, deal: int, worth: float) -> MatchRecord:
     return replace(record, plies=len(own), decisions=tuple(own), clock=None, **told)
 
 
-def _said(views: Views) -> Iterator[str]:
+def _said(results: Results) -> Iterator[str]:
     """The report, the run's page, and the notes of the sweep and its cells in MLflow."""
-    report.write_report(views, draw=False)
-    page = (views.folder / "report.html").read_text(encoding="utf-8")
+    folder, summary = results.folder, results["summary"]
+    report.write_report(results, draw=False)
+    page = (folder / "report.html").read_text(encoding="utf-8")
     yield html.unescape(re.sub(r"<[^>]+>", " ", page))
-    run = finished(views.folder.name, Shelf(Folder(views.folder)))
+    run = finished(folder.name, Shelf(Folder(folder)))
     yield " ".join([run.headline, *(one.told for one in run.estimates), *run.warnings])
-    yield notes.of_sweep(views.folder, views.summary, views.said, None)
-    for result, (_, row) in zip(views.results, views.summary.iterrows(), strict=True):
-        yield notes.of_a_cell(row, result.about.helping, "")
+    yield notes.of_sweep(folder, summary, results.once(answers), None)
+    for result, (_, row) in zip(results.cells, summary.iterrows(), strict=True):
+        yield notes.of_a_cell(results, row, result.about.helping)
 
 
 def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:

@@ -10,10 +10,9 @@ import numpy as np
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.tables.conditions import claimed, conditions, family
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
 from tests.pipeline.conftest import Sweep
+from tests.pipeline.made import made_of
 
 DEALS = 1200
 
@@ -35,8 +34,7 @@ def cell(model: str, prompt: str, rate: float, helping: bool = False) -> CellRes
 
 
 def said(*cells: CellResults) -> dict[str, str]:
-    matter = conditions(cells)
-    found = answers(cells, summary_table(cells, matter), pairs_table(cells), matter)
+    found = answers(made_of(cells))
     return {answer.question: " ".join(answer.sentences) for answer in found}
 
 
@@ -112,12 +110,11 @@ def test_the_luck_adjusted_estimate_shows_less() -> None:
 def test_a_prompt_beside_the_first_is_the_pair_of_both_cells() -> None:
     """Where one cell alone has each prompt the sentence is the row of pairs.csv, p and all."""
     cells = [cell("a", "cloze", 0.5), cell("a", "rap", 0.55), cell("a", "cot", 0.52)]
-    _, settled = family(summary_table(cells), conditions(cells))
     matters = said(*cells)["Do scale and prompting matter?"]
-    for row in pairs_table(cells, claimed=claimed(settled)).to_dict("records")[:2]:
+    for row in made_of(cells)["pairs"].to_dict("records")[:2]:
         told = f"{-100 * row['difference']:+.1f} points (95% interval {-100 * row['ci_high']:+.1f}"
         assert told in matters
-        assert f"p Holm {row['p_test_holm']:.4f}" in matters
+        assert f"p Holm {row['p_holm']:.4f}" in matters
 
 
 def test_one_model_and_scripted_players_are_not_regressed(sweep: Sweep, folder: Path) -> None:

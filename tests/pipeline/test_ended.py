@@ -20,12 +20,12 @@ from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.tables import outcomes, standings
 from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
+from gauntlet.pipeline.tables.summary import SUMMARY_COLUMNS
 from gauntlet.pipeline.tracking.values import COLUMNS
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import Known, about, scored
+from tests.pipeline.made import Known, about, pairs_table, scored, summary_table
 from tests.pipeline.records import ended as record_of
 from tests.pipeline.scored import Harvest
 
@@ -169,9 +169,9 @@ def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
     assert found["null_value"].tolist()[:2] == [0.0, 1.0]
     assert np.isnan(found["null_value"][2])
     for at, against in ((0, 0.0), (1, 1.0)):
-        assert found["p_test"][at] == p_value(CHIPS, (-10, 10), against, "either")
-    assert np.isnan(found["p_test"][2])
-    assert np.isnan(found["change"]).tolist() == [True, False, True], "of a baseline alone"
+        assert found["p"][at] == p_value(CHIPS, (-10, 10), against, "either")
+    assert np.isnan(found["p"][2])
+    assert np.isnan(found["difference"]).tolist() == [True, False, True], "of a baseline alone"
 
 
 def test_where_there_is_no_interval_there_is_no_p() -> None:
@@ -184,9 +184,9 @@ def test_where_there_is_no_interval_there_is_no_p() -> None:
     pairs = pairs_table([*cells, *others]).set_index(["cell_a", "cell_b"])
     for n, known in ((99, False), (100, True)):
         row = found.set_index("cell").loc[f"{n}"]
-        assert pd.notna([row["mean_low"], row["p_test"]]).tolist() == [known] * 2
+        assert pd.notna([row["raw_low"], row["p"]]).tolist() == [known] * 2
         pair = pairs.loc[(f"{n}", f"other {n}")]
-        assert pd.notna([pair["ci_low"], pair["p_test"], pair["p_test_holm"]]).all() == known
+        assert pd.notna([pair["ci_low"], pair["p"], pair["p_holm"]]).all() == known
     assert found["null_value"].tolist() == [0.0, 0.0]
 
 
@@ -199,7 +199,7 @@ def test_a_match_score_is_held_against_half() -> None:
     three = replace(cell.about, players=("a", "b", "c"))
     found = summary_table([cell, replace(cell, about=three)])
     assert found["null_value"][0] == 0.5
-    assert 0 < found["p_test"][0] <= 1
+    assert 0 < found["p"][0] <= 1
     assert np.isnan(found["null_value"][1])
 
 
@@ -222,7 +222,7 @@ def test_pairs_say_how_far_their_permutation_is_known() -> None:
     ]
     (found,) = pairs_table(cells).to_dict("records")
     flips = sign_flip(cells[0].by_deal()[1], cells[1].by_deal()[1], 0)
-    told = [found[name] for name in ("test", "p_test", "permutation_error")]
+    told = [found[name] for name in ("test", "p", "permutation_error")]
     assert told == ["permutation", flips.p_value, flips.error]
     assert flips.error > 0
 
@@ -334,7 +334,7 @@ def test_a_log_can_be_judged_by_its_score_afterwards(
     assert {file: file.read_bytes() for file in (folder / "records").iterdir()} == records
     (found,) = pd.read_csv(folder / "summary.csv").to_dict("records")
     assert (found["measure"], found["mean"]) == ("match_score", before["score"])
-    assert (found["mean_low"], found["mean_high"]) == (before["score_low"], before["score_high"])
+    assert (found["raw_low"], found["raw_high"]) == (before["score_low"], before["score_high"])
     (file,) = (folder / "cells").iterdir()
     assert json.loads(file.read_text())["measure"]["name"] == "match_score"
     assert report.main([str(folder)]) == 0

@@ -21,8 +21,7 @@ from gauntlet.pipeline.tables.letter_figures import letter_prior
 from gauntlet.pipeline.tables.metric_figures import metric_figures, read
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
 from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from tests.pipeline.made import RANDOM, Known, about, scored, won
+from tests.pipeline.made import RANDOM, Known, about, pairs_table, scored, summary_table, won
 
 WIN = Scale("win rate", True)
 LONG = "a model of $quite$ <some> length & more of it, [temperature=0.7,samples=3] cell {}"

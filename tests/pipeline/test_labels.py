@@ -14,7 +14,7 @@ from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables import labels
-from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tables.registry import results_of
 from gauntlet.stats.means import limits, per_deal
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import decided, scored, write

@@ -6,6 +6,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from gauntlet.pipeline.tables.table import ROWS, Sheet, listed
 from rich.console import Console
 
 from gauntlet.common.terminal import WIDTH
@@ -16,9 +17,7 @@ from gauntlet.pipeline.tables.comparisons import paired_off
 from gauntlet.pipeline.tables.conditions import MOST, conditions
 from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from gauntlet.pipeline.tables.table import ROWS, Sheet, listed
-from tests.pipeline.made import RANDOM, SCORE, about, results, won
+from tests.pipeline.made import RANDOM, SCORE, about, pairs_table, results, summary_table, won
 
 DEALS = 20
 

@@ -11,26 +11,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from gauntlet.pipeline.tables.breakdowns import SCORE as SCORES
 
 from gauntlet.common.terminal import WIDTH
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import table
-from gauntlet.pipeline.tables.breakdowns import SCORE as SCORES
 from gauntlet.pipeline.tables.conditions import conditions
 from gauntlet.pipeline.tables.figures import all_figures
 from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.numbers import amount
 from gauntlet.pipeline.tables.outcomes import COUNTED
 from gauntlet.pipeline.tables.primary_test import CELL_COLUMNS, CONTROL_COLUMNS, PAIR_COLUMNS
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.paired import sign_flip
-from tests.pipeline.made import RANDOM, Known, about, results, scored, won
+from tests.pipeline.made import (
+    RANDOM,
+    Known,
+    about,
+    pairs_table,
+    results,
+    scored,
+    summary_table,
+    won,
+)
 
 WIN_TABLES = Path(__file__).parent / "win_tables"
-ADDED = ["measure", "mean", "mean_low", "mean_high", "baseline_mean"]
+ADDED = ["measure", "mean", "raw_low", "raw_high", "baseline"]
 BOUNDS = ["measure_low", "measure_high"]
 
 
@@ -66,22 +74,20 @@ def test_the_tables_of_wins_are_what_they_were_with_columns_at_the_end() -> None
 def test_a_mean_has_the_interval_and_the_test_of_its_deals() -> None:
     """Four deals with scores of 0 to 10: those of `stats.means`, one the other turned round."""
     found = row(scored("a", [4, 6, 8, 6], baseline=Known(5.0)))
-    assert (found["measure"], found["mean"], found["baseline_mean"]) == ("score", 6.0, 5.0)
+    assert (found["measure"], found["mean"], found["baseline"]) == ("score", 6.0, 5.0)
     low, high = limits([4, 6, 8, 6], (0, 10))
-    assert (found["mean_low"], found["mean_high"]) == (low, high)
+    assert (found["raw_low"], found["raw_high"]) == (low, high)
     expected = p_value([4, 6, 8, 6], (0, 10), 5.0, "either")
-    assert found["p_test"] == found["p_test_holm"] == pytest.approx(expected)
+    assert found["p"] == found["p_holm"] == pytest.approx(expected)
     at_limit = row(scored("a", [4, 6, 8, 6], baseline=Known(float(low))))
-    assert at_limit["p_test"] == pytest.approx(0.05)
+    assert at_limit["p"] == pytest.approx(0.05)
     assert math.isnan(found["baseline"]), "that is of win rates"
     assert (found["measure_low"], found["measure_high"]) == (0.0, 10.0)
 
 
 def test_the_baselines_own_error_enters_the_test() -> None:
     scores = [6, 7, 8, 7] * 5
-    exact, measured = (
-        row(scored("a", scores, baseline=Known(6.0, e)))["p_test"] for e in (0.0, 0.5)
-    )
+    exact, measured = (row(scored("a", scores, baseline=Known(6.0, e)))["p"] for e in (0.0, 0.5))
     assert exact < measured < 1
 
 
@@ -89,15 +95,15 @@ def test_rotations_of_a_deal_are_one_observation() -> None:
     """Deals of mean 4, 6, 8, 6, each of two matches, are those four observations."""
     once = row(scored("a", [4, 6, 8, 6], baseline=Known(5.0)))
     twice = row(scored("a", [3, 5, 5, 7, 8, 8, 2, 10], rotations=2, baseline=Known(5.0)))
-    for name in ("mean", "mean_low", "mean_high", "p_test"):
+    for name in ("mean", "raw_low", "raw_high", "p"):
         assert twice[name] == pytest.approx(once[name])
 
 
 def test_deals_that_all_came_out_alike_have_an_interval_within_the_range() -> None:
     """Ten deals of 4: a share 1 - .025 ** .1 = .3085 unseen could be 0, or 10."""
     found = row(scored("a", [4.0] * 10))
-    assert found["mean_low"] == pytest.approx(4 - 0.3085 * 4, rel=5e-3)
-    assert found["mean_high"] == pytest.approx(4 + 0.3085 * 6, rel=5e-3)
+    assert found["raw_low"] == pytest.approx(4 - 0.3085 * 4, rel=5e-3)
+    assert found["raw_high"] == pytest.approx(4 + 0.3085 * 6, rel=5e-3)
 
 
 def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
@@ -109,15 +115,15 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
         for n in (99, 100)
     )
     found = row(few)
-    assert all(math.isnan(found[name]) for name in ("mean_low", "mean_high", "p_test"))
+    assert all(math.isnan(found[name]) for name in ("raw_low", "raw_high", "p"))
     assert math.isnan(found["measure_low"])
     assert "A measure without a range has an interval and a p from 100 deals on." in shown(
         [few], capsys
     )
     assert "no interval, as a measure without a range takes 100 deals" in said([few])
     found = row(many)
-    assert found["mean_low"] < found["mean"] < found["mean_high"]
-    assert 0 < found["p_test"] < 1
+    assert found["raw_low"] < found["mean"] < found["raw_high"]
+    assert 0 < found["p"] < 1
 
 
 def test_holm_takes_each_cells_own_test() -> None:
@@ -126,8 +132,8 @@ def test_holm_takes_each_cells_own_test() -> None:
         scored("b", [4, 6, 8, 6], baseline=Known(5.0)),
     ]
     found = summary_table(cells)
-    assert found["p_test_holm"].to_list() == holm(found["p_test"].to_numpy()).tolist()
-    assert found["p_test"].notna().all()
+    assert found["p_holm"].to_list() == holm(found["p"].to_numpy()).tolist()
+    assert found["p"].notna().all()
 
 
 def test_a_pair_of_scores_is_compared_by_deal() -> None:
@@ -140,7 +146,7 @@ def test_a_pair_of_scores_is_compared_by_deal() -> None:
     assert (found["ci_low"], found["ci_high"]) == (low, high)
     expected = p_value([2, 1, 0, 1], (-10, 10), 0.0, "either")
     assert found["test"] == "permutation"
-    assert found["p_test"] == found["p_test_holm"] == expected > 0.25
+    assert found["p"] == found["p_holm"] == expected > 0.25
     assert (found["measure"], *(found[name] for name in BOUNDS)) == ("score", 0.0, 10.0)
 
 
@@ -157,7 +163,7 @@ def test_several_measured_players_are_clustered_by_deal() -> None:
     shares = np.array([1, 2, 0, 3]) / 3
     assert (found["wins"], found["matches"], found["win_rate"]) == (2, 4, 0.5)
     assert (found["ci_low"], found["ci_high"]) == limits(shares, (0, 1))
-    assert found["p_test"] == p_value(shares, (0, 1), 1 / 3, "either")
+    assert found["p"] == p_value(shares, (0, 1), 1 / 3, "either")
     assert found["mean"] == found["win_rate"]
 
 
@@ -172,8 +178,8 @@ def test_teams_are_paired_without_mcnemar() -> None:
     (found,) = pairs_table(cells).to_dict("records")
     assert found["test"] == "permutation"
     assert found["difference"] == pytest.approx(2.5 / 3)
-    assert found["p_test"] == p_value([1, 0.5, 1], (-1, 1), 0.0, "either")
-    assert found["p_test"] > sign_flip([1, 0.5, 1], [0, 0, 0], 0).p_value
+    assert found["p"] == p_value([1, 0.5, 1], (-1, 1), 0.0, "either")
+    assert found["p"] > sign_flip([1, 0.5, 1], [0, 0, 0], 0).p_value
 
 
 def said(cells: Sequence[CellResults]) -> str:

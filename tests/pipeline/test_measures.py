@@ -86,7 +86,7 @@ def test_a_scored_game_is_judged_by_its_score(
         expected = limits(own, (0, 10))
         assert (found["measure"], found["measure_high"]) == ("score", 10)
         assert found["mean"] == pytest.approx(own.mean())
-        assert (found["mean_low"], found["mean_high"]) == pytest.approx(expected)
+        assert (found["raw_low"], found["raw_high"]) == pytest.approx(expected)
         assert 0 < found["win_rate"] < 1
         assert found["wins"] == found["win_rate"] * 30
         assert np.isnan(found["adjusted"])
@@ -94,7 +94,7 @@ def test_a_scored_game_is_judged_by_its_score(
     first, second = (scores(folder, prompt) for prompt in ("cloze", "counterfactual"))
     assert pair["difference"] == pytest.approx((first - second).mean())
     tests = (sign_flip(first, second, 0).p_value, p_value(first - second, (-10, 10), 0, "either"))
-    assert pair["p_test"] == pytest.approx(max(tests))
+    assert pair["p"] == pytest.approx(max(tests))
     tables = terminal[: terminal.index("records  ")]
     assert max(map(len, tables.splitlines())) <= 100
     assert "what 30 deals can show of score hangs on its spread" in tables

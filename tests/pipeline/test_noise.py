@@ -13,11 +13,10 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.sweep import play
 from gauntlet.pipeline.tables import noise, table
-from gauntlet.pipeline.tables.summary import pairs_table
 from gauntlet.pipeline.tracking import values
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
-from tests.pipeline.made import about, won
+from tests.pipeline.made import about, pairs_table, won
 
 GIVEN = ("game=tic_tac_toe", "prompt=cloze,vanilla")
 FIRST = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\']'

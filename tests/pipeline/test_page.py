@@ -15,8 +15,8 @@ from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.annotated import annotated, situation, telling
 from gauntlet.pipeline.tables.page import LONGEST, Contents, clipped, rows
+from gauntlet.pipeline.tables.registry import results_of
 from gauntlet.pipeline.tables.run_metadata import facts
-from gauntlet.pipeline.tables.views import results_of
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import STATIC, decided, ended, scored

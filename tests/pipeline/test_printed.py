@@ -13,15 +13,23 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pytest
+from gauntlet.pipeline.tables.table import Sheet
 
 from gauntlet.pipeline import report
 from gauntlet.pipeline.tables import figure_registry, latex, paper_export
 from gauntlet.pipeline.tables.diagnostics import CHOICE_COLUMNS, DIAGNOSTIC_COLUMNS, Diagnosis
 from gauntlet.pipeline.tables.figure_registry import Found, drawings
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from gauntlet.pipeline.tables.table import Sheet
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import RANDOM, SCORE, Known, about, results, won
+from tests.pipeline.made import (
+    RANDOM,
+    SCORE,
+    Known,
+    about,
+    pairs_table,
+    results,
+    summary_table,
+    won,
+)
 
 HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m'
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from gauntlet.pipeline.tables.breakdowns import interval, score_columns, seats_table, seeds_table
 
 from gauntlet.agents.random import Random
 from gauntlet.games.capabilities import WIN
@@ -20,11 +21,9 @@ from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.run import main
 from gauntlet.pipeline.tables import robustness
-from gauntlet.pipeline.tables.breakdowns import interval, score_columns, seats_table, seeds_table
 from gauntlet.pipeline.tables.robustness import components_table, crossed, pooled_table, worded
 from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import summary_table
-from tests.pipeline.made import about, won
+from tests.pipeline.made import about, summary_table, won
 
 PLAYERS = tuple(Player("random", Random(), None, None) for _ in range(2))
 

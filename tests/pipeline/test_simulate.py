@@ -53,8 +53,8 @@ def test_a_game_with_draws_is_simulated_by_its_score(sweep: Sweep, folder: Path)
     assert sweep(*words, "deals=20000") == 0
     (row,) = table(folder / "summary.csv").to_dict("records")
     assert row["mean"] == pytest.approx((row["wins"] + row["draws"] / 2) / 20_000)
-    assert row["mean_low"] < (363 + 80) / 1260 < row["mean_high"]
-    assert row["baseline_mean"] == pytest.approx((363 + 80) / 1260, abs=0.002)
+    assert row["raw_low"] < (363 + 80) / 1260 < row["raw_high"]
+    assert row["baseline"] == pytest.approx((363 + 80) / 1260, abs=0.002)
 
 
 def test_a_simulated_row_says_so_and_leaves_no_records(sweep: Sweep, folder: Path) -> None:
@@ -164,5 +164,5 @@ def test_played_matches_tell_the_helper_from_the_saboteur(sweep: Sweep, folder: 
     """The same through deals, matches, records and paired tables: 800 deals, 7.8 points."""
     assert sweep("experiment=llm_uno_yardsticks", "agent=helper,saboteur", "deals=800") == 0
     (pair,) = table(folder / "pairs.csv").to_dict("records")
-    assert pair["p_test"] < 0.01
+    assert pair["p"] < 0.01
     assert pair["ci_low"] < 0.0774 < pair["ci_high"]

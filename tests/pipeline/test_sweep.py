@@ -155,7 +155,7 @@ def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
     seats = {(r.rotation, r.subjects[0]) for r in matches(folder).values()}
     assert seats == {(0, 1), (1, 0)}
     assert set(pairs["test"]) == {"permutation"}
-    assert pairs["p_test"].notna().all()
+    assert pairs["p"].notna().all()
 
 
 def test_a_baseline_is_measured_and_tested_against(sweep: Sweep, folder: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_baseline_is_measured_and_tested_against(sweep: Sweep, folder: Path) -
     (row,) = summary(folder).to_dict("records")
     assert row["baseline"] == pytest.approx(0.4954, abs=0.002)
     assert row["baseline_n"] == 400_000
-    assert 0 < row["p_test"] == row["p_test_holm"] < 1
+    assert 0 < row["p"] == row["p_holm"] < 1
     assert row["win_rate"] == pytest.approx(0.542, abs=0.085)  # 3.4 standard errors
 
 
