@@ -1,25 +1,95 @@
-"""Random games a second: `python benchmarks/games.py [GAME ...] [--seconds 1] [--json FILE]`.
+"""Random games a second on one core, of every game of conf/game as it stands there.
 
-What is measured, and how, stands in `random_games`. This file is its door, and makes way for the
-package `games`: a script's folder comes first in its path, so that in this folder every script
-would take this file for that package.
+    python -m benchmarks.games [GAME ...] [--seconds 1] [--json FILE]
+
+All seats play uniformly at random. `games_per_s` is through `games.playouts.simulate`: by a
+compiled loop where the game has one. `by_rules_per_s` plays the same games move by move from
+Python, as matches are played, and `plies` is how many moves such a game has in the mean.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-if __name__ in ("__main__", "games"):
-    here = Path(__file__).resolve().parent
-    sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != here]
+import yaml
 
-if __name__ == "games":  # another script of this folder asked for the package
-    del sys.modules["games"]
-    importlib.import_module("games")
+from benchmarks.uno import per_second
+from gauntlet.games.base import Game
+from gauntlet.games.capabilities import Simulated
+from gauntlet.games.playouts import RANDOM, played, simulate, simulate_by_rules
+from gauntlet.pipeline.config.compose import CONF
+from gauntlet.pipeline.config.nodes import build
+
+PLIES = 10
+"""Games whose moves are counted."""
+
+
+def game_of(name: str) -> Game[Any]:
+    node = yaml.safe_load((CONF / "game" / f"{name}.yaml").read_text(encoding="utf-8"))
+    game: Game[Any] = build(node, f"game={name}", ())
+    return game
+
+
+def rate(play: Callable[[int, int], object], seconds: float) -> float:
+    """The best rate of `play(games, seed)`, in rounds of at least a tenth of `seconds`."""
+    games = 1
+    play(games, 0)  # compiles what is compiled
+    while timed(play, games) < seconds / 10:
+        games *= 4
+
+    def round_of(turn: int) -> int:
+        play(games, turn)
+        return games
+
+    return per_second(round_of, seconds)
+
+
+def timed(play: Callable[[int, int], object], games: int) -> float:
+    start = time.perf_counter()
+    play(games, 0)
+    return time.perf_counter() - start
+
+
+def measured(name: str, seconds: float) -> dict[str, float]:
+    """What the module's docstring says, of one game."""
+    game = game_of(name)
+    seats = (RANDOM,) * game.num_seats
+    by_rules = rate(lambda games, seed: simulate_by_rules(game, seats, games, seed), seconds)
+    fast = by_rules
+    if isinstance(game, Simulated):
+        fast = rate(lambda games, seed: simulate(game, seats, games, seed), seconds)
+    plies = sum(played(game, seats, 0, number)[1] for number in range(PLIES)) / PLIES
+    return {
+        "games_per_s": round(fast, 1),
+        "by_rules_per_s": round(by_rules, 1),
+        "plies": round(plies, 1),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    known = sorted(file.stem for file in (CONF / "game").glob("*.yaml"))
+    parser.add_argument("games", nargs="*", metavar="GAME", help="of conf/game; all by default")
+    parser.add_argument("--seconds", type=float, default=1.0, help="time for each measurement")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    args = parser.parse_args(arguments)
+    if unknown := set(args.games) - set(known):
+        parser.error(f"no game {min(unknown)!r}; there are {', '.join(known)}")
+    figures: dict[str, float] = {}
+    print(f"{'game':22} {'games a second':>14} {'by rules':>12} {'plies':>8}")
+    for name in args.games or known:
+        found = measured(name, args.seconds)
+        fast, by_rules, plies = found.values()
+        print(f"{name:22} {fast:14,.0f} {by_rules:12,.0f} {plies:8,.1f}", flush=True)
+        figures |= {f"{name}.{figure}": value for figure, value in found.items()}
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+
 
 if __name__ == "__main__":
-    from benchmarks.random_games import main
-
     main()

@@ -135,7 +135,7 @@ def watch(stopwatch: Stopwatch) -> None:
             return load(name, find)
         with stopwatch.of(IMPORTS):
             module = load(name, find)
-        for path, wrapped in wanted.pop(name, ()):
+        for path, wrapped in wanted.pop(name.removeprefix("gauntlet."), ()):
             *inner, last = path.split(".")
             holder = getattr(module, inner[0], None) if inner else module
             if function := getattr(holder, last, None):  # another checkout may lack it

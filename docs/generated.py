@@ -137,7 +137,14 @@ def api(name: str, modules: tuple[str, ...]) -> str:
     """The page of some modules' docstrings, for autodoc to fill."""
     lines = [f"# {name}"]
     for module in modules:
-        lines += ["", f"## {module}", "", "```{eval-rst}", f".. automodule:: {module}", "```"]
+        lines += [
+            "",
+            f"## {module}",
+            "",
+            "```{eval-rst}",
+            f".. automodule:: gauntlet.{module}",
+            "```",
+        ]
     return "\n".join([*lines, ""])
 
 

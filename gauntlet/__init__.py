@@ -1,4 +1,7 @@
-"""What an installed Gauntlet is called: the command `gauntlet`, and its version."""
+"""Gauntlet: experiments with language models that play games.
+
+In a checkout the folders here are links to those beside this one; a wheel has them as they are.
+"""
 
 from __future__ import annotations
 

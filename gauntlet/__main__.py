@@ -13,7 +13,6 @@ from typing import NoReturn
 from gauntlet import __version__
 from gauntlet.common.errors import nearest
 from gauntlet.common.process import as_process
-from gauntlet.pipeline import ROOMS
 
 COMMANDS = {
     "run": ("pipeline.run", "play a sweep, or what is missing of it"),
@@ -32,7 +31,7 @@ COMMANDS = {
     "reproduce": ("papers.reproduce", "a paper's numbers beside our own"),
 }
 COMPLETION = "completion"
-CONF = Path(__file__).parent.parent / "conf"
+CONF = Path(__file__).parent / "conf"
 
 BASH = """\
 _gauntlet() {
@@ -66,10 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         print(f"gauntlet: there is no command {name!r}{nearest(name, COMMANDS)}", file=sys.stderr)
         return 2
-    for room in ROOMS:
-        import_module(room)  # before the folder's own files, which `packages=` may name, are seen
     sys.argv = [f"gauntlet {name}", *words]
-    status = import_module(COMMANDS[name][0]).main()
+    status = import_module(f"gauntlet.{COMMANDS[name][0]}").main()
     return int(status)
 
 

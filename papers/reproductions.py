@@ -87,7 +87,7 @@ class Reproduction:
 
 def command(module: str, *words: str) -> None:
     """Runs one of the project's commands. Raises UserError where it fails."""
-    status = subprocess.run([sys.executable, "-m", module, *words]).returncode
+    status = subprocess.run([sys.executable, "-m", f"gauntlet.{module}", *words]).returncode
     if status:
         raise UserError(f"-m {module} {' '.join(words)} ended with status {status}")
 

@@ -29,7 +29,6 @@ from gauntlet.common.sanitize import one_line, visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
 from gauntlet.pipeline.log import code
-from gauntlet.pipeline.log.control_links import controls_file, noise_file, place_of
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.metadata_files import LOGS, Described, Stops, Told, line_reader, parsed
 from gauntlet.pipeline.log.progress import Waiting
@@ -167,10 +166,8 @@ def _small(found: Findings) -> None:
     """The small files that hold one object each."""
     place = found.folder
     luck = sorted((place.path / "luck").glob("*.json"))
-    controls: Any = dict[str, dict[str, str]]
     kinds = [(place.stop_file, Stops), (place.status_file, Told)]
-    kinds += [(controls_file(place.path), controls), *((path, Luck) for path in luck)]
-    kinds += [(noise_file(place.path), dict[str, str])]
+    kinds += [(path, Luck) for path in luck]
     for path, kind in kinds:
         try:
             convert(parsed(path.read_bytes()), kind)
@@ -249,7 +246,7 @@ def _again(found: Findings, stem: str, packages: Sequence[str]) -> Again | UserE
 
 
 def _about(place: Folder, stem: str) -> CellInfo:
-    return next(about for about in place.abouts() if about.stem == stem)
+    return next(about for about in place.every_cell() if about.stem == stem)
 
 
 def _differs(again: Again, record: MatchRecord) -> str:
@@ -309,8 +306,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     folder = given.output_dir
     try:
-        places = [folder, *[one for one in [place_of(folder)] if Folder(one).played]]
-        found = [verify(place) for place in places]
+        found = [verify(folder)]
         if given.replay != 0:
             with Waiting(console(), "replay", "matches") as waiting:
                 replay(found, given.replay, given.seed, waiting.reach, given.packages)

@@ -99,12 +99,18 @@ def imports(source: str, package: str) -> Iterator[str]:
     """The modules that a source imports, absolute; `from x import y` gives x.y, whatever y is."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from (ours(alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             start = [*above, node.module] if node.level else [node.module]
             whole = ".".join(part for part in start if part)
-            yield from (f"{whole}.{alias.name}" for alias in node.names)
+            yield from (ours(f"{whole}.{alias.name}") for alias in node.names)
+
+
+def ours(name: str) -> str:
+    """The name of a module of a room, as of the top of the repository."""
+    inner = name.removeprefix("gauntlet.")
+    return inner if inner.partition(".")[0] in PACKAGES else name
 
 
 def within(module: str, packages: tuple[str, ...]) -> bool:
@@ -219,13 +225,31 @@ def test_a_heavy_library_stays_in_its_place(library: str) -> None:
     assert [name for name in users if not within(name, (*ONLY_IN[library], "benchmarks"))] == []
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_name_means_this_tree(package: str) -> None:
-    """The names are common ones: an installed package must not take their place."""
-    spec = importlib.util.find_spec(package)
+def test_the_package_is_this_tree() -> None:
+    spec = importlib.util.find_spec("gauntlet")
     assert spec is not None
-    assert str(ROOT / package) in map(str, spec.submodule_search_locations or ())
-    assert spec.origin in (None, str(ROOT / package / "__init__.py"))
+    assert spec.origin == str(ROOT / "gauntlet" / "__init__.py")
+    links = {file.name: file.resolve() for file in (ROOT / "gauntlet").iterdir() if file.is_dir()}
+    own = {*PACKAGES, "conf"} - {"gauntlet", "benchmarks"}
+    assert {name: links.get(name) for name in own} == {name: ROOT / name for name in own}
+
+
+def test_no_module_is_imported_by_its_short_name() -> None:
+    """Else it is loaded twice, and its classes are two."""
+    short = tuple({*PACKAGES} - {"gauntlet", "benchmarks"})
+    for file in (*MODULES.values(), *sorted((ROOT / "tests").rglob("*.py"))):
+        names = {
+            name
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            for name in (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom) and not node.level
+                else []
+            )
+        }
+        assert not [name for name in names if within(name, short)], file
 
 
 AS_FILES = """

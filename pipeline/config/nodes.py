@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gauntlet.common.errors import UserError, nearest, raised, raised_at
-from gauntlet.common.ids import class_id, dotted_name
+from gauntlet.common.ids import PACKAGE, ROOMS, class_id, dotted_name
 from gauntlet.pipeline.config.values import checked
 
-OWN_PACKAGES = ("games", "agents", "models")
+OWN_PACKAGES = tuple(PACKAGE + room for room in ROOMS)
 TARGET = "_target_"
 DEEPEST = 12
 """How many levels a node may have."""
@@ -161,7 +161,7 @@ def _made(
         at = raised_at(error, packages)
         if isinstance(error, ValueError):
             raise UserError(f"{where}: {error}" + f" ({at})" * bool(at)) from error
-        if cls.__module__.partition(".")[0] in OWN_PACKAGES:
+        if _lies_in(cls.__module__, OWN_PACKAGES):
             raise
         raise UserError(f"{where}: {at or cls.__qualname__}: {raised(error)}") from error
 
@@ -181,16 +181,20 @@ def _settings(cls: type[Any]) -> dict[str, dataclasses.Field[Any]]:
     return {field.name: field for field in dataclasses.fields(cls) if field.init}
 
 
+def _lies_in(module: str, packages: Sequence[str]) -> bool:
+    return any(f"{module}.".startswith(f"{package}.") for package in packages)
+
+
 def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[Any]:
     target = str(node.get(TARGET))
     module, _, name = dotted_name(target).rpartition(".")
     allowed = (*OWN_PACKAGES, *packages)
-    if module.partition(".")[0] not in allowed:
+    if not _lies_in(module, allowed):
         raise UserError(
             f"{where}._target_ is {target!r}; it must lie in {', '.join(allowed)} "
             "(packages=[...] allows more)"
         )
-    if module.partition(".")[0] not in OWN_PACKAGES and os.getcwd() not in sys.path:
+    if not _lies_in(module, OWN_PACKAGES) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
         cls = getattr(importlib.import_module(module), name)
@@ -202,6 +206,6 @@ def _find(node: Mapping[str, Any], where: str, packages: Sequence[str]) -> type[
         raise UserError(f"{where}._target_ {target!r} cannot be loaded: {why}") from error
     if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
         raise UserError(f"{where}._target_ {target!r} is not a dataclass")
-    if cls.__module__.partition(".")[0] not in allowed:
+    if not _lies_in(cls.__module__, allowed):
         raise UserError(f"{where}._target_ {target!r} is only imported there; name it where it is")
     return cls

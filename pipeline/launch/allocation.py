@@ -94,7 +94,7 @@ def play(
         return 130
     if step.poll() is not None:
         raise UserError("Ray did not start on the job's first node; see the log above")
-    command = [sys.executable, "-m", "pipeline.run", *arguments]
+    command = [sys.executable, "-m", "gauntlet.pipeline.run", *arguments]
     sweep = subprocess.Popen(command, env=env, start_new_session=True)
     while sweep.poll() is None and asked.by is None and step.poll() is None:
         time.sleep(0.2)
@@ -127,7 +127,7 @@ def ray_nodes(nodes: int, env: Mapping[str, str]) -> Iterator[subprocess.Popen[b
     command = ["srun", f"--nodes={nodes}", f"--ntasks={nodes}", f"--cpus-per-task={cores}"]
     command.append("--kill-on-bad-exit=1")  # the first node's task fails only without a Ray head
     command.append("--no-kill")  # the sweep can do without another node
-    task = [sys.executable, "-m", "pipeline.launch.allocation", "node"]
+    task = [sys.executable, "-m", "gauntlet.pipeline.launch.allocation", "node"]
     step = subprocess.Popen(
         [*command, *task], env=env, stdin=subprocess.PIPE, start_new_session=True
     )

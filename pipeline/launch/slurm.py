@@ -185,7 +185,7 @@ def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
     if job.account is not None:
         options.append(f"--account={job.account}")
     options += job.extra
-    start = [sys.executable, "-m", "pipeline.launch.allocation", str(folder)]
+    start = [sys.executable, "-m", "gauntlet.pipeline.launch.allocation", str(folder)]
     start += [f"--requeues={job.requeues}", f"--seconds={job.signal}", "--", *arguments]
     lines = ["#!/bin/bash", *(f"#SBATCH {shlex.quote(option)}" for option in options), ""]
     lines += [f"cd {shlex.quote(str(cwd))} || exit", f"exec {shlex.join(start)}"]

@@ -1,7 +1,7 @@
 """An output folder, for whoever reads it: what lies where, and what it says.
 
     sweep.json              seed (or seeds), schema and id; a folder belongs to one of each
-    cells/<cell>.json       what the cell is: labels, identity, baseline
+    cells/<cell>.json       what the cell is: role, labels, identity, baseline, its controls
     records/<cell>.jsonl    its finished matches, see `schema.py`
     code.jsonl, accepted.jsonl   with which code, and what changed, see `code.py`
     set_aside.jsonl         matches that failed three times, with their errors
@@ -9,9 +9,6 @@
     stop.json               where a stopping rule stopped each cell
     status.json             how the latest run goes, or went
     run.log                 notable events
-    controls/               one of the cells beside these, see `plan/control_cells.py`
-    controls.json           which players of a fixed option belong to which cell
-    noise.json              which noise cell does
     tables.json             which cells the tables pair
     config.yaml             the latest run's config, resolved and without secrets
 
@@ -133,7 +130,12 @@ class Folder:
         return any(self.cells_folder.glob("*.json"))
 
     def abouts(self) -> list[CellInfo]:
-        """Every cell that the folder holds, oldest first. Raises UserError where there is none."""
+        """The sweep's own cells that the folder holds, oldest first. Raises UserError where there
+        is none."""
+        return [about for about in self.every_cell() if about.role == "sweep"]
+
+    def every_cell(self) -> list[CellInfo]:
+        """As `abouts`, with controls and noise cells."""
         found = [
             (data["described"], file.name, about)
             for file in self.cells_folder.glob("*.json")
@@ -189,11 +191,13 @@ class Folder:
         return (one for one in self.records(stem) if isinstance(one, MatchRecord))
 
     def outcomes(self, measures: Measures) -> dict[str, Outcomes]:
-        """What tables need of every match, by the cell's key. Warns of what is left out. Raises
-        UserError."""
+        """What tables need of the matches of these cells, by the cell's key. Warns of what is left
+        out. Raises UserError."""
         found: dict[str, Outcomes] = {}
         left_out = 0
         for path in self.record_files():
+            if key_of(path.stem) not in measures:
+                continue
             reader = self.reader(path.stem)
             for record in self._records(path, reader):
                 if isinstance(record, MatchRecord):

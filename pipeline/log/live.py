@@ -22,7 +22,7 @@ from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import written
 from gauntlet.pipeline.log.outcomes import Outcome
-from gauntlet.pipeline.plan.cells import Cell, Plan, Task
+from gauntlet.pipeline.plan.cells import Plan, Task
 
 State = Literal["loading", "playing", "judging", "finished", "interrupted", "failed"]
 WRITE_SECONDS = 2.0
@@ -94,10 +94,9 @@ class Live:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path, self._plan, self._clock = Folder(folder).status_file, plan, clock
-        self.cells = {cell.key: Running(len(cell.rotations)) for cell in plan.cells}
-        for outcome in outcomes:
-            if outcome.cell in self.cells and outcome.deal < plan.deals:
-                self.cells[outcome.cell].add(outcome)
+        self.cells: dict[str, Running] = {}
+        self._planned: dict[str, int] = {}
+        self.add(plan, outcomes)
         self.state: State = "loading"
         self.stopped: frozenset[str] = frozenset()
         self.workers = 0
@@ -105,6 +104,15 @@ class Live:
         self._played = self._failed = 0
         self._started, self._written = time.time(), -WRITE_SECONDS
         self._marks: deque[tuple[float, int]] = deque()
+
+    def add(self, plan: Plan, outcomes: Iterable[Outcome]) -> None:
+        """The cells of this plan are to be played too; `outcomes` are in the log already."""
+        cells = {cell.key: Running(len(cell.rotations)) for cell in plan.cells}
+        self._planned |= {cell.key: plan.deals * len(cell.rotations) for cell in plan.cells}
+        for outcome in outcomes:
+            if outcome.cell in cells and outcome.deal < plan.deals:
+                cells[outcome.cell].add(outcome)
+        self.cells |= cells
 
     def __enter__(self) -> Live:
         self.write()
@@ -187,7 +195,7 @@ class Live:
             "process": os.getpid(),
             "experiment": self._plan.cells[0].experiment,
             "deals": self._plan.deals,
-            "cells": {cell.key: _planned(cell, self._plan) for cell in self._plan.cells},
+            "cells": self._planned,
             "stopped": sorted(self.stopped),
             "workers": self.workers,
             "played": self._played,
@@ -195,8 +203,3 @@ class Live:
             "rate": self.rate,
             "error": self.error,
         }
-
-
-def _planned(cell: Cell, plan: Plan) -> int:
-    """Matches that the plan has for the cell."""
-    return plan.deals * len(cell.rotations)

@@ -80,8 +80,10 @@ class Log:
 
     def describe_cell(self, cell: Cell, about: Mapping[str, Any]) -> None:
         """Writes what the cell is, beside its records; tables take the cells in the order in which
-        they are described. Raises UserError."""
+        they are described. Controls of earlier runs stay its controls. Raises UserError."""
+        before = self._described(cell.stem)
         data = {**about, "players": [player.name for player in cell.players]}
+        data["controls"] = {**(before.controls if before else {}), **about["controls"]}
         data["described"] = time.time_ns()
         text = written({**data, "identity": cell.identity}, indent=1, default=str)
         with self._writing():

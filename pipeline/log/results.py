@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from gauntlet.pipeline.config.read import TWO_SIDED, Declared
 from gauntlet.pipeline.log.outcomes import Measures, Outcomes
 from gauntlet.pipeline.log.schema import ROTATIONS, SEATS
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.plan.cells import Cell, stem
+from gauntlet.pipeline.plan.cells import Cell, Role, stem
 from gauntlet.pipeline.plan.rng import deal_key
 
 
@@ -35,7 +35,7 @@ class CellInfo:
     apart the numbers of a deal's matches lie. seats: the measured seats of each of a deal's
     matches, in order. test: what the result is put to. players: the names of all, by number.
     in_turn: whether one seat alone makes the first move. subjects: the seats under study, as
-    `seats`.
+    `seats`. role: see `Cell`. controls: the keys of its controls and its noise cell, by name.
     """
 
     key: str
@@ -55,9 +55,13 @@ class CellInfo:
     players: tuple[str, ...] = ()
     in_turn: bool = False
     subjects: tuple[tuple[int, ...], ...] = ()
+    role: Role = "sweep"
+    controls: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, cell: Cell, baseline: Baseline | None) -> CellInfo:
+    def of(
+        cls, cell: Cell, baseline: Baseline | None, controls: Mapping[str, Cell] | None = None
+    ) -> CellInfo:
         return cls(
             key=cell.key,
             name=cell.name,
@@ -76,6 +80,8 @@ class CellInfo:
             players=tuple(player.name for player in cell.players),
             in_turn=len(cell.game.to_move(cell.game.deal(np.random.default_rng(0)))) == 1,
             subjects=tuple(cell.seats_of(cell.subjects, rotation) for rotation in cell.rotations),
+            role=cell.role,
+            controls={name: control.key for name, control in (controls or {}).items()},
         )
 
     @property

@@ -28,7 +28,7 @@ ADDED = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 class Follower(Child):
     """A run of one match of watching. scene: None until it is known; guesses: those made so far."""
 
-    module = "pipeline.pages.watcher"
+    module = "gauntlet.pipeline.pages.watcher"
 
     def __init__(self, name: str, words: Sequence[str], first: int = 0) -> None:
         self.scene: Scene | None = None

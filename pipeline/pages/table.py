@@ -19,7 +19,7 @@ class Table(Child):
     over until a match ends and again once its end has been looked at.
     """
 
-    module = "pipeline.pages.seat"
+    module = "gauntlet.pipeline.pages.seat"
 
     def __init__(self, name: str, words: Sequence[str], first: int = 0) -> None:
         self.laid: Laid | None = None

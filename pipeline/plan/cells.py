@@ -13,13 +13,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 from gauntlet.agents.base import Agent, Goal
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import points_of, seatings_of
 from gauntlet.models.base import ModelSource
 from gauntlet.pipeline.config.read import TWO_SIDED, Declared, Seed
+
+Role = Literal["sweep", "control", "noise"]
+"""Why a cell is played: the sweep asks for it; or it belongs to such a cell, with a player that
+looks at nothing in place of the subject, or with the subject in prompts that differ in nothing that
+matters."""
 
 CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 SCHEMA = 2
@@ -47,7 +52,7 @@ class Cell:
     measured: the players whose results are counted; of several the mean. helps and subjects are
     players' numbers, as all else that a config numbers. measure: the name of the result.
     samples: how often each deal is played, with all chance but the deal's drawn anew.
-    test: what the result is put to; like the baseline, it changes no match.
+    test: what the result is put to; like the baseline and the role, it changes no match.
     """
 
     experiment: str
@@ -63,6 +68,7 @@ class Cell:
     identity: Mapping[str, Any]
     samples: int = 1
     test: Declared = TWO_SIDED
+    role: Role = "sweep"
 
     @cached_property
     def key(self) -> str:

@@ -1,7 +1,8 @@
-"""Cells that are played beside a sweep's own, on the same deals, and are in none of its tables.
+"""Control and noise cells: what a sweep's cells are compared with, on the same deals.
 
-Controls have a player that looks at nothing in the subject's place. A noise cell has the subject
-itself, asked in prompts that differ in nothing that matters.
+A control has a player that looks at nothing in place of the subject. A noise cell has the subject
+itself, in prompts that differ in nothing that matters. They are cells like any other, with a role
+of their own, and are in no table of cells, no pair, no family of tests and no MLflow run.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from gauntlet.agents.fixed import Fixed
 from gauntlet.agents.human import Human
 from gauntlet.agents.noise import Noisy
 from gauntlet.pipeline.config.read import SweepConfig
-from gauntlet.pipeline.plan.cells import Cell, Player
+from gauntlet.pipeline.plan.cells import Cell, Player, Role
 from gauntlet.pipeline.plan.identity import cell_identity
 
 AUTO = (1, -1)
@@ -22,10 +23,10 @@ ENDS = {1: "first", -1: "last"}
 NOISE = "noise"
 
 
-def beside(cell: Cell, sweep: SweepConfig) -> list[Cell]:
-    """All that the sweep plays beside this cell."""
+def controls_and_noise(cell: Cell, sweep: SweepConfig) -> dict[str, Cell]:
+    """The cell's controls by their names, and its noise cell under NOISE, as the sweep asks."""
     noise = noise_of(cell) if sweep.noise_floor else None
-    return [*controls_of(cell, sweep.controls).values(), *([noise] if noise else [])]
+    return {**controls_of(cell, sweep.controls), **({NOISE: noise} if noise else {})}
 
 
 def controls_of(cell: Cell, places: str | Sequence[int]) -> dict[str, Cell]:
@@ -49,7 +50,7 @@ def _control(cell: Cell, at: int) -> Cell:
         subject: Player(_name(at), Fixed(at), None, cell.players[subject].helps)
         for subject in cell.subjects
     }
-    return _replaced(cell, fixed, {"agent": _name(at), "model": "-", "prompt": "-"})
+    return _replaced(cell, fixed, {"agent": _name(at), "model": "-", "prompt": "-"}, "control")
 
 
 def noise_of(cell: Cell) -> Cell | None:
@@ -62,16 +63,17 @@ def noise_of(cell: Cell) -> Cell | None:
         if player.model is not None and not isinstance(player.agent, Human)
     }
     prompt = f"{cell.labels.get('prompt', '')} {NOISE}".strip()
-    return _replaced(cell, asking, {"prompt": prompt}) if asking else None
+    return _replaced(cell, asking, {"prompt": prompt}, "noise") if asking else None
 
 
-def _replaced(cell: Cell, players: dict[int, Player], labels: dict[str, str]) -> Cell:
+def _replaced(cell: Cell, players: dict[int, Player], labels: dict[str, str], role: Role) -> Cell:
     """The cell with these players, by number; a cell of its own without a baseline."""
     changed = replace(
         cell,
         labels={**cell.labels, **labels},
         players=tuple(players.get(at, player) for at, player in enumerate(cell.players)),
         baseline=None,
+        role=role,
         identity={},
     )
     return replace(changed, identity=cell_identity(changed))

@@ -18,14 +18,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.ids import PACKAGE
 from gauntlet.models.engine.files import file_hash
 from gauntlet.pipeline.plan.cells import Cell, digest
 
-OWN = ("games", "agents", "models", "stats", "common")
+OWN = tuple(f"gauntlet.{room}" for room in ("games", "agents", "models", "stats", "common"))
 """The project's packages that are followed; others are if a user's classes import them."""
 PLAYING = (
-    *("pipeline.play.match", "pipeline.play.chains", "pipeline.play.prepare"),
-    *("pipeline.plan.rng", "pipeline.plan.cells", "models.answering"),
+    *("gauntlet.pipeline.play.match", "gauntlet.pipeline.play.chains"),
+    *("gauntlet.pipeline.play.prepare", "gauntlet.pipeline.plan.rng"),
+    *("gauntlet.pipeline.plan.cells", "gauntlet.models.answering"),
 )
 """What plays a match, whatever the cell. The rest of the pipeline schedules, stores and counts."""
 DATA = (
@@ -105,19 +107,28 @@ def _code(modules: frozenset[str]) -> Code:
 def _reached(modules: Collection[str]) -> set[str]:
     """These modules, those that play a match, and all that they import, with the packages above
     them; of the project's packages, which do nothing but import, only those imported from."""
-    tops = {*OWN, *(name.partition(".")[0] for name in modules)}
+    followed = {*OWN, *map(_package, modules)}
     seen, todo = set[str](), [*modules, *PLAYING]
     while todo:
         name = todo.pop()
-        top = name.partition(".")[0]
-        followed = top in tops or not _is_library(top)
-        if name in seen or not (name in PLAYING if top == "pipeline" else followed):
+        if name in seen or not (name in PLAYING or _is_followed(_package(name), followed)):
             continue
         seen.add(name)
         module = _module(name)
         todo += module.imports if module else ()
-        todo += [name.rpartition(".")[0]] if top not in OWN else []
+        todo += [name.rpartition(".")[0]] if not name.startswith(PACKAGE) else []
     return seen
+
+
+def _package(name: str) -> str:
+    """The package of a module: of ours gauntlet.games and the like."""
+    first, *inner = name.split(".")
+    return ".".join((first, *inner[:1])) if f"{first}." == PACKAGE else first
+
+
+def _is_followed(package: str, followed: Collection[str]) -> bool:
+    ours = f"{package}.".startswith(PACKAGE)
+    return package in followed or not (ours or _is_library(package))
 
 
 class _Module(NamedTuple):
@@ -143,7 +154,7 @@ def _module(name: str) -> _Module | None:
         text, imports = _read(ast.parse(file.read_bytes()), package, file.parent)
     except (ImportError, OSError, SyntaxError, ValueError) as error:
         raise UserError(f"{file} cannot be read: {error}") from error
-    label = name.replace(".", "/") + ("/__init__.py" if is_package else ".py")
+    label = name.removeprefix(PACKAGE).replace(".", "/") + ("/__init__.py" if is_package else ".py")
     hashed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
     return _Module(label, file, package, hashed, imports)
 
@@ -211,7 +222,7 @@ def _imported_by_name(node: ast.Call, package: str, folder: Path) -> Iterator[st
     match node.args:
         case [ast.Constant(str(name)), *_]:
             yield resolve_name(name, package)
-        case _ if package.partition(".")[0] not in OWN:
+        case _ if not package.startswith(PACKAGE):
             for file in folder.rglob("*.py"):
                 inner = file.relative_to(folder).with_suffix("").parts
                 yield ".".join((package, *inner)).removesuffix(".__init__")
@@ -259,13 +270,14 @@ def _data(package: str, folder: Path) -> dict[str, str]:
     """The hashes of a package's data files. Folders in it count unless they hold modules, or what
     runs write; in a top folder of the project they belong to no module. Raises UserError."""
     found = {}
+    place = package.removeprefix(PACKAGE).replace(".", "/")
     for root, folders, files in os.walk(folder):
         if root != str(folder) and any(file.endswith(".py") for file in files):
             folders.clear()
             continue
         folders[:] = [f for f in folders if package not in OWN and not f.startswith(UNREAD)]
         for file in (Path(root, name) for name in files if name.endswith(DATA)):
-            label = f"{package.replace('.', '/')}/{file.relative_to(folder).as_posix()}"
+            label = f"{place}/{file.relative_to(folder).as_posix()}"
             try:
                 found[label] = file_hash(file, package)[:12]
             except OSError as error:

@@ -18,7 +18,7 @@ from gauntlet.pipeline.config.read import CellConfig, Seed, SweepConfig
 from gauntlet.pipeline.log.exchanges import common_start
 from gauntlet.pipeline.plan.build import build_agent, build_cells, methods_of
 from gauntlet.pipeline.plan.cells import Cell, Task
-from gauntlet.pipeline.plan.control_cells import beside
+from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.play.chains import Ask, run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.play.prepare import prepare
@@ -100,7 +100,7 @@ def cast(config: CellConfig, known: list[Checkpoint]) -> Cast:
 def beside_it(acted: Cast, sweep: SweepConfig) -> list[Cast]:
     """What the sweep plays beside the cell, where that asks a checkpoint as well."""
     found = []
-    for cell in beside(acted.cell, sweep):
+    for cell in controls_and_noise(acted.cell, sweep).values():
         asked = {_number(player.model) for player in cell.players if player.model is not None}
         sources = {number: acted.sources[number] for number in asked & acted.sources.keys()}
         found += [Cast(cell, sources)] if sources else []

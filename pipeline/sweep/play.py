@@ -78,7 +78,8 @@ def play_missing(
         if stop.is_set():
             raise KeyboardInterrupt
 
-    log.append_line("runs", about_this_run(plan, left, command))
+    if verbs == VERBS:
+        log.append_line("runs", about_this_run(plan, left, command))
     event("start", matches=left, launch=sweep.launch, **live.about())
     preflight = Preflight(out, plan, log, sweep, rule.stopped)
     admission = preflight.admission

@@ -28,6 +28,7 @@ from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
 from gauntlet.pipeline.plan.baseline import GAMES, Baseline, enough, measure
 from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Cell, Plan
+from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.plan.time_budget import Watch, enough_of_a_slow_one
 from gauntlet.pipeline.sweep import controls
@@ -63,26 +64,32 @@ def run(
 
         simulate.run(out, cells, sweep)
         return 0
-    changed = code.compare(sweep.output_dir, cells, sweep.allow_code_change)
-    changed_controls = controls.compare(cells, sweep)
+    named_controls = [controls_and_noise(cell, sweep) for cell in cells]
+    control_cells = controls.distinct(cells, named_controls)
+    every = (*cells, *control_cells)
+    changed = code.compare(sweep.output_dir, every, sweep.allow_code_change)
     baselines = measured(out, cells, sweep)
-    abouts = [CellInfo.of(cell, baselines[cell.key]) for cell in cells]
+    abouts = [
+        CellInfo.of(cell, baselines[cell.key], own)
+        for cell, own in zip(cells, named_controls, strict=True)
+    ]
+    every_about = [*abouts, *(CellInfo.of(control, None) for control in control_cells)]
     deals = planned_deals(sweep, cells, baselines, planned_tests(abouts))
     plan = seated(Plan(cells, deals, sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)
     stopping.check(sweep, abouts)
     patience(sweep.launch)
     comparisons.check(sweep.comparisons, (cell.name for cell in cells))
-    halted, left_beside = None, 0
+    halted, left_controls = None, 0
     with (
-        Log(sweep.output_dir, sweep.seed, abouts=abouts) as log,
+        Log(sweep.output_dir, sweep.seed, abouts=every_about) as log,
         logged(log.folder),
         Live(log.folder, plan, chain.from_iterable(log.outcomes.values())) as live,
     ):
         for note in log.notes:
             out.print(note)
             event("log mended", logging.WARNING, note=note)
-        code.describe(log, cells, abouts, changed)
+        code.describe(log, every, every_about, changed)
         for note in (
             *code.notes(sweep.output_dir, changed),
             *same_name_cells.notes(Folder(log.folder), cells),
@@ -107,8 +114,11 @@ def run(
         failure = None if interrupted else failed_matches.nothing_played(results, entries)
         if not interrupted and not failure:
             try:
-                left_beside = controls.play(out, cells, results, sweep, changed_controls, command)
-                interrupted = left_beside > 0
+                left_controls = controls.play(
+                    out, control_cells, results, sweep, log, live, command
+                )
+                interrupted = left_controls > 0
+                live.judge()
             except Halted as error:
                 interrupted, halted = True, error
         from gauntlet.pipeline.sweep.publish_results import (
@@ -122,7 +132,7 @@ def run(
         live.ended("interrupted" if interrupted else "failed" if failure else "finished", failure)
         if interrupted:
             how = "" if halted else "; the same command again goes on"
-            left = missing(plan, log) + left_beside
+            left = missing(plan, log) + left_controls
             out.print(
                 f"\ninterrupted: {left:,} matches are left, all others are safe in "
                 f"{log.folder}{how}"

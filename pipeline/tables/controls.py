@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.pipeline.log.control_links import controls_in, noise_in, place_of
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, collect, measures
+from gauntlet.pipeline.plan.control_cells import NOISE
 from gauntlet.pipeline.tables.primary_test import Rival, least_beaten, raw_pair
 from gauntlet.pipeline.tables.registry import Results, table
 from gauntlet.pipeline.tables.sheets import (
@@ -59,20 +59,20 @@ SHOWN = View(
 @table("controls", COLUMNS, [SHOWN], metrics=("difference",), key="control", place=71)
 def controls(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell and control."""
-    links, found = controls_in(results.folder), results.once(played_beside)
+    found = results.once(controls_and_noise)
     for result in results.cells:
-        for name, key in links.get(result.about.key, {}).items():
-            if key in found and result.outcomes and found[key].outcomes:
+        for name, key in result.about.controls.items():
+            if name != NOISE and key in found and result.outcomes and found[key].outcomes:
                 yield _row(name, result, found[key])
 
 
-def played_beside(results: Results) -> Mapping[str, CellResults]:
-    """The controls and noise cells that were played beside the cells, by their keys."""
-    folder = results.folder
-    if not (controls_in(folder) or noise_in(folder)):
+def controls_and_noise(results: Results) -> Mapping[str, CellResults]:
+    """The cells' controls and noise cells, by their keys."""
+    keys = {key for result in results.cells for key in result.about.controls.values()}
+    if not keys:
         return {}
-    log = Folder(place_of(folder))
-    abouts = log.abouts()
+    log = Folder(results.folder)
+    abouts = [about for about in log.every_cell() if about.key in keys]
     found = collect(abouts, log.outcomes(measures(abouts)), log.set_aside)
     return {result.about.key: result for result in found}
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.pipeline.log.control_links import noise_in, place_of
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tables.controls import of_pair, played_beside
+from gauntlet.pipeline.plan.control_cells import NOISE
+from gauntlet.pipeline.tables.controls import controls_and_noise, of_pair
 from gauntlet.pipeline.tables.numbers import percent
 from gauntlet.pipeline.tables.registry import Results, table
 from gauntlet.pipeline.tables.sheets import (
@@ -74,10 +74,11 @@ SHOWN = View(
 @table("noise", COLUMNS, [SHOWN], metrics=("difference", "floor", "changed"), place=21)
 def noise(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell with a noise cell."""
-    links, found = noise_in(results.folder), results.once(played_beside)
+    found = results.once(controls_and_noise)
     for result in results.cells:
-        if links.get(result.about.key) in found and result.outcomes:
-            yield _row(results.folder, result, found[links[result.about.key]])
+        key = result.about.controls.get(NOISE, "")
+        if key in found and result.outcomes:
+            yield _row(results.folder, result, found[key])
 
 
 def _row(folder: Path, cell: CellResults, noise: CellResults) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def _row(folder: Path, cell: CellResults, noise: CellResults) -> dict[str, Any]:
     told |= {name: found[name] for name in ("deals", "difference", "ci_low", "ci_high", "mean")}
     told["noise_mean"] = found["other_mean"]
     told["floor"] = max(abs(found["ci_low"]), abs(found["ci_high"]))
-    return told | _changed(_moves(folder, cell), _moves(place_of(folder), noise))
+    return told | _changed(_moves(folder, cell), _moves(folder, noise))
 
 
 Moves = tuple[Sequence[int], Sequence[int]]

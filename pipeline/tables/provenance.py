@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet.pipeline.log import code
-from gauntlet.pipeline.log.control_links import place_of
 from gauntlet.pipeline.log.folder import Folder
 
 FEW = 3
@@ -16,11 +15,10 @@ FEW = 3
 
 def notes(folder: Path) -> list[str]:
     """A line where the folder's runs were of several versions, commits or machines, and one for
-    each time that changed code was accepted, for the controls too."""
+    each time that changed code was accepted."""
     differ = apart(Folder(folder).lines("runs"))
     lines = [f"The records are of runs that differ: {differ}."] if differ else []
-    for place, whose in ((folder, ""), (place_of(folder), "Controls: ")):
-        lines += [f"{whose}{line}." for line in code.accepted(place)]
+    lines += [f"{line}." for line in code.accepted(folder)]
     return [line[0].upper() + line[1:] for line in lines]
 
 

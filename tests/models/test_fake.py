@@ -43,7 +43,8 @@ def test_every_choice_is_favoured_sometimes():
 
 def test_another_process_answers_the_same():
     program = (
-        "from gauntlet.models.base import Prompt, Score; from gauntlet.models.fake import Fake; import sys;"
+        "from gauntlet.models.base import Prompt, Score; from gauntlet.models.fake import Fake;"
+        "import sys;"
         "print(Fake().load().answer([Score((Prompt('a', 'b'),), ('A',))])[0].logprobs[0][0]);"
         "assert 'torch' not in sys.modules"
     )

@@ -13,6 +13,7 @@ import torch
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt, Score, Scores
 from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.engine import layout, packed, portable
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.ragged_forward import Flat
@@ -203,7 +204,7 @@ def test_a_wrong_mask_or_position_is_found(
     local = load(checkpoint_folder)
     plain = flat(load(checkpoint_folder, engine="reference").answer(decisions[:4]))
     prove(local)
-    monkeypatch.setattr(models.engine.layout, seam, mutation(getattr(models.engine.layout, seam)))
+    monkeypatch.setattr(layout, seam, mutation(getattr(layout, seam)))
     assert np.abs(flat(local.answer(decisions[:4])) - plain).max() > 1e-2
 
 
@@ -211,8 +212,8 @@ def test_answers_read_from_the_wrong_branch_are_found(checkpoint_folder, decisio
     local = load(checkpoint_folder)
     plain = flat(load(checkpoint_folder, engine="reference").answer(decisions[:4]))
     prove(local)
-    grow = models.engine.packed.grow
-    monkeypatch.setattr(models.engine.packed, "grow", lambda texts: grow([*texts[1:], texts[0]]))
+    grow = packed.grow
+    monkeypatch.setattr(packed, "grow", lambda texts: grow([*texts[1:], texts[0]]))
     assert np.abs(flat(local.answer(decisions[:4])) - plain).max() > 1e-2
 
 
@@ -232,9 +233,7 @@ def test_other_architectures_take_the_portable_path(family, make_checkpoint, dec
 def test_a_packed_pass_that_disagrees_is_not_used(
     checkpoint_folder, decisions, monkeypatch, caplog
 ):
-    monkeypatch.setattr(
-        models.engine.layout, "mask_of", see_everything(models.engine.layout.mask_of)
-    )
+    monkeypatch.setattr(layout, "mask_of", see_everything(layout.mask_of))
     local = load(checkpoint_folder)
     assert isinstance(local._scorer.engine, Portable)
     assert "the portable path: the flat pass is off by" in caplog.text
@@ -245,8 +244,8 @@ def test_a_packed_pass_that_disagrees_is_not_used(
 def test_where_all_passes_disagree_the_plain_scorer_answers(
     checkpoint_folder, decisions, monkeypatch, caplog
 ):
-    for module in (models.engine.layout, models.engine.portable):
-        monkeypatch.setattr(module, "mask_of", see_everything(models.engine.layout.mask_of))
+    for module in (layout, portable):
+        monkeypatch.setattr(module, "mask_of", see_everything(layout.mask_of))
     local = load(checkpoint_folder)
     assert "one prompt at a time" in caplog.text
     plain = load(checkpoint_folder, engine="reference").answer(decisions[:2])

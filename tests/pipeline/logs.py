@@ -11,13 +11,25 @@ from msgspec.structs import replace
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
+from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord, Preparation
 
 
 def matches(folder: Path) -> dict[str, MatchRecord]:
-    """Every record by match id, without times and preparation; fails where one is there twice."""
+    """The records of the sweep's own cells, see `_matches`."""
+    return _matches(folder, lambda about: about.role == "sweep")
+
+
+def control_matches(folder: Path) -> dict[str, MatchRecord]:
+    """The records of controls and noise cells, see `_matches`."""
+    return _matches(folder, lambda about: about.role != "sweep")
+
+
+def _matches(folder: Path, wanted: Callable[[CellInfo], bool]) -> dict[str, MatchRecord]:
+    """Records by match id, without times and preparation; fails where one is there twice."""
     found: dict[str, MatchRecord] = {}
-    for record in Folder(folder).matches():
+    stems = [about.stem for about in Folder(folder).every_cell() if wanted(about)]
+    for record in (one for stem in stems for one in Folder(folder).matches(stem)):
         assert record.match not in found, f"match {record.match} is in the log twice"
         asked = (one for decision in record.decisions for one in decision.asked)
         statics = {name: record.statics[name] for one in asked for name in one.named}

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from gauntlet.pipeline.log.control_links import controls_file, place_of
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
@@ -56,10 +55,9 @@ class Nulls:
             by_habit = rng.random(deals) < often
             own = _drawn(rng, _as_baseline(about), deals)
             _write(place, about, np.where(by_habit, first, own))
-        if controls_file(self.folder).exists():
-            beside = Folder(place_of(self.folder))
-            for about, worth in zip(beside.abouts(), (first, last), strict=True):
-                _write(beside, about, worth)
+        controls = [about for about in place.every_cell() if about.role == "control"]
+        for about, worth in zip(controls, (first, last), strict=False):
+            _write(place, about, worth)
         return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
 
 

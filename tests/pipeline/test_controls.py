@@ -17,7 +17,7 @@ from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.pipeline.plan.control_cells import controls_of
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import matches
+from tests.pipeline.logs import control_matches, matches
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
 ) -> None:
     """Two cells that differ in the subject alone share their controls; the report shows them."""
     assert sweep("game=tic_tac_toe", "controls=auto", "deals=30") == 0
-    played = matches(folder / "controls")
+    played = control_matches(folder)
     assert sorted(record.deal for record in played.values()) == sorted([*range(30)] * 2)
     for record in played.values():
         own = [made for made in record.decisions if made.seat in record.subjects]
@@ -62,12 +62,12 @@ def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
 def test_more_controls_and_more_deals_play_only_what_is_missing(sweep: Sweep, folder: Path) -> None:
     given = ("prompt=cloze", "game=tic_tac_toe")
     sweep(*given, "deals=2", "controls=[first]")
-    before, own = matches(folder), matches(folder / "controls")
+    before, own = matches(folder), control_matches(folder)
     sweep(*given, "deals=3", "controls=[first,2]")
     assert before.items() <= matches(folder).items(), "controls change no match of a cell"
-    assert own.items() <= matches(folder / "controls").items()
+    assert own.items() <= control_matches(folder).items()
     assert len(own) == 2
-    assert len(matches(folder / "controls")) == 6
+    assert len(control_matches(folder)) == 6
     table = pd.read_csv(folder / "controls.csv")
     assert list(table["control"]) == ["first option", "option 2"]
     assert list(table["deals"]) == [3, 3]

@@ -12,7 +12,8 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline import compare, metrics, report, status
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import LOGS, written
-from gauntlet.pipeline.log.outcomes import WINS, outcome
+from gauntlet.pipeline.log.outcomes import outcome
+from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.plan.cells import match_id
 from gauntlet.pipeline.tracking.judged import read_cells
 from gauntlet.pipeline.verify import verify
@@ -33,7 +34,7 @@ def test_a_folder_tells_what_a_sweep_left(sweep: Sweep, folder: Path) -> None:
     assert (place.status or {})["state"] == "finished"
     assert {told["event"] for told in place.events} >= {"start", "end"}
     assert {m.match for m in place.matches(about.stem)} == matches(folder).keys()
-    (outcomes,) = place.outcomes(WINS).values()
+    (outcomes,) = place.outcomes(measures([about])).values()
     assert list(outcomes) == [outcome(m) for m in sorted(place.matches(), key=lambda m: m.deal)]
 
 
@@ -141,7 +142,7 @@ def test_views_that_are_garbled_are_made_again(
     words = ("game=tic_tac_toe", "prompt=cloze", "deals=2", "controls=auto")
     assert sweep(*words) == 0
     before = (folder / "summary.csv").read_bytes()
-    views = [folder / "controls.json", *(folder / "luck").iterdir()]
+    views = [*(folder / "luck").iterdir()]
     for path in views:
         path.write_text('{"advantages": {"x": "seven"}, "reason": 5}')
     (folder / "run.log").write_bytes(b'{"event": "end"}\n[[[\n\xff\n')

@@ -15,7 +15,7 @@ from gauntlet.pipeline.sweep import play
 from gauntlet.pipeline.tables import noise, table
 from gauntlet.pipeline.tracking import values
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.logs import matches
+from tests.pipeline.logs import control_matches, matches
 from tests.pipeline.made import about, pairs_table, won
 
 GIVEN = ("game=tic_tac_toe", "prompt=cloze,vanilla")
@@ -30,7 +30,7 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     assert not (tmp_path / "plain" / "noise.csv").exists()
     assert sweep(*GIVEN, FIRST, "deals=8", "noise_floor=true") == 0
     assert matches(folder) == matches(tmp_path / "plain")
-    assert len(matches(folder / "controls")) == 16
+    assert len(control_matches(folder)) == 16
     cloze, vanilla = (row for _, row in pd.read_csv(folder / "noise.csv").iterrows())
     assert (cloze.cell[-5:], vanilla.cell[-7:]) == ("cloze", "vanilla")
     assert (vanilla.changed, vanilla.changed_matches, vanilla.difference) == (0, 0, 0)
@@ -50,11 +50,11 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
 def test_a_floor_that_was_measured_stays_and_grows(sweep: Sweep, folder: Path) -> None:
     given = ("game=tic_tac_toe", "prompt=cloze")
     sweep(*given, "deals=2", "noise_floor=true")
-    before = matches(folder / "controls")
+    before = control_matches(folder)
     sweep(*given, "deals=4")
     assert list(pd.read_csv(folder / "noise.csv").deals) == [2]
     sweep(*given, "deals=4", "noise_floor=true")
-    assert before.items() <= matches(folder / "controls").items()
+    assert before.items() <= control_matches(folder).items()
     assert list(pd.read_csv(folder / "noise.csv").deals) == [4]
 
 
@@ -80,7 +80,7 @@ def test_an_interrupted_floor_goes_on(
 ) -> None:
     class Stopped(play.Driver):
         def run(self, tasks: Iterator[Task | None]) -> None:
-            if next(folder.glob("controls/lock"), None):
+            if matches(folder):
                 raise KeyboardInterrupt
             super().run(tasks)
 
@@ -90,14 +90,14 @@ def test_an_interrupted_floor_goes_on(
         assert sweep(*given) == 130
     assert "interrupted: 2 matches are left" in capsys.readouterr().out
     assert len(matches(folder)) == 2
-    assert not matches(folder / "controls")
+    assert not control_matches(folder)
     assert sweep(*given) == 0
-    assert len(matches(folder / "controls")) == 2
+    assert len(control_matches(folder)) == 2
 
 
 def test_who_asks_no_model_has_no_noise(sweep: Sweep, folder: Path) -> None:
     assert sweep("game=tic_tac_toe", "agent=minimax", "deals=2", "noise_floor=true") == 0
-    assert not (folder / "controls").exists()
+    assert not control_matches(folder)
 
 
 def test_a_value_that_is_none_is_told(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,9 +54,11 @@ def test_what_is_only_imported_somewhere_is_not_named_there(
     import argparse
     import dataclasses
 
+    from gauntlet.models import fake
+
     foreign = dataclasses.make_dataclass("Foreign", [])
     foreign.__module__ = argparse.__name__
-    monkeypatch.setattr(models.fake, "Foreign", foreign, raising=False)
+    monkeypatch.setattr(fake, "Foreign", foreign, raising=False)
     with pytest.raises(UserError, match="is only imported there"):
         build({"_target_": "models.fake.Foreign"}, "model", ())
 

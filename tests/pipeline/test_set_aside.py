@@ -13,6 +13,7 @@ from gauntlet.pipeline import report, status
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.play.match import Table
 from tests.pipeline.conftest import Sweep
+from tests.pipeline.logs import control_matches
 
 Told = pytest.CaptureFixture[str]
 ALL = {0: "no [jack]", **dict.fromkeys(range(1, 6), "no [queen]\nor king")}
@@ -57,7 +58,7 @@ def test_a_run_without_a_match_is_no_success(
     assert f"WARNING fake cloze: {warned}" in one_line(said.out)
     assert "Traceback" not in said.out
     assert (folder / "report.html").exists()
-    assert not (folder / "controls").exists(), "there is nothing to compare them with"
+    assert not control_matches(folder), "there is nothing to compare them with"
     found = Folder(folder).status
     assert found is not None
     assert found["state"] == "failed"

@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline.log.control_links import controls_file
 from gauntlet.pipeline.tables.controls import COLUMNS
 from gauntlet.pipeline.tables.findings import answers, of_cell, verdicts
 from gauntlet.pipeline.tables.primary_test import Rival, least_beaten
@@ -115,9 +114,8 @@ def eight(sweep: Sweep, folder: Path) -> Callable[..., Nulls]:
     """A folder of eight cells that ask a model, with their controls, beside a random baseline."""
 
     def played(habits: tuple[float, ...], beside: bool) -> Nulls:
-        assert sweep(*CELLS, "deals=1", "baseline=random", "controls=auto") == 0
-        if not beside:
-            controls_file(folder).unlink()
+        controls = "controls=auto" if beside else "controls=[]"
+        assert sweep(*CELLS, "deals=1", "baseline=random", controls) == 0
         return Nulls(folder, habits)
 
     return played
