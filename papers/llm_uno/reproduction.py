@@ -63,7 +63,8 @@ def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> lis
     """Every published line, then a line for each cell of a model that the paper does not have.
 
     seats: seats.csv of llm_uno_baselines. cells: the `win_rates` of the other two experiments, with
-    `experiment` solo or coop, and `moves`, how many of the latest moves the model was told. models: the models that were asked for.
+    `experiment` solo or coop, and `moves`, how many of the latest moves the model was told.
+    models: the models that were asked for.
     """
     told = without_effects(paper("llm_uno"))
     found = [_seat_row(entry, seats) for entry in told["seats"]]
