@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any, cast
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.tables.comparisons import paired_off
-from gauntlet.pipeline.tables.registry import Results
+from gauntlet.pipeline.tables.registry import Results, figures
 from gauntlet.pipeline.tables.summary import paired
 
 SCORE = Measure("score", 0.0, 10.0)
+OF_A_FOLDER = ("obfuscation", "seeds")
+"""Tables that need to know how a folder was made."""
 RANDOM = Baseline("random", 495_700, 1_000_000)
 
 
@@ -70,7 +73,8 @@ def scored(name: str, figures: Sequence[float], **more: Any) -> CellResults:
 
 def made_of(cells: Sequence[CellResults], known: Mapping[Any, Any] | None = None) -> Results:
     """Results without a folder. known: as `Results.made`."""
-    return Results(Path("/nowhere"), cells, dict(known or {}))
+    none = {name: pd.DataFrame() for name in OF_A_FOLDER}
+    return Results(Path("/nowhere"), cells, {**none, **(known or {})})
 
 
 def summary_table(
@@ -80,7 +84,16 @@ def summary_table(
     return made_of(cells, known)["summary"]
 
 
-def pairs_table(cells: Sequence[CellResults]) -> pd.DataFrame:
-    """pairs.csv of the cells, every pair in one family."""
-    chosen = paired_off(cells).chosen
+def pairs_table(cells: Sequence[CellResults], rule: str = "auto") -> pd.DataFrame:
+    """pairs.csv of the cells, every pair in one family. rule: which are compared."""
+    chosen = paired_off(cells, rule).chosen
     return paired((cells[a], cells[b]) for a, b in chosen)
+
+
+def drawn_of(results: Results, *names: str) -> dict[str, Figure]:
+    """The registered figures of these names."""
+    drawn: dict[str, Figure] = {}
+    for name in names:
+        found = figures()[name](results)
+        drawn |= {name: found} if isinstance(found, Figure) else found or {}
+    return drawn

@@ -7,27 +7,22 @@ import shutil
 import subprocess
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
-import pandas as pd
 import pytest
-from gauntlet.pipeline.tables.table import Sheet
 
 from gauntlet.pipeline import report
 from gauntlet.pipeline.tables import figure_registry, latex, paper_export
-from gauntlet.pipeline.tables.diagnostics import CHOICE_COLUMNS, DIAGNOSTIC_COLUMNS, Diagnosis
-from gauntlet.pipeline.tables.figure_registry import Found, drawings
+from gauntlet.pipeline.tables.figure_registry import drawings
+from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import (
     RANDOM,
     SCORE,
     Known,
     about,
-    pairs_table,
+    made_of,
     results,
-    summary_table,
     won,
 )
 
@@ -83,7 +78,7 @@ def balanced(text: str) -> bool:
     return bare.count("{") == bare.count("}") and not re.search(r"[$#^_~%]", bare)
 
 
-def found(measure: bool) -> Found:
+def found(measure: bool) -> Results:
     """Two cells with names that LaTeX would choke on; judged by a score, or by wins."""
     names, figures = [f"{HOSTILE} {at}" for at in range(2)], [0, 3, 5, 7] * 5
     cells = [
@@ -92,13 +87,13 @@ def found(measure: bool) -> Found:
         else won(about(f"m{at}", baseline=RANDOM, model=name), [1, 0, at, 1] * 5)
         for at, name in enumerate(names)
     ]
-    nothing = SimpleNamespace(
-        choices=pd.DataFrame(columns=CHOICE_COLUMNS),
-        cells=pd.DataFrame(columns=DIAGNOSTIC_COLUMNS),
-        controls=pd.DataFrame(columns=["cell"]),
-    )
-    diagnosis = cast(Diagnosis, nothing)
-    return Found(cells, summary_table(cells), pairs_table(cells), diagnosis, None, None)
+    return made_of(cells)
+
+
+def printed(results: Results) -> dict[str, Sheet]:
+    """What a paper prints of the two main tables."""
+    every = {table.name: sheet for table, sheet in sheets(results, PAPER)}
+    return {name: every[name] for name in ("summary", "pairs")}
 
 
 def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
@@ -122,7 +117,7 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
 
 
 def test_captions_say_n_interval_and_test() -> None:
-    wins, pairs = (sheet.foot for _, sheet in paper_export.sheets(found(measure=False)))
+    wins, pairs = (sheet.foot for sheet in printed(found(measure=False)).values())
     assert "40 matches, 20 deals a cell" in wins
     assert "of single wins Clopper and Pearson's" in wins
     assert "in points; p: other than the baseline" in wins
@@ -133,7 +128,7 @@ def test_captions_say_n_interval_and_test() -> None:
 
 
 def test_a_score_is_told_in_its_own_terms() -> None:
-    (_, cells), (_, pairs) = paper_export.sheets(found(measure=True))
+    cells, pairs = printed(found(measure=True)).values()
     assert cells.title == "Score of every cell"
     assert cells.rows[0][2] == "3.750"
     assert "points" not in cells.foot + pairs.foot
@@ -143,9 +138,9 @@ def test_a_score_is_told_in_its_own_terms() -> None:
 
 def test_a_table_of_many_cells_says_where_the_others_are() -> None:
     shown = found(measure=False)
-    many = shown.summary.loc[np.zeros(99, int)].reset_index(drop=True)
-    sheet = paper_export._summary(Found([], many, shown.pairs, shown.diagnosis, None, None))
-    assert len(sheet.rows) == paper_export.ROWS
+    shown.made["summary"] = shown["summary"].loc[np.zeros(99, int)].reset_index(drop=True)
+    sheet = printed(shown)["summary"]
+    assert len(sheet.rows) == ROWS[PAPER]
     assert sheet.foot.startswith("The first 30 of 99; all: summary.csv.")
 
 
