@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from gauntlet.pipeline import report
-from gauntlet.pipeline.tables import figure_registry, latex, paper_export
+from gauntlet.pipeline.tables import figure_registry, latex, paper_export, registry
 from gauntlet.pipeline.tables.figure_registry import drawings
 from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
 from tests.pipeline.conftest import Sweep
@@ -138,8 +139,9 @@ def test_a_score_is_told_in_its_own_terms() -> None:
 
 def test_a_table_of_many_cells_says_where_the_others_are() -> None:
     shown = found(measure=False)
-    shown.made["summary"] = shown["summary"].loc[np.zeros(99, int)].reset_index(drop=True)
-    sheet = printed(shown)["summary"]
+    many = shown["summary"].loc[np.zeros(99, int)].reset_index(drop=True)
+    table = registry.tables()["summary"]
+    (sheet,) = table.sheets(replace(shown, made={**shown.made, "summary": many}), PAPER)
     assert len(sheet.rows) == ROWS[PAPER]
     assert sheet.foot.startswith("The first 30 of 99; all: summary.csv.")
 
@@ -156,7 +158,7 @@ def test_the_command_prints_a_paper(
     monkeypatch.setattr(figure_registry, "drawings", drawings)
     assert report.main([str(folder), "--paper"]) == 0
     assert f"paper:  {folder}/paper/main.tex" in capsys.readouterr().out
-    assert {"summary.tex", "how_it_chose.tex"} <= {
+    assert {"summary.tex", "diagnostics.tex"} <= {
         file.name for file in (folder / "paper" / "tables").iterdir()
     }
     drawn = {file.stem for file in (folder / "figures").iterdir()}
