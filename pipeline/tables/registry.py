@@ -29,7 +29,7 @@ from gauntlet.games.capabilities import WIN
 from gauntlet.pipeline.config.keys import GROUPS
 from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellResults, collect, measures
+from gauntlet.pipeline.log.results import CellResults, collect, measures, told_apart
 from gauntlet.pipeline.tables.scale import Scale
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def results_of(folder: Path) -> list[CellResults]:
     place = Folder(folder)
     abouts = place.abouts()
     results = collect(abouts, place.outcomes(measures(abouts)), place.set_aside)
-    return luck.attach(folder, stopping.cut(folder, results))
+    return told_apart(luck.attach(folder, stopping.cut(folder, results)))
 
 
 def short_names(table: pd.DataFrame) -> list[str]:

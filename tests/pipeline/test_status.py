@@ -22,7 +22,8 @@ from gauntlet.pipeline.log.follow import Tail
 from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.log.live import Running
 from gauntlet.pipeline.log.metadata_files import parsed, written
-from gauntlet.pipeline.log.outcomes import WINS, Outcome
+from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
+from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.tables.numbers import duration
 from tests.pipeline.conftest import Sweep
 
@@ -47,11 +48,16 @@ def looked(folder: Path) -> status.Status:
     return found
 
 
+def outcomes_of(folder: Path) -> dict[str, Outcomes]:
+    place = Folder(folder)
+    return place.outcomes(measures(place.abouts()))
+
+
 def test_a_finished_sweep_is_told_as_its_log_has_it(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    log = [outcome for outcomes in Folder(folder).outcomes(WINS).values() for outcome in outcomes]
+    log = [outcome for outcomes in outcomes_of(folder).values() for outcome in outcomes]
     found = looked(folder)
     assert (found.done, found.left, len(found.rows)) == (len(log), 0, 2)
     for measured in ("decisions", "fallbacks", "device_seconds"):
@@ -59,7 +65,7 @@ def test_a_finished_sweep_is_told_as_its_log_has_it(
         assert total == pytest.approx(sum(getattr(outcome, measured) for outcome in log))
     assert sum(row.running.tokens for row in found.rows) == sum(o.all_tokens for o in log)
     table = pd.read_csv(folder / "summary.csv")
-    assert [row.running.win_rate for row in found.rows] == pytest.approx(list(table["win_rate"]))
+    assert [row.running.win_rate for row in found.rows] == pytest.approx(list(table["raw"]))
     said = told(folder, capsys)
     assert "finished" in said
     assert "12 matches done" in said
@@ -71,7 +77,7 @@ def test_the_cost_of_a_cell_counts_every_seat_and_stands_in_the_table(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("prompt=cloze", "seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    (row,) = pd.read_csv(folder / "costs.csv").to_dict("records")
     assert row["all_tokens"] > row["tokens"] > 0
     assert row["device_seconds"] > 0
     assert "What it cost" in capsys.readouterr().out
@@ -196,7 +202,7 @@ def test_it_can_be_watched_from_another_process(folder: Path) -> None:
     after = looked(folder)
     assert after.run["state"] == "interrupted"
     assert after.done >= seen.done
-    assert after.done == sum(map(len, Folder(folder).outcomes(WINS).values()))
+    assert after.done == sum(map(len, outcomes_of(folder).values()))
 
 
 def test_rates_wait_for_the_gap() -> None:
