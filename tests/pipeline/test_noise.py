@@ -49,9 +49,7 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     assert "which means nothing, " in _report(folder)
 
 
-def test_noise_matches_stay_and_grow_and_the_table_is_there_where_asked_for(
-    sweep: Sweep, folder: Path
-) -> None:
+def test_noise_matches_stay_and_the_table_is_of_what_was_asked(sweep: Sweep, folder: Path) -> None:
     given = ("game=tic_tac_toe", "prompt=cloze")
     sweep(*given, "deals=2", "noise_floor=true")
     before = control_matches(folder)
