@@ -59,7 +59,7 @@ def sheet_view(sheet: Sheet) -> RenderableType:
     table = WrappedTable()
     for place, title in enumerate(sheet.headings):
         if place == 0:
-            table.add_column(title, overflow="fold", min_width=12)
+            table.add_column(title, overflow="fold", min_width=max(12, len(title)))
         else:
             table.add_column(title, justify="right", no_wrap=True)
     for row in sheet.rows:

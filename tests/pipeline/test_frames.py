@@ -17,11 +17,11 @@ from tests.test_layers import ROOT
 
 
 def test_every_match_and_every_decision_is_a_row(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=tic_tac_toe", "prompt=cloze,counterfactual", "deals=4") == 0
+    assert sweep("game=tic_tac_toe", "measure=win", "prompt=cloze,counterfactual", "deals=4") == 0
     matches, decisions = frames.matches(folder), frames.decisions(str(folder))
     summary = pd.read_csv(folder / "summary.csv")
     won = matches.groupby("prompt")["win"].agg(["sum", "size"])
-    assert list(won["sum"]) == list(summary["wins"])
+    assert list(won["sum"]) == list(summary["raw"] * 4)
     assert list(won["size"]) == [4, 4]
     own = decisions.query("subject and not forced").groupby("prompt").size()
     assert list(own) == list(summary["decisions"])
