@@ -60,7 +60,7 @@ class Results:
     @classmethod
     def of(cls, folder: Path) -> Results:
         """Of an output_dir. Raises UserError."""
-        return cls(folder, results_of(folder))
+        return cls(folder, told_apart(results_of(folder)))
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         """The table of this name."""
@@ -110,7 +110,7 @@ def results_of(folder: Path) -> list[CellResults]:
     place = Folder(folder)
     abouts = place.abouts()
     results = collect(abouts, place.outcomes(measures(abouts)), place.set_aside)
-    return told_apart(luck.attach(folder, stopping.cut(folder, results)))
+    return luck.attach(folder, stopping.cut(folder, results))
 
 
 def short_names(table: pd.DataFrame) -> list[str]:
@@ -259,9 +259,9 @@ def figure(name: str, place: int = 50) -> Callable[[Make], Make]:
 @cache
 def _load() -> None:
     """Imports every module beside this one, so that what they register is known."""
-    package = __name__.rpartition(".")[0]
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        importlib.import_module(f"{package}.{module.name}")
+    package = importlib.import_module(__name__.rpartition(".")[0])
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def tables() -> dict[str, Table]:
@@ -285,7 +285,7 @@ def sheets(results: Results, medium: str) -> Iterator[tuple[Table, Sheet]]:
 
 def write_tables(folder: Path, cells: Sequence[CellResults]) -> Results:
     """Writes every table as CSV; one that no longer applies is deleted."""
-    results = Results(folder, cells)
+    results = Results(folder, told_apart(cells))
     for one in (own for own in tables().values() if not own.elsewhere):
         file, frame = folder / one.file, results[one.name]
         if frame.empty:
