@@ -125,7 +125,7 @@ def test_the_sheet_is_there_where_something_is_drawn_shared_or_asked_for() -> No
     assert not shown(meeting(("a", "b"), "wl"))
     assert shown(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
     (sheet,) = shown(meeting(("a", "b"), "wdl", opened="110"), meeting(("a", "c"), "s"))
-    assert [row[:3] for row in sheet.rows] == [
+    assert [tuple(row[:3]) for row in sheet.rows] == [
         *(("a-b cloze", "all", "3"), ("a-b cloze", "first", "2"), ("a-b cloze", "second", "1")),
         ("a-c cloze", "all", "1"),
     ]

@@ -95,10 +95,10 @@ def test_a_luck_adjusted_rate_of_few_deals_stays_a_rate_and_knows_how_little_it_
     cell = about("a", baseline=Known(0.5, 0.0005))
     result = won(cell, [0, 1])
     found = adjusted(result, [-0.5, 1.0])
-    assert found["adjusted"] == 0.25
-    assert 0 <= found["adj_low"] < 0.25 < found["adj_high"] <= 1
+    assert found["estimate"] == 0.25
+    assert 0 <= found["ci_low"] < 0.25 < found["ci_high"] <= 1
     alike = adjusted(won(cell, [1] * 10), [0.5] * 10)
-    assert alike["adj_high"] - alike["adj_low"] > 0.25, "what differs could be unseen in ten deals"
+    assert alike["ci_high"] - alike["ci_low"] > 0.25, "what differs could be unseen in ten deals"
 
 
 def adjusted(result: CellResults, values: Sequence[float]) -> Row:
