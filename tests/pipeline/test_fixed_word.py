@@ -55,7 +55,7 @@ def test_a_fallback_that_nobody_is_told_of_shows(
     assert rivals[-1].startswith("not shown to do better than always the last option (-")
     controls = pd.read_csv(folder / "controls.csv").set_index("control")
     assert controls.loc["last option", "difference"] == 0
-    assert controls.loc["last option", "control_mean"] == cell.win_rate
+    assert controls.loc["last option", "control_mean"] == cell.raw
     assert "A fixed option in the subject's place" in printed(capsys, folder)
 
 
