@@ -36,8 +36,8 @@ class Scripted:
     """A mover that takes what an agent takes, or with chance `noise` any option alike.
 
     Of an agent that scores the options the candidates are the best ones in order, the chance of
-    noise at each place; another one is asked anew for every sample. Raises ValueError for noise
-    that is no chance.
+    noise at each place; another one is asked anew for every sample. Raises ValueError unless noise
+    is a probability.
     """
 
     agent: Agent

@@ -13,8 +13,8 @@ from gauntlet.games.base import Game
 
 @dataclass(frozen=True)
 class EpsilonRandom:
-    """Plays as `agent` does, but with chance `noise` takes any option alike. Raises ValueError for
-    noise that is no chance."""
+    """Plays as `agent` does, but with chance `noise` takes any option alike. Raises ValueError
+    unless noise is a probability."""
 
     agent: Agent
     noise: float = 0.05

@@ -10,7 +10,7 @@ import numpy as np
 
 from gauntlet.agents.base import Answer, Decision, Goal, Question, Thinking, Turn, check
 from gauntlet.agents.prompting.base import Method, PreparedMethod, says_itself
-from gauntlet.agents.prompting.words import worded
+from gauntlet.agents.prompting.words import add_text
 from gauntlet.games.base import Game, TextAction
 
 
@@ -35,7 +35,7 @@ class LLM:
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         decision = yield from self._choose(turn, rng)
-        return decision if decision.text else (yield from worded(turn, decision, rng))
+        return decision if decision.text else (yield from add_text(turn, decision, rng))
 
     def _choose(self, turn: Turn, rng: np.random.Generator) -> Thinking:
         only_words = len(turn.options) == 1 and isinstance(turn.options[0], TextAction)

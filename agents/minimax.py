@@ -90,16 +90,16 @@ class _TooBig(Exception):
 
 
 def _outcome(
-    game: Game[Any], state: Any, known: dict[Any, float], most: int, until: float
+    game: Game[Any], state: Any, cache: dict[Any, float], most: int, until: float
 ) -> float:
-    """As `outcome`; what is found goes into `known`, which may grow to `most` entries `until` then,
+    """As `outcome`; what is found goes into `cache`, which may grow to `most` entries `until` then,
     by this thread's clock."""
-    if (found := known.get(state)) is not None:
+    if (found := cache.get(state)) is not None:
         return found
     seats = game.to_move(state)
     if not seats:
         return float(game.returns(state)[0])
-    if len(known) >= most:
+    if len(cache) >= most:
         raise _TooBig("has more")
     if time.thread_time() > until:
         raise _TooBig("takes too long to look at so many")
@@ -107,8 +107,8 @@ def _outcome(
     sign: int = 1 - 2 * seat
     best = -1.0
     for action in game.legal(state, seat):
-        best = max(best, sign * _outcome(game, game.play(state, (action,)), known, most, until))
+        best = max(best, sign * _outcome(game, game.play(state, (action,)), cache, most, until))
         if best == 1:  # no return is above 1
             break
-    known[state] = sign * best
+    cache[state] = sign * best
     return sign * best

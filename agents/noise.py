@@ -51,7 +51,7 @@ class Noisy:
         return Noisy((yield from _spacing(self.agent.prepare(game, seat, goal))))
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
-        told = replace(turn, observe=lambda: varied(turn.observation))
+        told = replace(turn, observe=lambda: vary(turn.observation))
         return (yield from _spacing(self.agent.decide(told, rng)))
 
     def on_end(
@@ -61,10 +61,10 @@ class Noisy:
             yield from _spacing(self.agent.on_end(seat, moves, ending, returns))
 
 
-def varied(seen: Observation) -> Observation:
+def vary(observation: Observation) -> Observation:
     """The observation with its facts the other way round: those of all among themselves, and those
     of this seat alone. A fact is a line under its own name, so their order tells nothing."""
-    return replace(seen, facts=_reversed(seen.facts))
+    return replace(observation, facts=_reversed(observation.facts))
 
 
 def _reversed(facts: Sequence[Fact]) -> tuple[Fact, ...]:
@@ -84,13 +84,13 @@ def _spacing(
     try:
         question = next(thinking)
         while True:
-            question = thinking.send((yield _asked(question)))
+            question = thinking.send((yield _vary_question(question)))
     except StopIteration as stop:
         result: Result = stop.value
         return result
 
 
-def _asked(question: Question) -> Question:
+def _vary_question(question: Question) -> Question:
     if isinstance(question, tuple):
         return tuple(map(_spaced, question))
     return _spaced(question)

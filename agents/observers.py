@@ -66,7 +66,7 @@ class Observer:
     """What observers share: they play games of watching alone."""
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where there is nobody to watch."""
+        """Raises ValueError if there is nobody to watch."""
         watching(game)
 
 
@@ -137,7 +137,7 @@ class Bayes(Observer):
             best = _best(np.where(least, joint, -1.0), rng)
             picked = list(map(int, np.unravel_index(best, (posterior.shape[1],) * len(posterior))))
         chance = float(np.prod([row[one] for row, one in zip(posterior, picked, strict=True)]))
-        return said(turn, picked, {"confidence": round(chance, 4)})
+        return guess_decision(turn, picked, {"confidence": round(chance, 4)})
         yield
 
 
@@ -167,10 +167,10 @@ def posteriors(logs: np.ndarray) -> np.ndarray:
 
 def guessed(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Decision:
     """The guess of the best policies by their worth, of shape (players, policies)."""
-    return said(turn, [_best(row, rng) for row in worth], {})
+    return guess_decision(turn, [_best(row, rng) for row in worth], {})
 
 
-def said(turn: Turn, picked: Sequence[int], notes: Mapping[str, Any]) -> Decision:
+def guess_decision(turn: Turn, picked: Sequence[int], notes: Mapping[str, Any]) -> Decision:
     return Decision(0, text=watching(turn.game).guess(picked), notes=notes)
 
 

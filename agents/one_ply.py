@@ -10,7 +10,7 @@ import numpy as np
 from gauntlet.agents.base import Decision, Thinking, Turn
 from gauntlet.games.base import Action, Game, Observation, TextMove
 from gauntlet.games.capabilities import Valued, nothing_hidden
-from gauntlet.games.playouts import check_policy, lack, sample, scripted_move, worded
+from gauntlet.games.playouts import check_policy, fill_text, lack, sample, scripted_move
 
 ALIKE = 1e-9
 """Worths that differ by less are equal."""
@@ -47,7 +47,7 @@ class OnePly:
         benefits = seen.seat if turn.goal.helps is None else turn.goal.helps
         count = 1 if nothing_hidden(game) else self.worlds
         moves = [
-            worded(game, self.policy, seen, turn.options, option, rng)
+            fill_text(game, self.policy, seen, turn.options, option, rng)
             for option in range(len(turn.options))
         ]
         worth = np.mean([self._worths(game, seen, moves, benefits, rng) for _ in range(count)], 0)
@@ -61,17 +61,17 @@ class OnePly:
     def _worths(
         self,
         game: Any,
-        seen: Observation,
+        observation: Observation,
         moves: list[Action],
         benefits: int,
         rng: np.random.Generator,
     ) -> list[float]:
         """What each move is worth in one state that fits, the others moving alike after each."""
-        state = sample(game, seen, rng)
+        state = sample(game, observation, rng)
         others = {
             seat: scripted_move(game, state, seat, self.policy, rng)
             for seat in game.to_move(state)
-            if seat != seen.seat
+            if seat != observation.seat
         }
         return [
             game.worth(

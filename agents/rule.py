@@ -9,7 +9,7 @@ import numpy as np
 
 from gauntlet.agents.base import Decision, Goal, Thinking, Turn
 from gauntlet.games.base import Game, TextMove
-from gauntlet.games.playouts import aimed, check_policy, probabilities, worded
+from gauntlet.games.playouts import aimed, check_policy, fill_text, probabilities
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,6 @@ class Rule:
         game, seen = turn.game, turn.observation
         chances = probabilities(game, self.policy, seen)
         option = int(rng.choice(len(chances), p=chances))
-        move = worded(game, self.policy, seen, turn.options, option, rng)
+        move = fill_text(game, self.policy, seen, turn.options, option, rng)
         return Decision(option, text=move.text if isinstance(move, TextMove) else "")
         yield

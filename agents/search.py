@@ -1,4 +1,4 @@
-"""Monte Carlo search: each option is played on many times, hidden cards dealt afresh."""
+"""Monte Carlo search: each option is played on many times, hidden cards dealt again."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Search:
         at the same time as it does.
 
     It plays for itself, or for the seat that its goal names, and for what the game's matches are
-    judged by: the win, as a rule. Each playout deals afresh what it cannot see, so it knows no
-    more than another player in its seat. Ties go to the option that the game lists first. A
+    judged by: the win, as a rule. Each playout deals again what it cannot see, so it knows no
+    more than another player in its seat. Ties go to the first listed option. A
     decision's scores are the means, as shares of the range where the figure has one.
     """
 

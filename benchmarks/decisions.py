@@ -80,12 +80,12 @@ def stored() -> list[TwoQuestions]:
     ]
 
 
-def store(asked: Sequence[TwoQuestions]) -> None:
+def store(turns: Sequence[TwoQuestions]) -> None:
     """Writes the file; static parts once, and what a decision's prompts share once."""
     statics: list[str] = []
     rows = [
         [_row(score, statics) if score else None for score in (turn.decision, turn.published)]
-        for turn in asked
+        for turn in turns
     ]
     text = json.dumps({"statics": statics, "turns": rows}, ensure_ascii=False)
     FILE.write_bytes(gzip.compress(text.encode(), mtime=0))

@@ -145,7 +145,7 @@ def money() -> Iterator[Point]:
     """Big blinds a hand, within a stack on either side; and as if the game named no range."""
     low, high = GAME.measures[0].low, GAME.measures[0].high
     for meeting, n in product(MEETINGS, DEALS):
-        draw, mean = partial(_drawn, meeting), float(played(meeting).mean())
+        draw, mean = partial(_draw_values, meeting), float(played(meeting).mean())
         where = f"{n:,} deals, {' against '.join(meeting)}"
         run = partial(_tested, draw, (low, high), mean, n)
         yield Point("money of hold'em", where, run)
@@ -170,7 +170,7 @@ def widths() -> str:
     for meeting in MEETINGS:
         cells = [" against ".join(meeting), f"{played(meeting).std():.1f}"]
         for n in SHOWN:
-            rows = _drawn(meeting, rng, (WIDTHS, n))
+            rows = _draw_values(meeting, rng, (WIDTHS, n))
             low, high = limits(rows, span)
             plain = 2 * stdtrit(n - 1, 0.975) * rows.std(-1, ddof=1) / np.sqrt(n)
             cells.append(f"{np.median((high - low) / plain):.2f}")
@@ -178,7 +178,7 @@ def widths() -> str:
     return "\n".join(lines)
 
 
-def _drawn(meeting: tuple[str, str], rng: Rng, size: tuple[int, int]) -> np.ndarray:
+def _draw_values(meeting: tuple[str, str], rng: Rng, size: tuple[int, int]) -> np.ndarray:
     found: np.ndarray = rng.choice(played(meeting), size)
     return found
 
@@ -263,7 +263,7 @@ def main() -> int:
     print(table(found))
     if args.json:
         args.json.write_text(json.dumps([worst._asdict() for worst in found], indent=2) + "\n")
-    return int(not all(worst.kept for worst in found))
+    return int(not all(worst.holds for worst in found))
 
 
 if __name__ == "__main__":

@@ -96,9 +96,9 @@ def measure(engine: str, size: str) -> dict[str, float]:
     return {"decisions_per_second": len(asked) / min(seconds[1:])}
 
 
-def letters(tokens: Any, asked: Sequence[Score]) -> list[int]:
+def letters(tokens: Any, decisions: Sequence[Score]) -> list[int]:
     """All tokens that spell an answer of any decision."""
-    spelt = (tokens.spellings(decision.choices) for decision in asked)
+    spelt = (tokens.spellings(decision.choices) for decision in decisions)
     return sorted({token for choices in spelt for ids in choices for token in ids})
 
 

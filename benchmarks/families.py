@@ -166,13 +166,13 @@ def line(row: Row) -> str:
     return f"| {row.family} | {row.path} | {numbers} |"
 
 
-def page(found: Sequence[Row]) -> str:
+def page(rows: Sequence[Row]) -> str:
     """What docs/families.md holds."""
-    scored = [row for row in found if row.difference is not None]
+    scored = [row for row in rows if row.difference is not None]
     ways = Counter(row.path.split()[0] for row in scored)
     largest = max((row.difference or 0.0 for row in scored), default=0.0)
     told = HEAD.format(
-        all=len(found),
+        all=len(rows),
         scored=len(scored),
         ways=", ".join(f"{count} {way}" for way, count in sorted(ways.items())),
         largest=largest,
@@ -181,22 +181,23 @@ def page(found: Sequence[Row]) -> str:
         transformers=transformers.__version__,
         torch=torch.__version__.split("+")[0],
     )
-    return "\n".join([told, *map(line, found), ""])
+    return "\n".join([told, *map(line, rows), ""])
 
 
 HEAD = """# How each family is scored
 
-Written by `python -m benchmarks.families --markdown docs/families.md`, with transformers
-{transformers} and torch {torch} on one CPU thread, in float32. Of {all} families of causal language
-models, {scored} could be built small and asked: {ways}.
-The largest difference of a log-probability from the plain scorer's is {largest:.1e}; another choice
-comes first in {others} of {prompts} prompts.
+Look up how Gauntlet scores a family of causal language models, and how exact that path is. Written
+by `python -m benchmarks.families --markdown docs/families.md`, with transformers {transformers} and
+torch {torch} on one CPU thread, in float32. Of {all} families, {scored} could be built small and
+scored: {ways}. The largest difference of a log-probability from the
+plain scorer's is {largest:.1e}; another choice comes first in {others} of {prompts} prompts.
 
-Each network has random weights; windows, chunks and positions' first range end at {border} tokens
-where the family has such, and prompts have 12 to 330. What a path is stands in
-[performance.md](performance.md). `to 64`: longer texts are scored one prompt at a time. `text`: a
-text that crosses {border} tokens, against one for whose every token all is read anew; `cached` if
-keys and values were kept for it. `reference` is the plain scorer itself, so it differs by nothing.
+Networks have random weights; windows, chunks and the first range of positions end at {border}
+tokens where the family has them, and prompts have 12 to 330.
+[Performance](performance.md#how-it-works) explains the paths. `to 64`: longer texts are scored one
+prompt at a time. `text`: a text that crosses {border} tokens, compared with one that is read again
+for every token; `cached` if its keys and values were kept. `reference` is the plain scorer itself,
+so its difference is 0.
 
 | family | path | max | other first | text |
 |---|---|---|---|---|""".replace("{border}", str(BORDER))

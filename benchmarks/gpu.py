@@ -80,11 +80,11 @@ class Run:
             return
         self.tell({**found, f"{name}.seconds": time.monotonic() - started})
 
-    def tell(self, found: dict[str, float] | dict[str, str]) -> None:
-        for key, value in found.items():
+    def tell(self, figures: dict[str, float] | dict[str, str]) -> None:
+        for key, value in figures.items():
             shown = value if isinstance(value, str) else f"{value:.4g}"
             print(f"{key:44} {shown}", flush=True)
-        self.figures.update(found)
+        self.figures.update(figures)
         if self.file:
             self.file.write_text(json.dumps(self.figures, indent=1) + "\n")
 
@@ -100,7 +100,11 @@ def steps(device: str) -> Iterator[tuple[str, Step, float]]:
     for size in SPEED[device]:
         yield f"speed.{size}", partial(speed, size, device), long.get(size, 15.0)
         for engine in installed() if size in ENGINE_SIZES else ():
-            yield f"{engine}.{size}", partial(beside, engine, size), 2 * long.get(size, 15.0)
+            yield (
+                f"{engine}.{size}",
+                partial(engine_figures, engine, size),
+                2 * long.get(size, 15.0),
+            )
     size = WRITING[device]
     yield f"writing.{size}", partial(writing, size, device), long.get(size, 15.0)
     yield f"shards.{size}", partial(two_shards.measured, size, device), 2 * long.get(size, 15.0)
@@ -133,7 +137,7 @@ def speed(size: str, device: str) -> Figures:
     return found
 
 
-def beside(engine: str, size: str) -> Figures:
+def engine_figures(engine: str, size: str) -> Figures:
     """What vLLM or SGLang makes of the same decisions, after ours have given their memory back."""
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

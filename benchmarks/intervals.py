@@ -53,7 +53,7 @@ class Worst(NamedTuple):
         return 3 * (rate * (1 - rate) / runs) ** 0.5 if runs else 0.0
 
     @property
-    def kept(self) -> bool:
+    def holds(self) -> bool:
         """Whether the promise holds, or the simulation does not show that it does not."""
         if self.column == INTERVAL:
             return self.rate.value >= COVERS - self.slack
@@ -77,10 +77,10 @@ def measured(families: Sequence[Callable[[], Iterator[Point]]], runs: int) -> li
     return found
 
 
-def table(found: Sequence[Worst]) -> str:
+def table(cases: Sequence[Worst]) -> str:
     """In Markdown."""
     lines = ["| family | column | points | the worst | there | runs |", "|---|---|---|---|---|---|"]
-    for worst in found:
+    for worst in cases:
         error = f" +- {worst.slack:.3f}" if worst.rate.runs else ""
         runs = f"{worst.rate.runs:,}" if worst.rate.runs else "counted out"
         lines.append(
@@ -132,7 +132,7 @@ def main() -> int:
     print(table(found))
     if args.json:
         args.json.write_text(json.dumps([worst._asdict() for worst in found], indent=2) + "\n")
-    return int(not all(worst.kept for worst in found))
+    return int(not all(worst.holds for worst in found))
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ class Table:
 
     def truth(self, hands: int) -> tuple[float, float]:
         """Its true mean and standard error."""
-        return told(self.sample(hands, 0, TRUTH)[:, 0])
+        return mean_and_error(self.sample(hands, 0, TRUTH)[:, 0])
 
     def base(self, hands: int) -> tuple[float, float]:
         """As `truth`, of the reference in its place."""
@@ -106,7 +106,7 @@ class Table:
             asked = 0, self.measure(0), min(size, hands // 2), seed + number
             return luck.returns(GAME.settings, *asked, luck.make_desk(GAME.settings))
 
-        return told(parts(part, math.ceil(hands / 2 / size)))
+        return mean_and_error(parts(part, math.ceil(hands / 2 / size)))
 
     def learnt(self, deals: int) -> Table:
         """The same, judged against habits of so many deals."""
@@ -127,7 +127,7 @@ def parts(part: Callable[[int], np.ndarray], count: int) -> np.ndarray:
         return np.concatenate([*pool.map(part, range(count))])
 
 
-def told(got: np.ndarray) -> tuple[float, float]:
+def mean_and_error(got: np.ndarray) -> tuple[float, float]:
     return float(got.mean()), float(got.std() / math.sqrt(len(got)))
 
 
@@ -142,12 +142,12 @@ def compare(table: Table, hands: int) -> dict[str, float]:
     seconds = time.process_time() - began
     truth, error = table.truth(PLAIN * hands)
     base, base_error = table.base(PLAIN * hands)
-    mean, own = told(gained)
+    mean, own = mean_and_error(gained)
     return {
         "truth": truth,
         "adjusted": base + mean,
         "error": own,
-        "raw_error": told(raw)[1],
+        "raw_error": mean_and_error(raw)[1],
         "ratio": ratio(raw, gained),
         "bias_z": (base + mean - truth) / math.hypot(own, error, base_error),
         "seconds_per_1000": 1000 * seconds / hands,
@@ -194,10 +194,10 @@ def figures(hands: int) -> dict[str, float]:
     return {f"holdem.{name}": round(float(value), 6) for name, value in figured.items()}
 
 
-def failures(found: dict[str, float], full: bool) -> Iterator[str]:
+def failures(figures: dict[str, float], full: bool) -> Iterator[str]:
     """What is not as it must be, in words."""
-    for name, value in found.items():
+    for name, value in figures.items():
         if name.endswith(".bias_z") and name != "holdem.bias_z" and abs(value) >= 3:
             yield f"{name.removesuffix('.bias_z')} is biased: z = {value:+.2f}"
-    if full and abs(found["holdem.uniform_z"]) <= 4:
-        yield f"uniform dealing was not found out: z = {found['holdem.uniform_z']:+.2f}"
+    if full and abs(figures["holdem.uniform_z"]) <= 4:
+        yield f"uniform dealing was not found out: z = {figures['holdem.uniform_z']:+.2f}"

@@ -57,7 +57,7 @@ COMPARED = 8
 """Decisions whose scores are compared bit by bit."""
 
 
-def made(folder: Path, layers: int, width: int, inner: int) -> None:
+def write_checkpoint(folder: Path, layers: int, width: int, inner: int) -> None:
     """Writes a checkpoint with random weights, a file a layer, never holding more than one."""
     config = LlamaConfig(
         hidden_size=width,
@@ -132,7 +132,7 @@ def streaming(folder: Path) -> dict[str, float]:
     return {"disk_bytes_s": rate, "stream_bytes_s": own, "stream_share": own / rate}
 
 
-def asked() -> list[Score]:
+def decisions() -> list[Score]:
     """The ends of real decisions, options and question: short texts, so that a small machine goes
     through in minutes."""
     return [
@@ -151,7 +151,7 @@ def filling(local: Any) -> list[Score]:
     """As many decisions as one pack holds."""
     pack: list[Score] = []
     room = local._scorer.pack_tokens
-    for score in asked():
+    for score in decisions():
         texts = [local.tokens.encode(prompt) for prompt in score.prompts]
         room -= len(local._scorer._decision(score, texts).tree.tokens)
         if room < 0:
@@ -166,7 +166,10 @@ def deciding(folder: Path, offload: str) -> dict[str, Any]:
     stream = stream_of(local._writer.network)
     pack = filling(local)
     # Both ways are asked the same, though their packs hold different numbers of decisions.
-    replies = [*local.answer(asked()[:COMPARED]), *local.answer([Generate(pack[0].prompts[0], 8)])]
+    replies = [
+        *local.answer(decisions()[:COMPARED]),
+        *local.answer([Generate(pack[0].prompts[0], 8)]),
+    ]
     rates, waits = [], []
     for _ in range(ROUNDS):
         dropped(folder)
@@ -191,7 +194,7 @@ def part_of(part: str, folder: Path) -> dict[str, Any]:
     return streaming(folder) if part == "streaming" else deciding(folder, part)
 
 
-def apart(part: str, folder: Path) -> dict[str, Any]:
+def run_part(part: str, folder: Path) -> dict[str, Any]:
     """A part in a process of its own, whose memory is its own."""
     command = [sys.executable, "-m", "benchmarks.offload", "--folder", str(folder), "--part", part]
     done = subprocess.run(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=True)
@@ -202,11 +205,11 @@ def apart(part: str, folder: Path) -> dict[str, Any]:
 def measured(folder: Path) -> dict[str, float | bool]:
     """All figures of the checkpoint in the folder."""
     size = sum(file.stat().st_size for file in weight_files(folder, "random"))
-    found = {"checkpoint_bytes": size, **_told(apart("streaming", folder))}
-    resident, offloaded = apart("none", folder), apart("layers", folder)
+    found = {"checkpoint_bytes": size, **_print_figures(run_part("streaming", folder))}
+    resident, offloaded = run_part("none", folder), run_part("layers", folder)
     return {
         **found,
-        **_told(
+        **_print_figures(
             {
                 "exact": resident["replies"] == offloaded["replies"],
                 **{key: offloaded[key] for key in ("pack_tokens", "hiding_tokens", "decisions")},
@@ -221,11 +224,11 @@ def measured(folder: Path) -> dict[str, float | bool]:
     }
 
 
-def _told(found: dict[str, Any]) -> dict[str, Any]:
-    for key, value in found.items():
+def _print_figures(figures: dict[str, Any]) -> dict[str, Any]:
+    for key, value in figures.items():
         shown = f"{value / 2**20:,.0f} MiB" if "bytes" in key else f"{value:.4g}"
         print(f"{key:28} {value if isinstance(value, bool) else shown}", flush=True)
-    return found
+    return figures
 
 
 def main() -> None:
@@ -245,7 +248,9 @@ def main() -> None:
         if not given.folder:
             inner = given.width * INNER // WIDTH
             layer = 4 * (4 * given.width**2 + 3 * given.width * inner)
-            made(folder, max(2, round(given.gigabytes * 1e9 / layer)), given.width, inner)
+            write_checkpoint(
+                folder, max(2, round(given.gigabytes * 1e9 / layer)), given.width, inner
+            )
         found: dict[str, Any] = measured(folder)
     found["seconds"] = time.perf_counter() - started
     if given.json:

@@ -70,7 +70,7 @@ def measure(name: str, matches: int, max_tokens: int) -> dict[str, float]:
     tasks = list(plan.tasks())
     few = tasks[: max(1, matches // SLOW)]
     model = SOURCE.load()
-    model.answer([Generate(asked(cell, tasks[0]), 4)])  # what is only done once
+    model.answer([Generate(first_prompt(cell, tasks[0]), 4)])  # what is only done once
     ways: dict[str, tuple[Sequence[Task], Callable[[], list[MatchRecord]]]] = {
         "flight": (tasks, lambda: scheduled(cell, tasks, model, matches)),
         "alone": (few, lambda: scheduled(cell, few, model, 1)),
@@ -141,7 +141,7 @@ def alone(model: Local, request: Request) -> Reply:
     return Generation(first.text, first.prompt_tokens, tokens, tuple(one.text for one in others))
 
 
-def asked(cell: Cell, task: Task) -> Any:
+def first_prompt(cell: Cell, task: Task) -> Any:
     """The first prompt of a match."""
     prompts: list[Any] = []
 

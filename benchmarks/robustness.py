@@ -57,7 +57,7 @@ def simulated(rng: np.random.Generator, binary: bool) -> np.ndarray:
     return chance + rng.normal(0, 0.4, LEVELS)
 
 
-def found(values: np.ndarray) -> list[Component]:
+def estimate(values: np.ndarray) -> list[Component]:
     """The known components, as they are estimated."""
     design = anova(values, NAMES, WITHIN)
     return [design.component(design.effect(*effect)) for effect in SHAPES]
@@ -66,7 +66,7 @@ def found(values: np.ndarray) -> list[Component]:
 def recovered(runs: int, binary: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """For each known variance the bias in standard errors of the simulation, and the coverage."""
     rng = np.random.default_rng(seed)
-    told = [found(simulated(rng, binary)) for _ in range(runs)]
+    told = [estimate(simulated(rng, binary)) for _ in range(runs)]
     truth = np.array([sd**2 for sd in KNOWN.values()])
     estimates = np.array([[one.variance for one in run] for run in told])
     low, high = (

@@ -16,8 +16,8 @@ The slow ways are timed on some of the turns, evenly chosen; their time a prompt
 of all turns is what is compared. All ways are checked against the plain scorer before the timing.
 Networks but the pocket model have random weights; the work is the same.
 
-Needs torch, transformers and numpy (numba for fresh decisions), no network. docs/performance.md
-tells how to read the table.
+Needs torch, transformers and numpy (numba for fresh decisions), no network. docs/measurements.md
+explains the columns of the table.
 """
 
 from __future__ import annotations

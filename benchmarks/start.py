@@ -74,7 +74,7 @@ class Stopwatch:
         self._since = clock()
 
     @contextmanager
-    def of(self, stage: str) -> Iterator[None]:
+    def timing(self, stage: str) -> Iterator[None]:
         self._take()
         self._open.append(stage)
         try:
@@ -92,7 +92,7 @@ class Stopwatch:
     def timed(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def timing(*arguments: Any, **named: Any) -> Any:
-            with self.of(stage):
+            with self.timing(stage):
                 return function(*arguments, **named)
 
         return timing
@@ -133,7 +133,7 @@ def watch(stopwatch: Stopwatch) -> None:
     def loading(name: str, find: Any) -> Any:
         if threading.current_thread() is not main:
             return load(name, find)
-        with stopwatch.of(IMPORTS):
+        with stopwatch.timing(IMPORTS):
             module = load(name, find)
         for path, wrapped in wanted.pop(name.removeprefix("gauntlet."), ()):
             *inner, last = path.split(".")

@@ -50,7 +50,7 @@ def measure(size: str, device: str) -> Figures:
         network = network_of(size, device).float()
         network.save_pretrained(folder)
         weights = layer_weights(network)
-        exact = rows_of(Reference(network, tokens_of(size)).score(asked(device)))
+        exact = rows_of(Reference(network, tokens_of(size)).score(decisions(device)))
         del network
         if device == "cuda":
             torch.cuda.empty_cache()
@@ -72,7 +72,7 @@ def measure(size: str, device: str) -> Figures:
         "max_abs_logprob_diff": found["max_abs_logprob_diff"],
         "argmax_flips": found["argmax_flips"],
         "largest_share": max(one["weights"] for one in told) / weights,
-        "decisions_per_second": len(asked(device)) / told[0]["seconds"],
+        "decisions_per_second": len(decisions(device)) / told[0]["seconds"],
     }
 
 
@@ -80,7 +80,7 @@ def part(size: str, device: str, number: int, place: Path) -> None:
     """One of the processes; leaves what it found in a file."""
     rank = Rank(number, PARTS, f"file://{place / 'meeting'}", one_card=device == "cuda")
     network, least = load_part(place / "whole", size, "float32", device, rank)
-    packed, requests = Packed(network, tokens_of(size), least=least), asked(device)
+    packed, requests = Packed(network, tokens_of(size), least=least), decisions(device)
     rows = rows_of(packed.score(requests))
     seconds = timed({"parts": partial(in_calls, packed, requests, len(requests))}, network.device)
     told = {"rows": rows, "weights": layer_weights(network), "seconds": seconds["parts"]}
@@ -89,7 +89,7 @@ def part(size: str, device: str, number: int, place: Path) -> None:
     torch.distributed.destroy_process_group()  # else its threads abort the process now and then
 
 
-def asked(device: str) -> list[Score]:
+def decisions(device: str) -> list[Score]:
     found = [turn.decision for turn in turns(2 * DECISIONS[device]) if turn.decision is not None]
     return found[: DECISIONS[device]]
 

@@ -86,10 +86,10 @@ class Cached:
         self.suffixes = [(ids[len(head) :], spelt) for ids, spelt in prompts]
         self.order = sorted(range(len(prompts)), key=lambda i: len(prompts[i][0]))
         self.head = torch.tensor([head], device=network.device)
-        self.kept = self._kept()
+        self.kept = self._layers()
 
     @torch.inference_mode()
-    def _kept(self) -> list[tuple[Tensor, Tensor]]:
+    def _layers(self) -> list[tuple[Tensor, Tensor]]:
         cache = DynamicCache()
         self.network(input_ids=self.head, past_key_values=cache, use_cache=True, logits_to_keep=1)
         layers: list[Any] = list(cache.layers)

@@ -13,10 +13,14 @@ GauntletError
 from __future__ import annotations
 
 import difflib
+import re
+import sys
 import traceback
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from types import ModuleType
 
 from gauntlet.common.sanitize import visible
@@ -61,19 +65,32 @@ def raised(error: BaseException) -> str:
 
 
 def raised_at(error: BaseException, packages: Collection[str]) -> str:
-    """The file and line in these packages that raised it, the innermost; "" where none did."""
+    """The file and line in these packages that raised it, the innermost, or of their function that
+    cannot be called as it was; "" where there is none."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return f"{error.filename} line {error.lineno}"
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__"))
         if module.partition(".")[0] in packages and not file.startswith("<"):
             return f"{file} line {line}"
+    return _called(error, packages)
+
+
+def _called(error: BaseException, packages: Collection[str]) -> str:
+    wrong = re.match(r"([\w.]+)\(\) (takes|missing|got) ", str(error))
+    if not (isinstance(error, TypeError) and wrong):
+        return ""
+    for module in [m for name, m in sys.modules.items() if name.partition(".")[0] in packages]:
+        with suppress(AttributeError):
+            function = attrgetter(wrong[1])(module)
+            code = getattr(function, "fget", function).__code__
+            return f"{code.co_filename} line {code.co_firstlineno}"
     return ""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, choices: Iterable[str]) -> str:
     """ "; did you mean 'x'?" where a known name is close to `word`, and the names there are."""
-    names = sorted(known)
+    names = sorted(choices)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{hint} (known: {', '.join(names) or 'none'})"

@@ -12,13 +12,23 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from gauntlet.common.sanitize import visible
 
+ROOT = Path(__file__).resolve().parent.parent
 OBJECTS = 50_000
 """New objects after which Python looks for unreachable ones. By its own 700 it would go through all
 that thousands of modules hold eight times while they are loaded, and find nothing."""
+
+
+def leave_current_folder() -> None:
+    """`python -m` imports from the current folder first, where people have a models.py or a folder
+    hydra/. Unless Gauntlet itself lies there, only the modules that `packages=` names are looked
+    for in it, after all others (`config/nodes.py`)."""
+    if sys.argv[0] == "-m" and sys.path[0] == os.getcwd() != str(ROOT):
+        del sys.path[0]
 
 
 def collect_seldom() -> None:

@@ -43,7 +43,7 @@ def one_line(text: str, most: int = 300) -> str:
 def without(text: str, secret: str, mark: str) -> str:
     """The text with `mark` for the secret, as it is or as URLs, JSON, HTML, base64 (also with
     something before it) and hexadecimal numbers spell it. One below SHORTEST stays."""
-    return _whole(secret).sub(lambda _: mark, text) if len(secret) >= SHORTEST else text
+    return _secret_pattern(secret).sub(lambda _: mark, text) if len(secret) >= SHORTEST else text
 
 
 def without_parts(text: str, secret: str, mark: str) -> str:
@@ -68,7 +68,7 @@ def without_parts(text: str, secret: str, mark: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _whole(secret: str) -> re.Pattern[str]:
+def _secret_pattern(secret: str) -> re.Pattern[str]:
     longest_first = sorted(_spellings(secret), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)))
 

@@ -31,8 +31,8 @@ def console(markup: bool = False) -> Console:
 class Terminal(Console):
     """Shows a control character in a text by its number: a folder may be called anything."""
 
-    def render_str(self, text: str, **how: Any) -> Text:
-        return super().render_str(visible(text), **how)
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
 
 
 def print_line(out: Console, line: str) -> None:

@@ -22,7 +22,7 @@ from gauntlet.games.pettingzoo import PettingZoo
 from gauntlet.games.pettingzoo.classics import CLASSICS, REFUSED
 from gauntlet.games.textarena import TextArena
 from gauntlet.games.textarena.game import names
-from gauntlet.games.textarena.telling import why_not
+from gauntlet.games.textarena.words import why_not
 
 HEAD = "| game | works | seats | moves | a match of random players |\n|---|---|---|---|---|"
 SEATS = range(1, 16)

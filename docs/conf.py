@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
 from pathlib import Path
@@ -51,24 +50,14 @@ html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 
-# Links are checked among the documents alone: the network is nobody's business here.
+# Links are checked among the documents only, without the network.
 linkcheck_ignore = [r"https?://.*"]
 
 copybutton_prompt_text = r"\$ "
 copybutton_prompt_is_regexp = True
 
 
-README = re.compile(r"\]\((?:\.\./)+README\.md#the-pocket-models\)")
-"""The one part of README.md that the documents point to; here it is a page."""
-
-
-def relinked(_app: Any, _page: str, source: list[str]) -> None:
-    """Sphinx's hook for the text of each page."""
-    source[0] = README.sub("](/pocket.md)", source[0])
-
-
 def setup(app: Any) -> None:
     """The pages that are made of the code and the configs are written before Sphinx looks."""
     generated.write(HERE / "reference")
-    app.connect("source-read", relinked)
     app.connect("autodoc-process-docstring", docstrings.as_lists)

@@ -14,7 +14,9 @@ def as_lists(
     _app: Any, _kind: str, _name: str, _object: Any, _options: Any, lines: list[str]
 ) -> None:
     """Sphinx's hook: paragraphs that tell fields become lists; drawings keep their lines."""
-    lines[:] = [line for paragraph in paragraphs(lines) for line in (*told(paragraph), "")]
+    lines[:] = [
+        line for paragraph in paragraphs(lines) for line in (*format_paragraph(paragraph), "")
+    ]
 
 
 def paragraphs(lines: Sequence[str]) -> list[list[str]]:
@@ -28,7 +30,7 @@ def paragraphs(lines: Sequence[str]) -> list[list[str]]:
     return [one for one in found if one]
 
 
-def told(paragraph: Sequence[str]) -> list[str]:
+def format_paragraph(paragraph: Sequence[str]) -> list[str]:
     """A paragraph, as a list with an item a field where it tells of some."""
     if not FIELD.match(paragraph[0]):
         return _indented(paragraph)

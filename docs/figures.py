@@ -116,11 +116,11 @@ def documents() -> list[Path]:
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def _same(file: Path, given: argparse.Namespace, run: Callable[[str], str]) -> bool:
+def _same(file: Path, arguments: argparse.Namespace, run: Callable[[str], str]) -> bool:
     """Whether the file has what its commands give; unless --check, it has so afterwards."""
 
     def wanted(block: Block) -> bool:
-        return (given.slow or not block.slow) and given.only in f"{file} {block.command}"
+        return (arguments.slow or not block.slow) and arguments.only in f"{file} {block.command}"
 
     before = file.read_text(encoding="utf-8")
     after = rewritten(before, wanted, run)
@@ -128,7 +128,7 @@ def _same(file: Path, given: argparse.Namespace, run: Callable[[str], str]) -> b
         return True
     old, new = before.splitlines(), after.splitlines()
     print("\n".join(difflib.unified_diff(old, new, str(file), "made again", n=0, lineterm="")))
-    if not given.check:
+    if not arguments.check:
         write_atomically(file, after)
     return False
 

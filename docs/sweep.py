@@ -45,11 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = [sys.executable, "-m", "pipeline.run", *given.words, *own]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
-            print("\n\n".join(told(folder, name) for name in given.table or ["summary"]))
+            print("\n\n".join(table_markdown(folder, name) for name in given.table or ["summary"]))
     return status
 
 
-def told(folder: Path, name: str) -> str:
+def table_markdown(folder: Path, name: str) -> str:
     """The folder's table of this name in Markdown."""
     if name in VIEWED:
         return VIEWED[name](Results.of(folder))
@@ -98,7 +98,7 @@ def debiasing(table: pd.DataFrame) -> Rows:
             number(row["prompts"], ".2f"),
             f"{row['preparation']:,}",
             f"{row['decisions']:,}",
-            _known(percent(row["agreement"])),
+            _or_blank(percent(row["agreement"])),
             _span(wins, row["ci_low"], row["ci_high"]),
         )
 

@@ -179,7 +179,7 @@ class Valued(Protocol[S_contra]):
 
     def worth(self, state: S_contra, seat: int) -> float:
         """What `seat` may hope for in a state, over or not, from 0 (all lost) to 1 (all won). It
-        may look at all of the state: whoever asks deals afresh what the seat cannot see."""
+        may look at all of the state: whoever asks deals again what the seat cannot see."""
         ...
 
 
@@ -213,9 +213,9 @@ class PlayedOut(Protocol[S_contra]):
         """Who wins after each option of the seat to move, playout by playout.
 
         policies: what every seat plays afterwards, one a seat. hidden: whether each playout deals
-        afresh what the seat to move cannot see; False plays on from the cards as they lie. Playout
-        i brings the same cards and the same chance after every option: common random numbers,
-        settled by `seed`.
+        again what the seat to move cannot see; False plays on from the cards as they lie. Playout i
+        brings the same cards and the same chance after every option: common random numbers, settled
+        by `seed`.
 
         Returns uint16 of shape (options, playouts): bit s is set where seat s is among the
         winners; options in the order of `legal`.

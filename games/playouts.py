@@ -52,10 +52,10 @@ def check_policy(game: Game[Any], policy: str) -> None:
         )
 
 
-def check_known(game: str, policy: str, known: Iterable[str]) -> None:
+def check_known_policy(game: str, policy: str, policies: Iterable[str]) -> None:
     """A game's own check, by its name in words: raises ValueError unless the policy is one of
-    its `known` ones."""
-    if policy not in (names := tuple(known)):
+    its `policies` ones."""
+    if policy not in (names := tuple(policies)):
         raise ValueError(f"{game} has the policies {', '.join(names)}, not {policy!r}")
 
 
@@ -181,13 +181,13 @@ def results(
     seed: int,
     hidden: bool,
     measure: str = WIN.name,
-    said: Mapping[int, Action] | None = None,
+    moves: Mapping[int, Action] | None = None,
 ) -> np.ndarray:
     """What every seat gets after each option of `seat`, playout by playout.
 
     policies: what every seat plays, one a seat, and what others do that move together with `seat`.
-    hidden: whether each playout deals afresh what `seat` cannot see; False plays on from the state
-    as it is. measure: the name of what is got. said: moves in place of some open options, by their
+    hidden: whether each playout deals again what `seat` cannot see; False plays on from the state
+    as it is. measure: the name of what is got. moves: moves in place of some open options, by their
     index; the others take an example of the words that they want.
 
     Returns float64 of shape (options, playouts, seats), options in the order of `legal`. Raises
@@ -202,10 +202,10 @@ def results(
         # A seat's results lie together: an innermost axis of two or three seats is slow.
         return np.moveaxis((won >> seats & 1).astype(float), 0, -1)
     if not hidden:
-        return _after(game, lambda rng: state, seat, policies, playouts, seed, measure, said)
+        return _after(game, lambda rng: state, seat, policies, playouts, seed, measure, moves)
     seen = game.observe(state, seat)
     return _after(
-        game, lambda rng: sample(game, seen, rng), seat, policies, playouts, seed, measure, said
+        game, lambda rng: sample(game, seen, rng), seat, policies, playouts, seed, measure, moves
     )
 
 
@@ -245,13 +245,13 @@ def _after(
     playouts: int,
     seed: int,
     measure: str,
-    said: Mapping[int, Action] | None = None,
+    moves: Mapping[int, Action] | None = None,
 ) -> np.ndarray:
     """As `results`, by the rules; each playout starts in a `world` of its own."""
     found = []
     for playout in range(playouts):
         start = world(_stream(seed, HIDDEN, playout))
-        options = dict(enumerate(game.legal(start, seat))) | dict(said or {})
+        options = dict(enumerate(game.legal(start, seat))) | dict(moves or {})
         got = []
         for option in options.values():
             rng = _stream(seed, MOVES, playout)
@@ -275,10 +275,10 @@ def scripted_move(game: Game[Any], state: Any, seat: int, policy: str, rng: Rng)
     seen = game.observe(state, seat)
     passed = np.cumsum(probabilities(game, policy, seen)) <= rng.random()
     at = min(int(passed.sum()), len(options) - 1)
-    return worded(game, policy, seen, options, at, rng)
+    return fill_text(game, policy, seen, options, at, rng)
 
 
-def worded(
+def fill_text(
     game: Game[Any],
     policy: str,
     observation: Observation,

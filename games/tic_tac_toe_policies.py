@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 MOST = 7
 """Cells a side, at most, of a grid whose cells are told in one 64-bit number."""
@@ -27,16 +27,16 @@ TOLD = {
 
 
 def chances(
-    policy: str, own: int, other: int, free: Sequence[int], lines: Sequence[int]
+    policy: str, mine: int, other: int, free: Sequence[int], lines: Sequence[int]
 ) -> tuple[float, ...]:
-    """The chance of each of the free cells, in their order. own, other: the marks of who is to move
-    and of the other seat; lines: those that win. Raises ValueError."""
+    """The chance of each of the free cells, in their order. mine, other: the marks of who is to
+    move and of the other seat; lines: those that win. Raises ValueError."""
     check(policy)
     best: Sequence[int] = ()
     if policy == "first":
         best = free[:1]
     elif policy != "random":
-        best = _completing(own, free, lines)
+        best = _completing(mine, free, lines)
     if policy == "careful":
         best = best or _completing(other, free, lines)
     best = best or free
@@ -50,7 +50,7 @@ def _completing(marks: int, free: Sequence[int], lines: Sequence[int]) -> list[i
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that there is not."""
-    check_known("tic-tac-toe", policy, TOLD)
+    check_known_policy("tic-tac-toe", policy, TOLD)
 
 
 def results(
@@ -80,15 +80,15 @@ def _batch(
 
 
 def _best(
-    policy: str, own: np.ndarray, other: np.ndarray, cells: int, lines: Sequence[int]
+    policy: str, mine: np.ndarray, other: np.ndarray, cells: int, lines: Sequence[int]
 ) -> np.ndarray:
     """The cells among which a policy chooses, of many positions: int64 of their shape."""
-    free = (1 << cells) - 1 & ~(own | other)
-    best = np.zeros_like(own)
+    free = (1 << cells) - 1 & ~(mine | other)
+    best = np.zeros_like(mine)
     if policy == "first":
         best = free & -free
     elif policy != "random":
-        best = _missing(own, free, lines)
+        best = _missing(mine, free, lines)
     if policy == "careful":
         best = np.where(best > 0, best, _missing(other, free, lines))
     return np.where(best > 0, best, free)

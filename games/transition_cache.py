@@ -19,7 +19,7 @@ KEPT = 512
 """How many are kept: some for each match that a process plays at once."""
 
 
-class Kept(Generic[T]):
+class TransitionCache(Generic[T]):
     """By what led to them: start(*game) makes the first, step(last, move) the next."""
 
     def __init__(self, start: Callable[..., T], step: Callable[[T, Any], T]) -> None:

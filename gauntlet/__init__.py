@@ -7,4 +7,8 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+from gauntlet.common.process import leave_current_folder
+
+leave_current_folder()
+
 __version__ = version("gauntlet")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gauntlet import __version__
-from gauntlet.common.errors import nearest
+from gauntlet.common.errors import suggest
 from gauntlet.common.process import as_process
 
 COMMANDS = {
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name == COMPLETION:
         return completion(words)
     if name not in COMMANDS:
-        print(f"gauntlet: there is no command {name!r}{nearest(name, COMMANDS)}", file=sys.stderr)
+        print(f"gauntlet: there is no command {name!r}{suggest(name, COMMANDS)}", file=sys.stderr)
         return 2
     sys.argv = [f"gauntlet {name}", *words]
     status = import_module(f"gauntlet.{COMMANDS[name][0]}").main()

@@ -130,7 +130,7 @@ class Asker(Struct, frozen=True, gc=False):
     asked: tuple[Exchange, ...]
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class RecordedExchanges(Struct, frozen=True, kw_only=True):
     """What of a record a model has to do with: what was asked, and the texts of its prompts."""
 
     statics: dict[str, str]
@@ -138,10 +138,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     preparation: tuple[Asker, ...] = ()
 
 
-_DECODER = Decoder(Asked)
+_DECODER = Decoder(RecordedExchanges)
 
 
-def asked_in(line: bytes) -> Asked:
+def asked_in(line: bytes) -> RecordedExchanges:
     """What was asked in a line of a records file. Raises ValueError or RecursionError for a line
     that is no record."""
     return _DECODER.decode(line)

@@ -72,7 +72,7 @@ class FakeModel:
         luck = [str(request.seed), *([str(number)] if number else [])]
         drawn = self._number(request.prompt.text, *(luck if request.temperature > 0 else ["0"]))
         texts = self.source.texts
-        said = _pick(texts, drawn) if texts else as_asked(request.prompt.text, drawn)
+        said = _pick(texts, drawn) if texts else reply_in_form(request.prompt.text, drawn)
         words = said.split()
         text = " ".join(words[: request.max_tokens])
         for stop in request.stop:
@@ -102,52 +102,52 @@ EXAMPLE = re.compile(r'such as "([^"]*)"')
 CODE = re.compile(r"(?:by code:|;) (\w+): ")
 
 
-def as_asked(shown: str, drawn: float) -> str:
-    """A reply in the form that the prompt shows. drawn: from 0 to 1, which of the moves."""
+def reply_in_form(prompt: str, share: float) -> str:
+    """A reply in the form that the prompt shows. share: from 0 to 1, which of the moves."""
     forms = {LEGAL: _move, FIGURE: _figure, OBJECT: _object, TAGGED: _between}
-    found = [(last, form) for at, form in forms.items() for last in [*at.finditer(shown)][-1:]]
+    found = [(last, form) for at, form in forms.items() for last in [*at.finditer(prompt)][-1:]]
     if not found:
-        return _pick(_listed(shown, "[A-Z]") or ["A"], drawn)
+        return _pick(_listed(prompt, "[A-Z]") or ["A"], share)
     last, form = max(found, key=lambda one: one[0].start())
-    return form(last, shown, drawn)
+    return form(last, prompt, share)
 
 
-def _move(asked: re.Match[str], shown: str, drawn: float) -> str:
-    intents = INTENT.findall(shown[asked.end() :])
-    action = f"Action: {_pick(intents, drawn)}\n" if intents else ""
-    moves = asked[1].split(", ") if asked[1] else asked[2].split("\n- ")[1:]
-    return f"Thought: it is legal.\n{action}Move: <{_pick(moves, drawn)}>"
+def _move(form: re.Match[str], prompt: str, share: float) -> str:
+    intents = INTENT.findall(prompt[form.end() :])
+    action = f"Action: {_pick(intents, share)}\n" if intents else ""
+    moves = form[1].split(", ") if form[1] else form[2].split("\n- ")[1:]
+    return f"Thought: it is legal.\n{action}Move: <{_pick(moves, share)}>"
 
 
-def _figure(asked: re.Match[str], shown: str, drawn: float) -> str:
-    figures = _listed(shown, r"\d+") or [str(figure) for figure in range(101)]
-    return f"{asked[1]} {_pick(figures, drawn)}"
+def _figure(form: re.Match[str], prompt: str, share: float) -> str:
+    figures = _listed(prompt, r"\d+") or [str(figure) for figure in range(101)]
+    return f"{form[1]} {_pick(figures, share)}"
 
 
-def _object(asked: re.Match[str], shown: str, drawn: float) -> str:
+def _object(form: re.Match[str], prompt: str, share: float) -> str:
     """Every key that the prompt names, with a value that fits."""
-    words = EXAMPLE.findall(shown) or ["well"]
+    words = EXAMPLE.findall(prompt) or ["well"]
     values = {
-        "action": _pick(_listed(shown, r"\d+") or ["1"], drawn),
+        "action": _pick(_listed(prompt, r"\d+") or ["1"], share),
         "openended_response": words[-1],
         "text": words[-1],
-        "confidence": round(drawn, 2),
+        "confidence": round(share, 2),
     }
-    other = _pick(CODE.findall(shown) or ["It is legal."], drawn)
-    keys = dict.fromkeys(re.findall(r'"(\w+)": ', asked[1]))
+    other = _pick(CODE.findall(prompt) or ["It is legal."], share)
+    keys = dict.fromkeys(re.findall(r'"(\w+)": ', form[1]))
     return json.dumps({key: values.get(key, other) for key in keys})
 
 
-def _between(asked: re.Match[str], shown: str, drawn: float) -> str:
-    return f"<{asked[1]}>as before</{asked[1]}>"
+def _between(form: re.Match[str], prompt: str, share: float) -> str:
+    return f"<{form[1]}>as before</{form[1]}>"
 
 
-def _listed(shown: str, under: str) -> list[str]:
+def _listed(prompt: str, under: str) -> list[str]:
     """The numbers or letters of the last list."""
-    found = re.findall(LISTED.format(under), shown, re.MULTILINE)
+    found = re.findall(LISTED.format(under), prompt, re.MULTILINE)
     first = max((at for at, one in enumerate(found) if one in ("1", "A")), default=0)
     return found[first:]
 
 
-def _pick(of: Sequence[str], drawn: float) -> str:
-    return of[int(drawn * len(of))]
+def _pick(items: Sequence[str], share: float) -> str:
+    return items[int(share * len(items))]

@@ -81,7 +81,7 @@ class PersonModel(ABC):
         (prompt,) = request.prompts
         self.show(prompt)
         named = _names(prompt, request.choices)
-        while (chosen := named.get(_plain(given := self.line(prompt.cue)))) is None:
+        while (chosen := named.get(_normalize(given := self.line(prompt.cue)))) is None:
             self.refuse(f"{given!r} is not one of {', '.join(request.choices)}")
         row = tuple(0.0 if choice == chosen else -math.inf for choice in request.choices)
         return Scores((row,), (_length(prompt),))
@@ -109,7 +109,7 @@ class TerminalModel(PersonModel):
 
     def show(self, prompt: Prompt) -> None:
         """Prints the prompt from the first line on that the one before did not have there."""
-        before, self._read = self._read, _told(prompt).splitlines()
+        before, self._read = self._read, _prompt_text(prompt).splitlines()
         pairs = zip(before, self._read, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         print(visible("\n".join(self._read[known:])), flush=True)
@@ -139,20 +139,20 @@ def _names(prompt: Prompt, choices: Sequence[str]) -> dict[str, str]:
     in a line of its own."""
     lines = prompt.changing.splitlines()
     listed = {
-        _plain(line.removeprefix(f"{choice}) ")): choice
+        _normalize(line.removeprefix(f"{choice}) ")): choice
         for choice in choices
         for line in lines
         if line.startswith(f"{choice}) ")
     }
-    return listed | {_plain(choice): choice for choice in choices}
+    return listed | {_normalize(choice): choice for choice in choices}
 
 
-def _plain(given: str) -> str:
+def _normalize(text: str) -> str:
     """Whatever its case, spaces and underscores."""
-    return " ".join(given.replace("_", " ").split()).casefold()
+    return " ".join(text.replace("_", " ").split()).casefold()
 
 
-def _told(prompt: Prompt) -> str:
+def _prompt_text(prompt: Prompt) -> str:
     return prompt.system + prompt.static + prompt.changing
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from gauntlet.common.disk import unsealed
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Reply, Request, Score
-from gauntlet.models.exchanges import Asked, Exchange, asked_in
+from gauntlet.models.exchanges import Exchange, RecordedExchanges, asked_in
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def exchanges(file: Path) -> Iterator[tuple[Request, Reply]]:
         yield asked.restored(statics)
 
 
-def _records(file: Path) -> Iterator[tuple[int, Asked]]:
+def _records(file: Path) -> Iterator[tuple[int, RecordedExchanges]]:
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.endswith(b"\n"):

@@ -111,10 +111,10 @@ def counted(
     ours: Estimate,
     games: int,
     deals: int,
-    whole: float = 1.0,
+    total: float = 1.0,
     independent: int | None = None,
 ) -> Row:
-    """A share of games, in a unit in which all of them are `whole`.
+    """A share of games, in a unit in which all of them are `total`.
 
     independent: how many independent games tell as much. None: all where each has a deal of its
     own, and else the share is a mean over deals.
@@ -124,16 +124,16 @@ def counted(
     row, sample = alone(entry, ours, games, deals), independent or games
     if not _comparable(entry, ours):
         return row
-    wins = round(ours.value / whole * sample)
-    theirs = round(entry["value"] / whole * entry["n"])
-    gap = of_counts(wins, sample, theirs, entry["n"]).times(whole)
+    wins = round(ours.value / total * sample)
+    theirs = round(entry["value"] / total * entry["n"])
+    gap = of_counts(wins, sample, theirs, entry["n"]).times(total)
     return compared(row, entry, gap.about(ours.value - entry["value"]))
 
 
-def proven(entry: Entry, ours: float, whole: float = 1.0) -> Row:
+def proven(entry: Entry, ours: float, total: float = 1.0) -> Row:
     """A share that ours is without having been played, as by proof."""
-    theirs = round(entry["value"] / whole * entry["n"])
-    gap = of_known(ours / whole, theirs, entry["n"]).times(whole)
+    theirs = round(entry["value"] / total * entry["n"])
+    gap = of_known(ours / total, theirs, entry["n"]).times(total)
     return compared(alone(entry, Estimate(ours, ours, ours)), entry, gap)
 
 
@@ -175,13 +175,13 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     return table
 
 
-def view(found: pd.DataFrame) -> WrappedTable:
+def view(frame: pd.DataFrame) -> WrappedTable:
     """The reproduction as a person reads it."""
     shown = WrappedTable()
     shown.add_column("id", overflow="fold")
     for heading in ("kind", "paper", "ours", "95% interval", "n", "p", "verdict"):
         shown.add_column(heading, justify="right", no_wrap=True)
-    for _, row in found.iterrows():
+    for _, row in frame.iterrows():
         interval = "" if np.isnan(row["ci_low"]) else f"{row['ci_low']:.4f}-{row['ci_high']:.4f}"
         shown.add_row(
             row["id"].partition(".")[2],

@@ -12,7 +12,7 @@ import pandas as pd
 import yaml
 from rich.console import RenderableType
 
-from gauntlet.common.errors import ModelError, UserError, nearest
+from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.models.base import ModelSource
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.nodes import build
@@ -103,7 +103,7 @@ def available(models: Sequence[str]) -> list[str]:
 def _available(model: str) -> bool:
     file = CONF / "model" / f"{model}.yaml"
     if not file.exists():
-        known = nearest(model, [file.stem for file in (CONF / "model").glob("*.yaml")])
+        known = suggest(model, [file.stem for file in (CONF / "model").glob("*.yaml")])
         raise UserError(f"there is no conf/model/{model}.yaml{known}")
     source: ModelSource = build(yaml.safe_load(file.read_text()), f"model {model}", ())
     try:

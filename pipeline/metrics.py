@@ -47,7 +47,7 @@ from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import PlayedOut, Scored, seatings_of
 from gauntlet.pipeline.config.read import Node, Seed
 from gauntlet.pipeline.judging.judge import Work, judge
-from gauntlet.pipeline.judging.judgement_cache import Found, Kept, most_deals, plies
+from gauntlet.pipeline.judging.judgement_cache import Found, JudgementCache, most_deals, plies
 from gauntlet.pipeline.judging.metric_rows import (
     METRIC_COLUMNS,
     TRACE_COLUMNS,
@@ -120,19 +120,19 @@ class Options:
         return replace(self, playouts=playouts, deals=most_deals(costs, playouts, budget))
 
 
-def measure(folder: Path, asked: Options, out: Console | None = None) -> pd.DataFrame:
+def measure(folder: Path, options: Options, out: Console | None = None) -> pd.DataFrame:
     """Judges every cell of an output_dir and writes the files. Returns metrics.csv.
 
     out: where progress is shown; nowhere by default. Raises UserError where there is no log, or
     a cell's game cannot be played on from what a seat knows.
     """
     found, seed = [cell_of(folder, result) for result in results_of(folder)], Folder(folder).seed
-    asked = asked.settled(found)
-    jobs = [job_of(folder, cell, asked, seed) for cell in found]
+    options = options.settled(found)
+    jobs = [job_of(folder, cell, options, seed) for cell in found]
     if out is not None:
-        out.print(said(jobs, asked))
+        out.print(describe_jobs(jobs, options))
     with (
-        executor(asked.threads, asked.launch) as spread,
+        executor(options.threads, options.launch) as spread,
         Bar(
             out or console(),
             sum(len(job.left) for job in jobs),
@@ -141,8 +141,8 @@ def measure(folder: Path, asked: Options, out: Console | None = None) -> pd.Data
             done="judged",
         ) as bar,
     ):
-        cells = [judged(job, asked, spread, bar) for job in jobs]
-    return write(folder / "metrics", cells, asked)
+        cells = [judge_job(job, options, spread, bar) for job in jobs]
+    return write(folder / "metrics", cells, options)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Job:
 
     cell: RecordedCell
     work: Work
-    kept: Kept
+    kept: JudgementCache
     records: Sequence[MatchRecord]
     known: dict[str, Found]
 
@@ -160,18 +160,18 @@ class Job:
         return [record for record in self.records if record.match not in self.known]
 
 
-def job_of(folder: Path, cell: RecordedCell, asked: Options, seed: Seed) -> Job:
-    work = Work(seed, asked.reading.playouts, cell.judges(asked.everybody), asked.traces)
-    kept, records = Kept.of(folder, cell, work), cell.first(asked.deals)
+def job_of(folder: Path, cell: RecordedCell, options: Options, seed: Seed) -> Job:
+    work = Work(seed, options.reading.playouts, cell.judges(options.everybody), options.traces)
+    kept, records = JudgementCache.from_cell(folder, cell, work), cell.first(options.deals)
     return Job(cell, work, kept, records, kept.read(records))
 
 
-def said(jobs: Sequence[Job], asked: Options) -> str:
+def describe_jobs(jobs: Sequence[Job], options: Options) -> str:
     """What is judged, and how to have more of it."""
     deals = max((one.deal + 1 for job in jobs for one in job.cell.records), default=0)
-    lines = [f"{asked.playouts:,} playouts an option"]
-    if asked.deals is not None and asked.deals < deals:
-        lines[0] += f", the first {asked.deals:,} of {deals:,} deals"
+    lines = [f"{options.playouts:,} playouts an option"]
+    if options.deals is not None and options.deals < deals:
+        lines[0] += f", the first {options.deals:,} of {deals:,} deals"
         lines.append(
             "(--deals N: others; --playouts N: all deals, and with more of them less noise)"
         )
@@ -180,7 +180,7 @@ def said(jobs: Sequence[Job], asked: Options) -> str:
     return "\n".join(lines)
 
 
-def judged(job: Job, asked: Options, spread: Map, bar: Bar) -> JudgedCell:
+def judge_job(job: Job, options: Options, spread: Map, bar: Bar) -> JudgedCell:
     """Judges the matches that are left, by whoever there is to do it, and keeps each at once."""
     found, left, cell = dict(job.known), job.left, job.cell
     for record, one in zip(left, spread(partial(judge, cell.game, job.work), left), strict=True):
@@ -194,12 +194,12 @@ def judged(job: Job, asked: Options, spread: Map, bar: Bar) -> JudgedCell:
     return JudgedCell(cell.about.name, cell.about.key, *who, cell.records, decided, trace)
 
 
-def write(out: Path, cells: Sequence[JudgedCell], asked: Options) -> pd.DataFrame:
-    rows = [row for cell in cells for row in metric_rows(cell, asked.reading)]
+def write(out: Path, cells: Sequence[JudgedCell], options: Options) -> pd.DataFrame:
+    rows = [row for cell in cells for row in metric_rows(cell, options.reading)]
     table = pd.DataFrame(rows, columns=list(METRIC_COLUMNS))
     plies = [row for cell in cells for row in trace_rows(cell)]
     stands = pd.DataFrame(plies, columns=list(TRACE_COLUMNS))
-    lines = (encode(one) + b"\n" for cell in cells for one in decision_lines(cell, asked.reading))
+    lines = (encode(one) + b"\n" for cell in cells for one in decision_lines(cell, options.reading))
     out.mkdir(exist_ok=True)
     write_atomically(out / "decisions.jsonl", b"".join(lines))
     write_atomically(out / "traces.csv", stands.to_csv(index=False))

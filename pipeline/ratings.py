@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--level lies between 0 and 1, got {given.level:g}")
     out = given.out or (given.folders[0] / "ratings" if len(given.folders) == 1 else SEVERAL)
     try:
-        contest, found = _rated(given)
+        contest, found = _rate(given)
         files = _write(found, out)
         known = 0
         if given.store != NONE:
@@ -58,26 +58,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _rated(given: argparse.Namespace) -> tuple[Contest, RatingTables]:
-    contest = contest_of(given.folders)
-    contest.check(given.ties)
-    rate = partial(rated, fit=given.fit, ties=given.ties, by=given.by, level=given.level)
+def _rate(arguments: argparse.Namespace) -> tuple[Contest, RatingTables]:
+    contest = contest_of(arguments.folders)
+    contest.check(arguments.ties)
+    rate = partial(
+        rated, fit=arguments.fit, ties=arguments.ties, by=arguments.by, level=arguments.level
+    )
     return contest, rating_tables(contest, rate)
 
 
-def _write(found: RatingTables, out: Path) -> list[Path]:
+def _write(tables: RatingTables, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     with plot_style.drawn_for(plot_style.WIDE):
-        plot_style.save_png(dict(rating_figures(found)), out / "figures")
-    return found.write(out)
+        plot_style.save_png(dict(rating_figures(tables)), out / "figures")
+    return tables.write(out)
 
 
-def _show(contest: Contest, found: RatingTables, files: Sequence[Path], out: Path) -> None:
+def _show(contest: Contest, tables: RatingTables, files: Sequence[Path], out: Path) -> None:
     shown = console()
-    for sheet in sheets(found):
+    for sheet in sheets(tables):
         shown.print(sheet_view(sheet.first(ROWS[TERMINAL])))
         shown.print()
-    if found.overall["low"].isna().all():
+    if tables.overall["low"].isna().all():
         shown.print("No limits: a game has a single deal, which tells nothing of others.\n")
     if contest.aside:
         shown.print(f"{contest.aside} cell(s) left out, which are not of two even sides.\n")

@@ -17,17 +17,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return compose(given, partial(play, given))
 
 
-def play(given: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+def play(arguments: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
     """Plays the sweep, or hands the command line that asked for it to SLURM."""
     if sweep.launch["kind"] == "slurm":
         from gauntlet.pipeline.launch import slurm
 
-        return slurm.hand_over(cells, sweep, given)
+        return slurm.hand_over(cells, sweep, arguments)
     from gauntlet.pipeline.log.run_info import typed
     from gauntlet.pipeline.sweep import run_sweep
 
     program = sys.argv[0] if sys.argv[0].startswith("gauntlet ") else "python -m pipeline.run"
-    return run_sweep.run(cells, sweep, typed(program, given))
+    return run_sweep.run(cells, sweep, typed(program, arguments))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
-from gauntlet.pipeline.config.keys import TRACES
+from gauntlet.pipeline.config.read import TRACES
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.tables.registry import results_of, write_tables
 from gauntlet.pipeline.tables.report import write_report

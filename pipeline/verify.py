@@ -30,7 +30,7 @@ from gauntlet.common.terminal import console
 from gauntlet.pipeline.judging.luck import Luck
 from gauntlet.pipeline.log import code
 from gauntlet.pipeline.log.folder import Folder, key_of
-from gauntlet.pipeline.log.metadata_files import LOGS, Described, Stops, Told, line_reader, parsed
+from gauntlet.pipeline.log.metadata_files import LOGS, Described, Status, Stops, line_reader, parsed
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.recorded import recorded_cell
 from gauntlet.pipeline.log.results import CellInfo
@@ -40,6 +40,8 @@ from gauntlet.pipeline.play.rematch import Again, Unrecorded
 
 SHOWN = 3
 """How many differences of a match are named."""
+LONGEST = 100
+"""Characters of a value that differs."""
 MATCH = re.compile(rb'"match":\s*"([!-~]{1,16}?)"')
 
 
@@ -48,7 +50,7 @@ class Findings:
     """What is wrong, by file; what is worth knowing and no damage; and how many lines were read.
 
     places: the line of each match, by the stem of its file. replayed: how many matches were played
-    again.
+    again. edited: how many of them differ from their record.
     """
 
     folder: Folder
@@ -57,9 +59,10 @@ class Findings:
     lines: int = 0
     places: dict[str, dict[str, int]] = field(default_factory=dict)
     replayed: int = 0
+    edited: int = 0
 
-    def add(self, path: Path, what: str) -> None:
-        self.wrong.setdefault(self.name(path), []).append(what)
+    def add(self, path: Path, problem: str) -> None:
+        self.wrong.setdefault(self.name(path), []).append(problem)
 
     def name(self, path: Path) -> str:
         return str(path.relative_to(self.folder.path))
@@ -92,24 +95,24 @@ def verify(folder: Path) -> Findings:
     return found
 
 
-def _cell(found: Findings, file: Path) -> CellInfo | None:
+def _cell(findings: Findings, file: Path) -> CellInfo | None:
     """The cell of a description, where it holds one."""
     try:
         data = parsed(file.read_bytes(), Described)
         about = CellInfo.read(data)
     except (OSError, ValueError) as why:
-        found.add(file, f"{why}; the same sweep again writes it anew")
+        findings.add(file, f"{why}; the same sweep again writes it anew")
         return None
     if about.key != key_of(file.stem):
-        found.add(file, f"it describes cell {about.key}")
+        findings.add(file, f"it describes cell {about.key}")
     elif digest(data["identity"]) != about.key:
-        found.add(file, "the identity that it tells is not that of its key")
+        findings.add(file, "the identity that it tells is not that of its key")
     return about
 
 
-def _records(found: Findings, path: Path, about: CellInfo | None) -> None:
+def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
     """Every line of a cell's records, and what they lack together."""
-    reader = found.folder.reader(path.stem)
+    reader = findings.folder.reader(path.stem)
     named: dict[str, int] = {}
     texts: set[str] = set()
     places: set[tuple[int, int]] = set()
@@ -118,24 +121,24 @@ def _records(found: Findings, path: Path, about: CellInfo | None) -> None:
         record = reader.record(line)
         texts.update(record.statics)
         for name in record.named:
-            named.setdefault(name, found.lines)
+            named.setdefault(name, findings.lines)
         if isinstance(record, MatchRecord):
             places.add((record.deal, record.rotation))
-            numbers[record.match] = found.lines - before
+            numbers[record.match] = findings.lines - before
 
-    before = found.lines
-    numbers = found.places.setdefault(path.stem, {})
-    _lines(found, path, read)
+    before = findings.lines
+    numbers = findings.places.setdefault(path.stem, {})
+    _lines(findings, path, read)
     for name in sorted(named.keys() - texts):
         first = named[name] - before
-        found.add(path, f"line {first}: its prompts share text {name}, which no line has")
+        findings.add(path, f"line {first}: its prompts share text {name}, which no line has")
     if about is not None:
-        _gaps(found, path, about, places)
+        _gaps(findings, path, about, places)
 
 
-def _gaps(found: Findings, path: Path, about: CellInfo, places: set[tuple[int, int]]) -> None:
+def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int, int]]) -> None:
     """Matches that a finished run planned and the log lacks; else those below the last deal."""
-    place = found.folder
+    place = findings.folder
     entries = (one for one in place.set_aside if one["cell"] == about.key)
     ended = places | {(one["deal"], one["rotation"]) for one in entries}
     run = place.status or {}
@@ -143,30 +146,30 @@ def _gaps(found: Findings, path: Path, about: CellInfo, places: set[tuple[int, i
     if planned is not None and not place.stop_file.exists():
         due = planned // about.rotations
         if lack := planned - sum(deal < due for deal, _ in ended):
-            found.add(path, f"{lack:,} match(es) are missing; the same sweep again plays them")
+            findings.add(path, f"{lack:,} match(es) are missing; the same sweep again plays them")
         return
     deals = max((deal for deal, _ in ended), default=-1) + 1
     if lack := deals * about.rotations - len(ended):
-        found.told.append(f"{found.name(path)}: {lack:,} match(es) are yet to be played")
+        findings.told.append(f"{findings.name(path)}: {lack:,} match(es) are yet to be played")
 
 
-def _lines(found: Findings, path: Path, read: Callable[[bytes], Any]) -> None:
+def _lines(findings: Findings, path: Path, read: Callable[[bytes], Any]) -> None:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            found.lines += 1
+            findings.lines += 1
             try:
                 read(line)
             except ValueError as why:
                 match = MATCH.search(line)
                 named = f", match {match[1].decode()}" if match else ""
-                found.add(path, f"line {number}{named}: {why}")
+                findings.add(path, f"line {number}{named}: {why}")
 
 
-def _small(found: Findings) -> None:
+def _small(findings: Findings) -> None:
     """The small files that hold one object each."""
-    place = found.folder
+    place = findings.folder
     luck = sorted((place.path / "luck").glob("*.json"))
-    kinds = [(place.stop_file, Stops), (place.status_file, Told)]
+    kinds = [(place.stop_file, Stops), (place.status_file, Status)]
     kinds += [(path, Luck) for path in luck]
     for path, kind in kinds:
         try:
@@ -174,11 +177,11 @@ def _small(found: Findings) -> None:
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as why:
-            found.add(path, f"{why}; the same sweep again writes it anew")
+            findings.add(path, f"{why}; the same sweep again writes it anew")
 
 
 def replay(
-    found: Sequence[Findings],
+    findings: Sequence[Findings],
     most: int | None,
     seed: int,
     reach: Callable[[int, int], None],
@@ -187,7 +190,7 @@ def replay(
     """Plays `most` of the matches again, or all, and adds what is wrong with them. The choice
     depends on the seed alone, and takes as many of each cell as it can. packages: which further
     ones may be imported to play."""
-    cells = [(one, stem) for one in found for stem in one.places]
+    cells = [(one, stem) for one in findings for stem in one.places]
     cells.sort(key=lambda cell: digest([seed, cell[1]]))
     orders = [
         [(one, stem, match) for match in sorted(one.places[stem], key=lambda m: digest([seed, m]))]
@@ -204,14 +207,14 @@ def replay(
 
 
 def _replayed(
-    found: Findings, stem: str, matches: Collection[str], packages: Sequence[str]
+    findings: Findings, stem: str, matches: Collection[str], packages: Sequence[str]
 ) -> Iterator[None]:
     """Plays these matches of a cell again, one at each step."""
-    place, left = found.folder, Counter[str]()
+    place, left = findings.folder, Counter[str]()
     path = place.records_file(stem)
     if not matches:
         return
-    again = _again(found, stem, packages)
+    again = _again(findings, stem, packages)
     for record in place.matches(stem):
         if record.match not in matches:
             continue
@@ -221,25 +224,26 @@ def _replayed(
             if changed := code.changed_since(place, again.cell):
                 left[f"{changed} changed since, and they come out otherwise"] += 1
             else:
-                line = found.places[stem][record.match]
-                found.add(path, f"line {line}, match {record.match}: played again, {wrong}")
-        found.replayed += not isinstance(again, UserError)
+                line = findings.places[stem][record.match]
+                findings.add(path, f"line {line}, match {record.match}: played again, {wrong}")
+                findings.edited += 1
+        findings.replayed += not isinstance(again, UserError)
         yield
     for why, count in left.items():
-        found.told.append(f"{found.name(path)}: {count:,} match(es) not played again: {why}")
+        findings.told.append(f"{findings.name(path)}: {count:,} match(es) not played again: {why}")
 
 
-def _again(found: Findings, stem: str, packages: Sequence[str]) -> Again | UserError:
+def _again(findings: Findings, stem: str, packages: Sequence[str]) -> Again | UserError:
     """The cell, ready to be played; why it cannot be."""
-    place, why = found.folder, "what its players asked beforehand is not what the log has of it"
+    place, why = findings.folder, "what its players asked beforehand is not what the log has of it"
     try:
         description = place.description(about := _about(place, stem))
         cell = recorded_cell(description, about, packages)
         first = next((one for one in place.matches(stem) if one.preparation), None)
         told = (first.preparation, first.statics) if first else ((), {})
-        return Again.of(cell, place.seed, *told)
+        return Again.prepare(cell, place.seed, *told)
     except Unrecorded:
-        found.add(place.records_file(stem), why)
+        findings.add(place.records_file(stem), why)
         return UserError(why)
     except UserError as error:
         return error
@@ -257,21 +261,28 @@ def _differs(again: Again, record: MatchRecord) -> str:
         return str(error)
     except Exception as error:  # whatever a game or an agent makes of a reply that was edited
         return f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
-    told = [f"{one.where} is {one.other!r}, not {one.one!r}" for one in found[:SHOWN]]
+    pairs = [(f"{one.where} is", one.other, one.one) for one in found[:SHOWN]]
+    told = [f"{where} {_short(now)}, not {_short(then)}" for where, now, then in pairs]
     return "; ".join(told) + f"; and {len(found) - SHOWN:,} more" * (len(found) > SHOWN)
 
 
-def report(found: Findings) -> Iterator[str]:
+def _short(value: Any) -> str:
+    return one_line(repr(value), LONGEST)
+
+
+def report(findings: Findings) -> Iterator[str]:
     """The findings, file by file, and a last line that sums up."""
-    for path, wrong in found.wrong.items():
+    for path, wrong in findings.wrong.items():
         yield path
         yield from (f"  {visible(what)}" for what in wrong)
-    yield from map(visible, found.told)
-    count = sum(map(len, found.wrong.values()))
+    yield from map(visible, findings.told)
+    count = sum(map(len, findings.wrong.values()))
     state = f"{count:,} thing(s) are wrong" if count else "all is well"
-    again = f"{found.replayed:,} match(es) played again, " if found.replayed else ""
-    yield f"{found.folder.path}: {found.lines:,} line(s) read, {again}{state}"
-    if count:
+    again = f"{findings.replayed:,} match(es) played again, " if findings.replayed else ""
+    yield f"{findings.folder.path}: {findings.lines:,} line(s) read, {again}{state}"
+    if findings.edited:
+        yield "a run keeps such a line; delete it, and the same sweep plays its match anew"
+    if count > findings.edited:
         yield "the same sweep again moves damaged lines aside and plays their matches anew"
 
 

@@ -199,16 +199,16 @@ def _newton(
 
 
 def _step(
-    b: Floats, one: Ints, other: Ints, played: Floats, won: Floats, worth: float, precision: float
+    b: Floats, left: Ints, right: Ints, played: Floats, won: Floats, worth: float, precision: float
 ) -> Floats:
-    """Newton's step from b, (k, tables). one, other: pairs that met, `played` between each."""
+    """Newton's step from b, (k, tables). left, right: pairs that met, `played` between each."""
     worths = np.exp(b)
-    first = worths[one] / (worths[one] + worths[other])
+    first = worths[left] / (worths[left] + worths[right])
     expected = played * first
     spread, grown = expected * (1.0 - first), worth * worths
     slope = won - (grown - worth) - precision * b
     bend = np.zeros((len(b), *b.shape))
-    for at, (i, j) in enumerate(zip(one, other, strict=True)):
+    for at, (i, j) in enumerate(zip(left, right, strict=True)):
         slope[i] -= expected[at]
         slope[j] -= played[at] - expected[at]
         bend[i, j] = -spread[at]

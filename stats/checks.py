@@ -14,42 +14,42 @@ Side = Literal["above", "below", "either"]
 """What a test shows: that something lies above what it is held against, below it, or off it."""
 
 
-def side(given: str) -> None:
+def side(value: str) -> None:
     """Raises ValueError for what is no Side."""
-    if given not in get_args(Side):
-        raise ValueError(f"side is one of {', '.join(get_args(Side))}, got {given!r}")
+    if value not in get_args(Side):
+        raise ValueError(f"side is one of {', '.join(get_args(Side))}, got {value!r}")
 
 
-def counts(wins: ArrayLike, games: ArrayLike, what: str = "wins") -> tuple[Floats, Floats]:
-    """Both as arrays of one shape, checked to be whole numbers with 0 <= wins <= games."""
+def counts(wins: ArrayLike, games: ArrayLike, name: str = "wins") -> tuple[Floats, Floats]:
+    """Both as arrays of one shape, checked to be integers with 0 <= wins <= games."""
     k, n = np.broadcast_arrays(np.asarray(wins, float), np.asarray(games, float))
     fits = (k >= 0) & (k <= n) & (k == np.floor(k)) & (n == np.floor(n)) & np.isfinite(n)
     if not fits.all():
         bad = f"{k[~fits][0]:g} of {n[~fits][0]:g}"
-        raise ValueError(f"{what} must be whole numbers from 0 to the number of games, got {bad}")
+        raise ValueError(f"{name} must be whole numbers from 0 to the number of games, got {bad}")
     return k.copy(), n.copy()  # broadcast views may not be written to, and libraries ask for that
 
 
-def probabilities(values: ArrayLike, what: str) -> Floats:
+def probabilities(values: ArrayLike, name: str) -> Floats:
     """`values` as an array, checked to lie in [0, 1]. nan ("there is none") is let through."""
     p = np.asarray(values, float)
     outside = (p < 0) | (p > 1)
     if outside.any():
-        raise ValueError(f"{what} must lie between 0 and 1, got {p[outside][0]:g}")
+        raise ValueError(f"{name} must lie between 0 and 1, got {p[outside][0]:g}")
     return p
 
 
-def inside(value: float, what: str, low: float = 0.0, high: float = 1.0) -> float:
+def inside(value: float, name: str, low: float = 0.0, high: float = 1.0) -> float:
     """`value`, checked to lie strictly between `low` and `high`."""
     if not low < value < high:
-        raise ValueError(f"{what} must lie strictly between {low:g} and {high:g}, got {value:g}")
+        raise ValueError(f"{name} must lie strictly between {low:g} and {high:g}, got {value:g}")
     return value
 
 
-def at_least_one(value: int, what: str) -> int:
-    """`value`, checked to be a whole number from 1."""
+def at_least_one(value: int, name: str) -> int:
+    """`value`, checked to be an integer from 1."""
     if value < 1 or value != int(value):
-        raise ValueError(f"{what} must be a whole number from 1, got {value:g}")
+        raise ValueError(f"{name} must be a whole number from 1, got {value:g}")
     return int(value)
 
 
@@ -64,10 +64,10 @@ def one_per_deal(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
     return x, y
 
 
-def finite(values: Floats, what: str) -> Floats:
+def finite(values: Floats, name: str) -> Floats:
     """`values`, checked to hold neither nan nor infinity."""
     if not np.isfinite(values).all():
-        raise ValueError(f"{what} must be finite, got {values[~np.isfinite(values)][0]}")
+        raise ValueError(f"{name} must be finite, got {values[~np.isfinite(values)][0]}")
     return values
 
 

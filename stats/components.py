@@ -21,7 +21,7 @@ from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
 
 Effect = frozenset[int]
-"""The axes that an effect hangs on; those of its nesting factor among them."""
+"""The axes that an effect depends on; those of its nesting factor among them."""
 
 MOST = 1e12
 """Degrees of freedom that count as infinitely many."""

@@ -97,13 +97,14 @@ Limited = tuple[float, float, float]
 """An estimate and its limits."""
 
 
-def difference(one: Limited, other: Limited) -> Limits:
-    """Limits of `one` less `other`, two estimates of independent samples with limits of their own.
+def difference(first: Limited, second: Limited) -> Limits:
+    """Limits of `first` less `second`, two estimates of independent samples with limits of their
+    own.
 
     Of two shares with Wilson's limits this is method 10 of R. G. Newcombe (1998), Statistics in
     Medicine 17, 873-890; in general G. Y. Zou and A. Donner (2008), the same 27, 1693-1702.
     """
-    (a, a_low, a_high), (b, b_low, b_high) = one, other
+    (a, a_low, a_high), (b, b_low, b_high) = first, second
     return a - b - hypot(a - a_low, b_high - b), a - b + hypot(a_high - a, b - b_low)
 
 

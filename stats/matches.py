@@ -1,4 +1,5 @@
-"""Matches of two, as whoever rates players needs them: in numbers, weighted by game, drawn anew."""
+"""Matches of two, as whoever rates players needs them: in numbers, weighted by game, drawn
+again."""
 
 from __future__ import annotations
 
@@ -86,12 +87,12 @@ class Matches:
 
     def wins(self, ties: Ties) -> Floats:
         """The weighted table of wins, as `stats.bradley_terry` takes it."""
-        whole = _Units.of(self, np.zeros(len(self), int), self.weights, ties)
+        whole = _Units.from_matches(self, np.zeros(len(self), int), self.weights, ties)
         found: Floats = whole.tables(np.ones((1, len(whole.won))))[0]
         return found
 
 
-def drawn_by_match(
+def draw_by_match(
     matches: Matches, ties: Ties, draws: int, rng: np.random.Generator
 ) -> Iterator[Floats]:
     """Tables of wins of samples of n matches, each match drawn with a chance in proportion to its
@@ -108,12 +109,14 @@ def drawn_by_match(
     chances = np.bincount(kind.ravel(), matches.weights) / len(matches)
     rising = np.argsort(chances)  # the last kind gets what is left, and costs nothing
     first, chances = first[rising], chances[rising]
-    units = _Units.of(matches.where(first), np.arange(len(first)), np.ones(len(first)), ties)
+    units = _Units.from_matches(
+        matches.where(first), np.arange(len(first)), np.ones(len(first)), ties
+    )
 
-    def weights(some: int) -> Floats:
-        return rng.multinomial(len(matches), chances, some).astype(float)
+    def weights(count: int) -> Floats:
+        return rng.multinomial(len(matches), chances, count).astype(float)
 
-    return units.drawn(draws, weights)
+    return units.resample(draws, weights)
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class _Units:
     won: Floats
 
     @classmethod
-    def of(cls, matches: Matches, unit: Ints, weights: Floats, ties: Ties) -> _Units:
+    def from_matches(cls, matches: Matches, unit: Ints, weights: Floats, ties: Ties) -> _Units:
         weights = np.where((matches.scores == 0.5) & (ties == "drop"), 0.0, weights)
         one = np.concatenate((matches.first, matches.second))
         other = np.concatenate((matches.second, matches.first))
@@ -151,7 +154,7 @@ class _Units:
         found[self.winners, self.losers] = self.won.T @ weights.T
         return np.moveaxis(found, -1, 0)
 
-    def drawn(self, draws: int, weights: Callable[[int], Floats]) -> Iterator[Floats]:
+    def resample(self, draws: int, weights: Callable[[int], Floats]) -> Iterator[Floats]:
         """weights: gives so many rows of them."""
         step = max(1, AT_ONCE // max(len(self.won), self.players**2))
         for done in range(0, draws, step):

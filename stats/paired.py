@@ -27,7 +27,7 @@ BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(flo
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Deals by who won them, cell A, cell B, both or neither: whole numbers from 0."""
+    """Deals by who won them, cell A, cell B, both or neither: integers from 0."""
 
     both: int
     a_only: int

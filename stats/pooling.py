@@ -61,8 +61,8 @@ def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float =
     checks.finite(np.append(s.ravel(), y), "estimates and their covariance")
     if (np.diag(s) <= 0).any():
         raise ValueError("each estimate needs an error above 0")
-    apart = _apart(y, s)
-    means, errors = _given(y, apart)
+    apart = _decorrelate(y, s)
+    means, errors = _conditional(y, apart)
     kept = 1 - (apart.values / apart.whole).mean(axis=1)
     weights, centres, spreads = apart.weights, apart.centres, apart.spreads
     low, high = _limits(means, errors, weights, level)
@@ -71,7 +71,7 @@ def partially_pooled(estimates: ArrayLike, covariance: ArrayLike, level: float =
 
 
 @dataclass(frozen=True, slots=True)
-class _Apart:
+class _Decorrelated:
     """The estimates along the eigenvectors of their covariance, where errors are independent.
 
     values: eigenvalues; ones, turned: the vector of ones and the estimates, turned. spreads:
@@ -91,7 +91,7 @@ class _Apart:
     centres: Floats
 
 
-def _apart(y: Floats, s: Floats) -> _Apart:
+def _decorrelate(y: Floats, s: Floats) -> _Decorrelated:
     values, vectors = np.linalg.eigh(s)
     top = FARTHEST * max(float(y.std()), float(np.sqrt(np.diag(s).max())))
     steps = (np.arange(GRID) + 0.5) / GRID
@@ -104,16 +104,18 @@ def _apart(y: Floats, s: Floats) -> _Apart:
     logs = -0.5 * (np.log(whole).sum(axis=1) + np.log(precision) + far) + np.log(steps)
     weights = np.exp(logs - logs.max())
     shares = weights / weights.sum()
-    return _Apart(values, vectors, ones, turned, spreads, shares, whole, precision, centres)
+    return _Decorrelated(values, vectors, ones, turned, spreads, shares, whole, precision, centres)
 
 
-def _given(y: Floats, apart: _Apart) -> tuple[Floats, Floats]:
+def _conditional(y: Floats, decorrelated: _Decorrelated) -> tuple[Floats, Floats]:
     """For each spread, were it known: means and errors of the true values, shape (GRID, k)."""
-    pull = apart.values / apart.whole
-    around = apart.turned - apart.centres[:, None] * apart.ones
-    means = y - (pull * around) @ apart.vectors.T
-    own = (pull * apart.spreads[:, None] ** 2) @ (apart.vectors**2).T
-    shared = ((pull * apart.ones) @ apart.vectors.T) ** 2 / apart.precision[:, None]
+    pull = decorrelated.values / decorrelated.whole
+    around = decorrelated.turned - decorrelated.centres[:, None] * decorrelated.ones
+    means = y - (pull * around) @ decorrelated.vectors.T
+    own = (pull * decorrelated.spreads[:, None] ** 2) @ (decorrelated.vectors**2).T
+    shared = ((pull * decorrelated.ones) @ decorrelated.vectors.T) ** 2 / decorrelated.precision[
+        :, None
+    ]
     return means, np.sqrt(np.maximum(own + shared, 0.0))
 
 

@@ -150,8 +150,8 @@ def _step(alpha: float, cells: int, side: Side) -> float:
     return step / 2 if side == "either" else step
 
 
-def _spread(rate: float, what: str) -> float:
-    checks.inside(rate, what)
+def _spread(rate: float, name: str) -> float:
+    checks.inside(rate, name)
     return sqrt(rate * (1.0 - rate))
 
 

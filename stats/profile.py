@@ -11,7 +11,7 @@ itself implies.
 The design effect is how much more, or less, sums over deals vary than matches would that have
 nothing to do with each other. A player of few deals hardly shows its own, so each difference has a
 mean of its own and that of all players (as of G. K. Smyth (2004), Stat. Appl. Genet. Mol. Biol. 3,
-article 3): weights m - 1, of the m deals it effectively hangs on, and SHARED, which together are
+article 3): weights m - 1, of the m deals it effectively depends on, and SHARED, which together are
 the degrees of freedom.
 
 Where the data do not bound d on one side (`stats.bradley_terry.mixed`: somebody won or lost
@@ -63,7 +63,7 @@ class Counted(NamedTuple):
     games: int
 
     @classmethod
-    def of(cls, matches: Matches, ties: Ties, units: Ints, best: Floats) -> Counted:
+    def from_matches(cls, matches: Matches, ties: Ties, units: Ints, best: Floats) -> Counted:
         order = np.argsort(units, kind="stable")
         if ties == "drop":
             order = order[matches.scores[order] != 0.5]
@@ -91,7 +91,7 @@ def limits(
     chains, held = reached(wins), contrasts < 0
     bounded = np.array([(table[players] | ~held).all(1) for table in (chains, chains.T)])
     best = pulled(wins, np.zeros((1, len(wins))), penalised(wins))[0]
-    counted = Counted.of(matches, ties, units, best)
+    counted = Counted.from_matches(matches, ties, units, best)
     phi, degrees = _scale(wins, counted, best, contrasts, bounded[0] & bounded[1])
     tail = (1.0 - level) / 2.0
     quantile = np.square(stdtrit(degrees, 1.0 - tail))
@@ -132,16 +132,16 @@ def _scale(
     shared = _shared(counted, len(wins))
     moved = np.asarray(np.linalg.solve(information(wins, best), contrasts.T), float)
     step = max(1, AT_ONCE // len(counted.off))
-    found = [_own(counted, moved[:, at : at + step]) for at in range(0, len(contrasts), step)]
+    found = [_variances(counted, moved[:, at : at + step]) for at in range(0, len(contrasts), step)]
     weighted, effect, deals = np.concatenate(found, axis=1)
     own = np.where(bounded, deals - 1.0, 0.0)
     degrees = own + SHARED
     return weighted * (own * effect + SHARED * shared) / degrees, degrees
 
 
-def _own(counted: Counted, moved: Floats) -> Floats:
+def _variances(counted: Counted, moved: Floats) -> Floats:
     """By difference, (3, differences): what the weights make of the variance, the design effect,
-    and how many deals it hangs on. moved: (players, differences), how ratings move it."""
+    and how many deals it depends on. moved: (players, differences), how ratings move it."""
     apart = (moved[counted.first] - moved[counted.second]).T
     varied = apart**2 * counted.spread
     total = varied.sum(1)

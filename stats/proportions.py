@@ -152,7 +152,7 @@ def sign_test(ahead: ArrayLike, behind: ArrayLike, side: Side = "either") -> Flo
     J. Arbuthnott (1710); W. J. Conover, Practical Nonparametric Statistics (3rd edition), section
     3.4. Ties say nothing of either and are left out (J. Hemelrijk (1952), Indagationes Mathematicae
     14, 322-326). Without a unit p is 1: nothing tells the sides apart.
-    Raises ValueError for counts that are not whole numbers from 0 and for another side.
+    Raises ValueError for counts that are not integers from 0 and for another side.
     """
     k, n = checks.counts(ahead, np.add(ahead, behind), "units ahead")
     checks.side(side)
@@ -174,7 +174,7 @@ def _ratio(top: ArrayLike, bottom: Floats) -> Floats:
     return _where(bottom > 0, np.asarray(top, float) / np.where(bottom > 0, bottom, 1.0))
 
 
-def _where(known: ArrayLike, values: ArrayLike) -> Floats:
+def _where(defined: ArrayLike, values: ArrayLike) -> Floats:
     """`values` where they are known, else nan; an array without axes becomes a scalar."""
-    result: Floats = np.where(known, values, np.nan)[()]
+    result: Floats = np.where(defined, values, np.nan)[()]
     return result

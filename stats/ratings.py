@@ -27,7 +27,7 @@ from scipy.special import expit
 from gauntlet.stats import checks, profile
 from gauntlet.stats.bradley_terry import Ints, beats, mixed, parts, penalised, spectral
 from gauntlet.stats.checks import Floats
-from gauntlet.stats.matches import Matches, Ties, drawn_by_match
+from gauntlet.stats.matches import Matches, Ties, draw_by_match
 
 Fit = Literal["penalised", "spectral"]
 By = Literal["deal", "match"]
@@ -38,7 +38,7 @@ DRAWS, LEVEL = 10_000, 0.9
 
 @dataclass(frozen=True)
 class Ratings:
-    """Ratings in log odds, with what they hang on.
+    """Ratings in log odds, with what they depend on.
 
     fitted: of all matches; who has no match that counts has no rating: nan. matches: how many each
     player has. parts: as `bradley_terry.parts` has them: ratings are comparable within one. zero:
@@ -78,7 +78,7 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Bootstrapped:
-    """Ratings of matches drawn anew. draws: (draws, players)."""
+    """Ratings of matches drawn again. draws: (draws, players)."""
 
     draws: Floats
     level: float
@@ -124,7 +124,7 @@ def rated(
 def as_gamebench(matches: Matches, draws: int = DRAWS, seed: int = 0) -> Bootstrapped:
     """The ratings of the paper's tables are the `mean` of these: the published code's settings.
     Who has no match is rated all the same, as the prior says."""
-    tables = drawn_by_match(matches, "drop", draws, np.random.default_rng(seed))
+    tables = draw_by_match(matches, "drop", draws, np.random.default_rng(seed))
     return Bootstrapped(np.concatenate([spectral(some) for some in tables]), LEVEL)
 
 

@@ -49,10 +49,10 @@ def clustered_logit(
     """
     from statsmodels.discrete.discrete_model import Logit
 
-    y, x, groups = _checked(won, design, clusters, "won")
+    y, x, groups = _check(won, design, clusters, "won")
     if not np.isin(y, (0.0, 1.0)).all():
         raise ValueError("won must be 0 or 1 for each match")
-    return _fitted(Logit(y, x), groups, level, disp=0)
+    return _fit(Logit(y, x), groups, level, disp=0)
 
 
 def clustered_linear(
@@ -65,11 +65,11 @@ def clustered_linear(
     """
     from statsmodels.regression.linear_model import OLS
 
-    y, x, groups = _checked(values, design, clusters, "values")
-    return _fitted(OLS(y, x), groups, level)
+    y, x, groups = _check(values, design, clusters, "values")
+    return _fit(OLS(y, x), groups, level)
 
 
-def _fitted(model: Any, groups: Floats, level: float, **how: Any) -> Fit:
+def _fit(model: Any, groups: Floats, level: float, **kwargs: Any) -> Fit:
     """The model of statsmodels fitted, all nan where the data settle no finite answer."""
     from statsmodels.tools.sm_exceptions import ModelWarning
 
@@ -83,7 +83,7 @@ def _fitted(model: Any, groups: Floats, level: float, **how: Any) -> Fit:
             warnings.simplefilter("error", ModelWarning)
             warnings.simplefilter("ignore", RuntimeWarning)  # overflow on the way to no answer
             options = {"cov_kwds": {"groups": groups}, "use_t": True}
-            fit = model.fit(cov_type="cluster", **options, **how)
+            fit = model.fit(cov_type="cluster", **options, **kwargs)
     except (ModelWarning, np.linalg.LinAlgError):
         return nothing
     low, high = fit.conf_int(1.0 - level).T
@@ -92,13 +92,13 @@ def _fitted(model: Any, groups: Floats, level: float, **how: Any) -> Fit:
     return Fit(fit.params, fit.bse, fit.pvalues, low, high)
 
 
-def _checked(
-    values: ArrayLike, design: ArrayLike, clusters: ArrayLike, what: str
+def _check(
+    values: ArrayLike, design: ArrayLike, clusters: ArrayLike, name: str
 ) -> tuple[Floats, Floats, Floats]:
     y, x, groups = np.asarray(values, float), np.asarray(design, float), np.asarray(clusters)
     if y.ndim != 1 or x.ndim != 2 or groups.shape != y.shape or len(x) != len(y):
         shapes = f"{y.shape}, {x.shape} and {groups.shape}"
-        raise ValueError(f"{what}, design and clusters need one row a match, got shapes {shapes}")
-    checks.finite(y, what)
+        raise ValueError(f"{name}, design and clusters need one row a match, got shapes {shapes}")
+    checks.finite(y, name)
     checks.finite(x, "design")
     return y, x, groups

@@ -40,7 +40,7 @@ def remembered(find: Callable[..., Floats]) -> Callable[..., Floats]:
     """`find` of arrays of floats, with the answers to small questions kept."""
 
     @lru_cache(maxsize=KEPT)
-    def known(*question: Array) -> Floats:
+    def cached(*question: Array) -> Floats:
         found = find(*(np.frombuffer(data).reshape(shape) for shape, data in question))
         found.setflags(write=False)
         return found
@@ -50,7 +50,7 @@ def remembered(find: Callable[..., Floats]) -> Callable[..., Floats]:
         given = [np.asarray(one, float) for one in question]
         if given[0].size > FEW:
             return find(*given)
-        return known(*((one.shape, one.tobytes()) for one in given))
+        return cached(*((one.shape, one.tobytes()) for one in given))
 
     return answered
 
@@ -109,9 +109,9 @@ def _with_end(x: Floats, n: Floats, end: ArrayLike) -> tuple[Floats, Floats, Flo
     return y, np.concatenate((n, part[..., None]), -1), mean
 
 
-def _tilts(y: Floats, known: ArrayLike) -> tuple[Floats, Floats]:
+def _tilts(y: Floats, bounded: ArrayLike) -> tuple[Floats, Floats]:
     """Between which tilts no weight turns negative."""
-    floor, most = 1.0 / np.where(known, y.min(-1), -1.0), y.max(-1)
+    floor, most = 1.0 / np.where(bounded, y.min(-1), -1.0), y.max(-1)
     return floor, np.where(most > 0, 1.0 / np.where(most > 0, most, 1.0), -floor)
 
 

@@ -68,7 +68,7 @@ class Command:
         return list(self.words[past + known :])
 
 
-def shown() -> list[Command]:
+def all_commands() -> list[Command]:
     """Every command of the documents, once, with the page that shows it first."""
     found: dict[tuple[str, ...], Command] = {}
     for file in DOCUMENTS:
@@ -121,7 +121,7 @@ def taken(command: Command, configs: Path | None = None) -> None:
     only their choices are looked up.
     """
     if command.words[0] == "make":
-        return made(command.words[1:])
+        return check_make(command.words[1:])
     assert find_spec(command.module), f"there is no {command.module}"
     if command.module == "pytest":
         return tested(command.arguments)
@@ -173,7 +173,7 @@ def chosen(words: Sequence[str]) -> None:
             assert there, f"{key} has no choice {value}"
 
 
-def made(words: Sequence[str]) -> None:
+def check_make(words: Sequence[str]) -> None:
     """A target of the Makefile, and variables that it knows."""
     makefile = (ROOT / "Makefile").read_text()
     for word in words:

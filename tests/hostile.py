@@ -27,7 +27,7 @@ class Talk:
     def say(self, data: bytes) -> None:
         self._connection.sendall(data)
 
-    def whole(self, body: bytes, *headers: str, status: str = "200 OK") -> None:
+    def reply(self, body: bytes, *headers: str, status: str = "200 OK") -> None:
         self.head(f"content-length: {len(body)}", *headers, status=status)
         self.say(body)
 
@@ -43,7 +43,7 @@ def reply(text: str = "ok", **more: Any) -> bytes:
 
 
 def good(talk: Talk) -> None:
-    talk.whole(reply())
+    talk.reply(reply())
 
 
 def hanging(talk: Talk) -> None:
@@ -64,7 +64,7 @@ def dripping_head(talk: Talk) -> None:
 
 
 def waiting(talk: Talk) -> None:
-    talk.whole(b"{}", "retry-after: 100", status="429 Too Many Requests")
+    talk.reply(b"{}", "retry-after: 100", status="429 Too Many Requests")
 
 
 def endless(talk: Talk) -> None:
@@ -109,7 +109,7 @@ def bomb(coding: str, megabytes: int) -> Behaviour:
         data = zlib.compress(data) if one.strip() == "deflate" else _gzip(data)
 
     def explode(talk: Talk) -> None:
-        talk.whole(data, f"content-encoding: {coding}")
+        talk.reply(data, f"content-encoding: {coding}")
 
     return explode
 

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PARTS = (
-    *("agents", "common", "conf", "games"),
+    *("agents", "common", "conf", "games", "gauntlet"),
     *("models", "papers", "pipeline", "stats", "tests", "training"),
 )
 BLOCK = re.compile(
@@ -50,10 +50,10 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with every file that docs/extending.md writes."""
     copy = tmp_path_factory.mktemp("project")
     for part in PARTS:
-        shutil.copytree(ROOT / part, copy / part, ignore=UNUSED)
+        shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=UNUSED)
     shutil.copy(ROOT / "pyproject.toml", copy)
     written = BLOCK.findall((ROOT / "docs" / "extending.md").read_text())
-    assert len(written) == 17, [name for name, _ in written]
+    assert len(written) == 18, [name for name, _ in written]
     for name, text in written:
         assert not (copy / name).exists(), f"{name} is there already"
         (copy / name).write_text(text)
@@ -82,6 +82,13 @@ def test_a_new_game_and_a_new_method_play(extended: Path) -> None:
     table = pd.read_csv(extended / "outputs" / "nim" / "summary.csv")
     assert list(table["prompt"]) == ["once", "cloze", "counterfactual"]
     assert set(table["matches"]) == {10}
+    match = records(extended / "outputs" / "nim")[0]
+    page = ("--in", "outputs/nim", "--page", "outputs/nim.html")
+    assert "heap 1" in go(extended, "-m", "pipeline.replay", match["match"], *page)
+    assert (
+        '<div class="d-picture" role="group" aria-label="a heap of 1'
+        in (extended / "outputs" / "nim.html").read_text()
+    )
 
 
 def test_search_players_take_a_new_game_in(extended: Path) -> None:
@@ -156,7 +163,7 @@ def test_words_are_in_the_log(extended: Path, played: str) -> None:
         for decision in record["decisions"]
         if decision["options"] == ["give a hint"]
     ]
-    assert len(hints) == 3 * DEALS * 4 * 2
+    assert len(hints) == (3 + 2) * DEALS * 4 * 2, "of three players and two controls"
     assert {"water", "well"} < set(hints) <= {"water", "flour", "snow", "flower", "well"}
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import ROOT, SWEEPS, Command, inner, shown, split, taken, typed, written
+from tests.commands import ROOT, SWEEPS, Command, all_commands, inner, split, taken, typed, written
 
-SHOWN = shown()
+SHOWN = all_commands()
 EVERY = pytest.mark.parametrize("command", SHOWN, ids=[command.text for command in SHOWN])
 
 NOT_RUN = {
@@ -92,12 +92,12 @@ def test_a_command_runs(command: Command, sweep: Path, tmp_path: Path) -> None:
         run(command.module, [*words, *SMALL, f"output_dir={tmp_path}"])
         assert list(tmp_path.glob("*.csv"))
     else:
-        words = [of(word, sweep, tmp_path) for word in command.arguments]
+        words = [fill_placeholder(word, sweep, tmp_path) for word in command.arguments]
         where = ["--in", str(sweep)] if "replay" in command.module else []
         run(command.module, [*words, *where])
 
 
-def of(word: str, sweep: Path, free: Path) -> str:
+def fill_placeholder(word: str, sweep: Path, free: Path) -> str:
     """A placeholder, or a folder of somebody's, as one that is there."""
     if word in ("DIR", "DIR...") or word.startswith("outputs/"):
         return str(sweep)

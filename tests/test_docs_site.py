@@ -69,7 +69,7 @@ def test_every_link_within_leads_somewhere(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "fetches"),
     [
         ('<script src="https://cdn.example/x.js"></script>', True),
         ('<link rel="stylesheet" href="//fonts.example/x.css" />', True),
@@ -78,8 +78,8 @@ def test_every_link_within_leads_somewhere(site: Path) -> None:
         ('<script src="_static/x.js"></script>', False),
     ],
 )
-def test_what_would_be_fetched_is_found(text: str, asked: bool) -> None:
-    assert bool(ASKS.search(text)) == asked
+def test_what_would_be_fetched_is_found(text: str, fetches: bool) -> None:
+    assert bool(ASKS.search(text)) == fetches
 
 
 README_LINK = re.compile(r"\]\(([^)#:\s]+\.\w+)(?:#[^)]*)?\)")

@@ -27,9 +27,9 @@ SPELT = {
 }
 
 
-@pytest.mark.parametrize("how", SPELT)
-def test_a_secret_goes_however_it_is_spelt(how: str) -> None:
-    text = f"it is {SPELT[how]} as you said"
+@pytest.mark.parametrize("spelling", SPELT)
+def test_a_secret_goes_however_it_is_spelt(spelling: str) -> None:
+    text = f"it is {SPELT[spelling]} as you said"
     for cut in (without, without_parts):
         left = cut(text, KEY, "*")
         assert left.startswith("it is ")
@@ -37,9 +37,9 @@ def test_a_secret_goes_however_it_is_spelt(how: str) -> None:
         assert "*" in left
         # What is left is at most what stood beside it, and five bits of its ends.
         longest = max(len(part) for part in left.split("*"))
-        assert longest <= len("it is ") + len(' {"key": "Bearer abc') or how == "in JSON"
-        for at in range(2, len(SPELT[how]) - 10):
-            piece = SPELT[how][at : at + 10]
+        assert longest <= len("it is ") + len(' {"key": "Bearer abc') or spelling == "in JSON"
+        for at in range(2, len(SPELT[spelling]) - 10):
+            piece = SPELT[spelling][at : at + 10]
             assert piece not in left or piece in '{"key": "' + "QmVhcmVyIA" + "bWU6"
 
 

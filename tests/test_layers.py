@@ -31,7 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("pipeline.config",),
     ("pipeline.plan",),
     ("pipeline.log",),
-    ("pipeline.play", "pipeline.judging"),
+    ("pipeline.play", "pipeline.judging", "pipeline.viewer"),
     ("pipeline.tables",),
     ("pipeline.sizing",),
     ("pipeline.launch", "pipeline.tracking"),
@@ -75,6 +75,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "uvicorn": ("pipeline.pages", "training.openenv_server"),
     "fastapi": ("pipeline.pages",),
     "nicegui": ("pipeline.pages",),
+    "markupsafe": ("common.markup", "games", "pipeline"),
     "sklearn": ("games.holdem.policies",),
     "torch": ("models", "training"),
     "deepspeed": ("models",),
@@ -204,6 +205,15 @@ def test_a_planted_circle_is_found() -> None:
     found["common.errors"] = {*found["common.errors"], "games.base"}
     found["games.base"] = {*found["games.base"], "common.errors"}
     assert {"common.errors", "games.base"} <= set(a_circle(found))
+
+
+def test_only_viewers_import_drawings() -> None:
+    """So a drawing is in no fingerprint of the code that plays a match."""
+    drawings = [name for name in MODULES if name.endswith("drawing")]
+    assert {"games.drawing", "games.uno.drawing", "games.tic_tac_toe_drawing"} <= set(drawings)
+    users = {name for name, others in graph().items() if others & set(drawings)}
+    viewers = (*drawings, "pipeline.viewer", "pipeline.pages")
+    assert [name for name in sorted(users) if not within(name, viewers)] == []
 
 
 def test_every_room_of_the_pipeline_has_its_floor() -> None:

@@ -40,7 +40,7 @@ def test_a_narrow_terminal_keeps_names_and_columns() -> None:
     assert len(bars) == 3, "a bar a cell, and the axis"
 
 
-def printed(what: object, width: int) -> list[str]:
+def printed(renderable: object, width: int) -> list[str]:
     out = io.StringIO()
-    Console(width=width, file=out).print(what)
+    Console(width=width, file=out).print(renderable)
     return out.getvalue().splitlines()

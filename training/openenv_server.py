@@ -60,9 +60,9 @@ class GameServer(Served):  # type: ignore[misc]
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, own: Environment, deals: count[int]) -> None:
+    def __init__(self, environment: Environment, deals: count[int]) -> None:
         super().__init__()
-        self.own, self.deals = own, deals
+        self.own, self.deals = environment, deals
         self._state = GameState()
 
     def reset(
@@ -77,7 +77,7 @@ class GameServer(Served):  # type: ignore[misc]
         task, sits = self.own.match.table.task, self.own.seat
         name = episode_id or task.match
         self._state = GameState(episode_id=name, step_count=0, deal=deal, seat=sits)
-        return self._seen(text, 0.0, {"deal": deal, "seat": sits, "match": task.match})
+        return self._observation(text, 0.0, {"deal": deal, "seat": sits, "match": task.match})
 
     def step(
         self, action: GameAction, timeout_s: float | None = None, **further: Any
@@ -85,25 +85,25 @@ class GameServer(Served):  # type: ignore[misc]
         text, reward, _, info = self.own.step(action.text)
         self._state.step_count += 1
         self._state.result = info.get("result")
-        return self._seen(text, reward, info)
+        return self._observation(text, reward, info)
 
     @property
     def state(self) -> GameState:
         return self._state
 
-    def _seen(self, text: str, reward: float, info: dict[str, Any]) -> GameObservation:
+    def _observation(self, text: str, reward: float, info: dict[str, Any]) -> GameObservation:
         return GameObservation(
             done=self.own.done, reward=reward, text=text, options=self.own.options, info=info
         )
 
 
-def application(own: Environment, sessions: int) -> Any:
+def application(environment: Environment, sessions: int) -> Any:
     """The FastAPI application: so many sessions side by side, each with an environment like
-    `own`."""
+    `environment`."""
     deals = count()
 
     def session() -> GameServer:
-        return GameServer(own.another(), deals)
+        return GameServer(environment.another(), deals)
 
     return create_fastapi_app(session, GameAction, GameObservation, max_concurrent_envs=sessions)
 

@@ -80,7 +80,7 @@ class Games(vf.Taskset[GameTask, GamesConfig]):  # type: ignore[misc]
     def load(self) -> Iterator[GameTask]:
         for deal in count():
             for seat in self.setting.seats:
-                if Match(self.setting, self.setting.task(deal, seat)).asked is not None:
+                if Match(self.setting, self.setting.task(deal, seat)).request is not None:
                     name = f"{self.config.game} deal {deal} seat {seat}"
                     yield GameTask(GameData(name=name, deal=deal, seat=seat), self.config.task)
 
@@ -136,7 +136,7 @@ class GamesEnv(vf.Env[GamesEnvConfig]):  # type: ignore[misc]
                 player = match.player
                 if player not in talks:
                     talks[player] = await stack.enter_async_context(roles[player].interaction(task))
-                segment = await talks[player].turn(told(prompt))
+                segment = await talks[player].turn(new_message(prompt))
                 if segment.terminated:
                     return
                 await asyncio.to_thread(match.answer, segment.last_reply)
@@ -147,11 +147,11 @@ class GamesEnv(vf.Env[GamesEnvConfig]):  # type: ignore[misc]
             made = [one for one in match.decisions if one.seat == seat and one.asked]
             talk.trace.record_metric("fallbacks", sum(one.fallback for one in made) / len(made))
 
-    def _credit(self, own: Setting) -> Credit:
+    def _credit(self, setting: Setting) -> Credit:
         config = self.taskset.config
-        return Result() if config.reward == "result" else Advantage(own, config.playouts)
+        return Result() if config.reward == "result" else Advantage(setting, config.playouts)
 
 
-def told(prompt: Prompt) -> str:
+def new_message(prompt: Prompt) -> str:
     """The new message of a prompt; with the system text where a decision begins."""
     return prompt.system * (not isinstance(prompt, Dialogue)) + prompt.messages[-1]

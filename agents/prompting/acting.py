@@ -52,7 +52,7 @@ def actions(turn: Turn) -> str:
     told = listed(turn.observation.options, ABOVE)
     for wanted in textspecs(turn):
         numbers = [n for n, option in enumerate(turn.options, 1) if _wants(option, wanted)]
-        told += f"Action {_ranges(numbers)} wants words: {asked(wanted)}\n"
+        told += f"Action {_ranges(numbers)} wants words: {describe_text(wanted)}\n"
     return told
 
 
@@ -61,7 +61,7 @@ def textspecs(turn: Turn) -> list[TextSpec]:
     return list(dict.fromkeys(o.text for o in turn.options if isinstance(o, TextAction)))
 
 
-def asked(wanted: TextSpec) -> str:
+def describe_text(wanted: TextSpec) -> str:
     """What is wanted, some examples, and what is checked."""
     examples = ", ".join(f'"{example}"' for example in wanted.examples[:SHOWN])
     told = f"{wanted.ask}, such as {examples}; at most {wanted.max_chars} characters"
@@ -85,13 +85,13 @@ def read(reply: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
         return Reading("malformed", f"{NO_ACTION}{form(turn)}")
     option = option_called(action, turn.observation.options)
     if isinstance(option, int):
-        return _worded(option, _text(answer.get("openended_response")), turn)
+        return _read_text(option, _text(answer.get("openended_response")), turn)
     if headings and (wanted := EXPLAIN.fullmatch(action)):
         return _explained(wanted[1], turn, headings)
     return Reading("illegal", f"{NO_OPTION}{actions(turn)}{form(turn)}")
 
 
-def _worded(option: int, text: str | None, turn: Turn) -> Reading:
+def _read_text(option: int, text: str | None, turn: Turn) -> Reading:
     """An action that was named, with the words that came with it."""
     wanted = turn.options[option]
     if not isinstance(wanted, TextAction):
@@ -99,7 +99,7 @@ def _worded(option: int, text: str | None, turn: Turn) -> Reading:
     if text is None:
         return Reading("malformed", f"{NO_WORDS}{form(turn)}", option, fault=UNSAID)
     if fault := wanted.text.fault(text):
-        told = f"\n{text!r} {fault}. Wanted: {asked(wanted.text)}\n{form(turn)}"
+        told = f"\n{text!r} {fault}. Wanted: {describe_text(wanted.text)}\n{form(turn)}"
         return Reading("illegal", told, option, fault=fault)
     return Reading(option, option=option, text=text)
 
@@ -112,10 +112,10 @@ def _explained(wanted: str, turn: Turn, headings: Mapping[str, str]) -> Reading:
     return Reading("illegal", NO_HEADING.format(headings=f"H1 to H{len(headings)}") + form(turn))
 
 
-def _text(given: Any) -> str | None:
+def _text(value: Any) -> str | None:
     """A text or a whole number as text."""
-    known = isinstance(given, str | int) and not isinstance(given, bool)
-    return writable(str(given)) if known else None
+    known = isinstance(value, str | int) and not isinstance(value, bool)
+    return writable(str(value)) if known else None
 
 
 def _wants(option: int, wanted: TextSpec) -> bool:

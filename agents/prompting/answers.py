@@ -33,7 +33,7 @@ def named(reply: str, options: Sequence[str]) -> int | Status:
     wrong with the reply.
 
     "malformed": from the first opening to the first closing brace there is no JSON object with an
-    action that is text or a whole number. "illegal": the action is none of the options. Of equal
+    action that is text or an integer. "illegal": the action is none of the options. Of equal
     options the first is meant; a number that is also a name is meant as a number.
     """
     action = _action(reply)

@@ -18,7 +18,7 @@ from gauntlet.agents.prompting.base import Asking, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
 from gauntlet.agents.prompting.priors import Divided, Priors, Rows, averaged
 from gauntlet.agents.prompting.samples import sampled_turns
-from gauntlet.agents.prompting.wording import Worded, Wording
+from gauntlet.agents.prompting.wording import HasWording, Wording
 from gauntlet.games.base import Fact, Game, Observation
 from gauntlet.models.base import Score, Scores
 
@@ -33,16 +33,16 @@ PLIES = 1000
 
 
 @dataclass(frozen=True)
-class Calibrated(Worded):
+class Calibrated(HasWording):
     """One prompt a decision; each letter's probability is divided by the probability that it has
     where every fact, move and option reads "N/A".
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
     inputs: what they read instead, "N/A" or others; of several the mean probability counts. The
         default is older than the setting, so it is no part of a cell's key
-        (`pipeline.config.nodes.describe`).
+        (`pipeline.plan.identity.describe`).
 
-    The content-free answers hang on the number of options alone: 25 prompts an input, asked once.
+    The content-free answers depend on the number of options alone: 25 prompts an input, asked once.
     """
 
     moves: int = 5
@@ -78,7 +78,7 @@ def content_free(
     if turn is None:
         return []
     seen = turn.observation
-    empty = [_emptied(seen, nothing, count) for nothing in inputs for count in COUNTS]
+    empty = [_blank(seen, nothing, count) for nothing in inputs for count in COUNTS]
     asked = tuple(prompts(one, goal, moves, (0,), words)[0] for one in empty)
     reply = yield Score(asked, LETTERS)
     assert isinstance(reply, Scores), reply
@@ -86,16 +86,16 @@ def content_free(
     return [reply.logprobs[start : start + len(COUNTS)] for start in starts]
 
 
-def content_free_priors(told: Sequence[Rows]) -> Priors:
+def content_free_priors(inputs: Sequence[Rows]) -> Priors:
     """The priors that some inputs of `content_free` tell together, for every number of letters."""
     priors = {
-        count: averaged([rows[place][:count] for rows in told])
+        count: averaged([rows[place][:count] for rows in inputs])
         for place, count in enumerate(COUNTS)
     }
     known = {count: logs for count, logs in priors.items() if logs is not None}
-    return Priors(known, sum(map(len, told)))
+    return Priors(known, sum(map(len, inputs)))
 
 
-def _emptied(seen: Observation, nothing: str, count: int) -> Observation:
-    facts = tuple(Fact(fact.name, nothing) for fact in seen.facts)
-    return replace(seen, facts=facts, history=(nothing,), options=(nothing,) * count)
+def _blank(observation: Observation, nothing: str, count: int) -> Observation:
+    facts = tuple(Fact(fact.name, nothing) for fact in observation.facts)
+    return replace(observation, facts=facts, history=(nothing,), options=(nothing,) * count)

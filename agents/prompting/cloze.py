@@ -16,7 +16,7 @@ import numpy as np
 
 from gauntlet.agents.base import Decision, Goal, Turn
 from gauntlet.agents.prompting.base import Asking, Unusable, check_moves, role_and_rules, situation
-from gauntlet.agents.prompting.wording import PLAIN, Worded, Wording
+from gauntlet.agents.prompting.wording import PLAIN, HasWording, Wording
 from gauntlet.games.base import Observation
 from gauntlet.models.base import Prompt, Score, Scores
 
@@ -24,12 +24,12 @@ LETTERS = tuple(string.ascii_uppercase)
 
 
 @dataclass(frozen=True)
-class Cloze(Worded):
+class Cloze(HasWording):
     """Asks for a letter under every rotation of the options.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
 
-    Ties go to the option that the game lists first. Where there are more options than letters,
+    Ties go to the first listed option. Where there are more options than letters,
     each rotation shows the first 26 of its order, so every option is shown equally often.
     """
 
@@ -74,11 +74,15 @@ def received(reply: Scores) -> tuple[float, ...]:
 
 
 def prompts(
-    seen: Observation, goal: Goal, moves: int, rotations: Iterable[int], words: Wording = PLAIN
+    observation: Observation,
+    goal: Goal,
+    moves: int,
+    rotations: Iterable[int],
+    words: Wording = PLAIN,
 ) -> tuple[Prompt, ...]:
     """A prompt a rotation; rotation r puts option r first and moves those before it to the end."""
-    static, told = role_and_rules(seen, goal, words), situation(seen, moves, words)
-    orders = (seen.options[r:] + seen.options[:r] for r in rotations)
+    static, told = role_and_rules(observation, goal, words), situation(observation, moves, words)
+    orders = (observation.options[r:] + observation.options[:r] for r in rotations)
     return tuple(Prompt(static, told + question(order, words), words.cue) for order in orders)
 
 

@@ -47,9 +47,9 @@ Heard = tuple[str, int | Status]
 class Reasoned:
     """What these methods share.
 
-    moves: how many recent moves a prompt tells.
-    max_tokens: how long a reply may be.
-    temperature: of all replies; a decision's luck seeds them. 0 takes the likeliest words.
+    moves: number of recent moves in a prompt.
+    max_tokens: limit on a reply's length.
+    temperature: of all replies, which are seeded by the decision. 0 takes the likeliest words.
 
     A decision's notes hold under "answers", reply by reply, the option that it names, "ok" where it
     was to name none, or what is wrong with it.
@@ -86,22 +86,22 @@ class Reasoned:
         seed = int(rng.integers(2**31))
         return Generate(prompt, self.max_tokens, self.temperature, stop, seed, n)
 
-    def situation(self, seen: Observation) -> str:
+    def situation(self, observation: Observation) -> str:
         """The facts and what was played lately."""
-        recent = PLAIN.recent.format(moves="; ".join(seen.history[-self.moves :]))
-        told = recent * bool(self.moves) if seen.history else FIRST
-        return told_facts(seen.facts) + told
+        recent = PLAIN.recent.format(moves="; ".join(observation.history[-self.moves :]))
+        told = recent * bool(self.moves) if observation.history else FIRST
+        return told_facts(observation.facts) + told
 
     def prompt(self, turn: Turn, instruction: str, form: str, cue: str) -> Prompt:
         """Situation and legal moves, then what to do with them and how to answer."""
         return self.prompt_of(turn.observation, aim(turn.goal), instruction, form, cue)
 
     def prompt_of(
-        self, seen: Observation, goal: str, instruction: str, form: str, cue: str
+        self, observation: Observation, goal: str, instruction: str, form: str, cue: str
     ) -> Prompt:
         """The same of what a seat is told and of what it plays for, in words."""
-        told = f"{self.situation(seen)}{legal(seen)}{instruction}{FORM}{form}"
-        return Prompt(head(seen, goal), told, cue, SYSTEM)
+        told = f"{self.situation(observation)}{legal(observation)}{instruction}{FORM}{form}"
+        return Prompt(head(observation, goal), told, cue, SYSTEM)
 
 
 @dataclass(frozen=True)
@@ -136,19 +136,19 @@ class Retrying(Reasoned):
         return said
 
 
-def head(seen: Observation, goal: str) -> str:
+def head(observation: Observation, goal: str) -> str:
     """The static part: the rules, how moves are written, who the model is and what it plays for."""
-    return f"{PLAIN.rules.format(rules=seen.rules)}{WRITTEN}{role(seen)}{goal}{USER}"
+    return f"{PLAIN.rules.format(rules=observation.rules)}{WRITTEN}{role(observation)}{goal}{USER}"
 
 
-def legal(seen: Observation) -> str:
+def legal(observation: Observation) -> str:
     """The legal moves, on a line if they can be told apart there."""
-    return f"Legal moves:{on_a_line(seen.options)}\n"
+    return f"Legal moves:{on_a_line(observation.options)}\n"
 
 
-def again(prompt: Prompt, reply: str, seen: Observation) -> Dialogue:
+def again(prompt: Prompt, reply: str, observation: Observation) -> Dialogue:
     """The conversation so far, the reply, and that it names no legal move."""
-    told = f"\nThat names no legal move. {legal(seen)}Answer in the same form.\n"
+    told = f"\nThat names no legal move. {legal(observation)}Answer in the same form.\n"
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
     return Dialogue(
         prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, told))

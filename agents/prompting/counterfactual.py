@@ -19,19 +19,19 @@ from gauntlet.agents.prompting.base import (
     role_and_rules,
     situation,
 )
-from gauntlet.agents.prompting.wording import PLAIN, Worded, Wording, on_a_line
+from gauntlet.agents.prompting.wording import PLAIN, HasWording, Wording, on_a_line
 from gauntlet.models.base import Prompt, Score, Scores
 
 VERDICTS = ("good", "bad")
 
 
 @dataclass(frozen=True)
-class Counterfactual(Worded):
+class Counterfactual(HasWording):
     """Asks of every option whether it is good or bad.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
 
-    Ties go to the option that the game lists first.
+    Ties go to the first listed option.
     """
 
     moves: int = 5

@@ -47,9 +47,9 @@ class Base:
     """Asks for an action and its words, and again where the reply is none.
 
     attempts: replies in all; an explanation takes one of them.
-    moves: how many recent moves the prompt tells.
-    max_tokens: how long a reply may be, besides the words of an open action.
-    temperature: of all replies; a decision's luck seeds them.
+    moves: number of recent moves in the prompt.
+    max_tokens: limit on a reply's length, besides the words of an open action.
+    temperature: of all replies, which are seeded by the decision.
 
     After the last attempt the null action takes the model's place: the game's own fallback, or else
     a random legal one, with an example of the words that it wants; so does an example where only
@@ -92,7 +92,7 @@ class Base:
             heard.append(read(reply.text, turn, headings))
             if heard[-1].taken:
                 break
-            prompt = continued(prompt, reply.text, heard[-1].told)
+            prompt = continue_dialogue(prompt, reply.text, heard[-1].told)
         return decided(turn, before, heard, rng)
 
     def generate(self, turn: Turn, prompt: Prompt, seed: int) -> Generate:
@@ -124,7 +124,7 @@ class GamebenchCot(Base):
         reply = yield Generate(prompt, self.thoughts, self.temperature, seed=seed)
         assert isinstance(reply, Generation), reply
         came: Note = "ok" if reply.text.strip() else "malformed"
-        asked = continued(prompt, reply.text, ACT + form(turn))
+        asked = continue_dialogue(prompt, reply.text, ACT + form(turn))
         return (yield from self.acted(turn, asked, (came,), rng))
 
 
@@ -158,11 +158,11 @@ def headings_of(game: Any) -> dict[str, str]:
     return dict(game.rules_headings) if isinstance(game, Headed) else {}
 
 
-def continued(prompt: Prompt, reply: str, told: str) -> Dialogue:
+def continue_dialogue(prompt: Prompt, reply: str, message: str) -> Dialogue:
     """The conversation so far, the reply, and what is said to it."""
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
     return Dialogue(
-        prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, told))
+        prompt.static, prompt.changing, prompt.cue, prompt.system, (*before, (reply, message))
     )
 
 

@@ -15,16 +15,16 @@ from gauntlet.agents.prompting.calibrated import PUBLISHED, content_free, conten
 from gauntlet.agents.prompting.cloze import LETTERS, decided, rotated
 from gauntlet.agents.prompting.pride import Rotating, arithmetic, geometric, rotation_priors
 from gauntlet.agents.prompting.priors import Priors, divided
-from gauntlet.agents.prompting.wording import Worded
+from gauntlet.agents.prompting.wording import HasWording
 from gauntlet.games.base import Game
 from gauntlet.models.base import Scores
 
 
 @dataclass(frozen=True)
-class Studied(Worded):
+class Studied(HasWording):
     """Full rotation, with what `cheaper` methods make of its unrotated prompt.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
     cheaper: each method's name, and the priors that it divides by.
 
     A decision's notes hold under "cheaper", for each method, the option that it would have chosen
@@ -77,7 +77,7 @@ class LabelStudy(Rotating):
 
 
 def _noted(row: Sequence[float], priors: Priors) -> dict[str, Any]:
-    prior = priors.of(len(row))
+    prior = priors.log_prior(len(row))
     scores = divided(row, prior)
     return {
         "chosen": None if scores is None else scores.index(max(scores)),

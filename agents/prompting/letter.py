@@ -15,7 +15,7 @@ import numpy as np
 from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.prompting.base import Asking, Unusable, check_length, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
-from gauntlet.agents.prompting.wording import Worded
+from gauntlet.agents.prompting.wording import HasWording
 from gauntlet.models.base import Generate, Generation
 
 ANSWER = re.compile(r"\W*([A-Z])\b")
@@ -23,11 +23,11 @@ ANSWER = re.compile(r"\W*([A-Z])\b")
 
 
 @dataclass(frozen=True)
-class Letter(Worded):
+class Letter(HasWording):
     """Asks once for a letter; temperature 0.
 
-    moves: how many recent moves the prompt tells.
-    max_tokens: how long a reply may be.
+    moves: number of recent moves in the prompt.
+    max_tokens: limit on a reply's length.
     """
 
     moves: int = 5

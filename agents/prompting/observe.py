@@ -39,7 +39,8 @@ CONFIDENCE = 0.6
 class Observe:
     """Asks once a step for a guess, and once more where the reply is none.
 
-    temperature: of all replies; a decision's luck seeds them. max_tokens: how long a reply may be.
+    temperature: of all replies, which are seeded by the decision. max_tokens: limit on a reply's
+    length.
     reasons: every so many steps, and at the last one, the model is to give its reasons; 0 for
     never.
 
@@ -60,7 +61,7 @@ class Observe:
             raise ValueError(f"temperature is {self.temperature:g}; it lies from 0 to 2")
 
     def check(self, game: Game[Any]) -> None:
-        """Raises ValueError where there is nobody to watch."""
+        """Raises ValueError if there is nobody to watch."""
         watching(game)
 
     def labels(self) -> tuple[str, ...]:
@@ -142,10 +143,10 @@ def notes(answer: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"confidence": confidence(told.get("confidence")), **kept}
 
 
-def confidence(given: Any) -> float:
+def confidence(value: Any) -> float:
     """A confidence as a number from 0 to 1; CONFIDENCE where none is given."""
     try:
-        figure = float(given) if not isinstance(given, bool) else math.nan
+        figure = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
         figure = math.nan
     return CONFIDENCE if math.isnan(figure) else min(max(figure, 0.0), 1.0)

@@ -22,8 +22,8 @@ from gauntlet.agents.prompting.base import Asking, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, rotated
 from gauntlet.agents.prompting.priors import Divided, Logs, Priors, Rows, averaged, learnt
 from gauntlet.agents.prompting.samples import sampled_turns
-from gauntlet.agents.prompting.wording import Worded
-from gauntlet.common.errors import nearest
+from gauntlet.agents.prompting.wording import HasWording
+from gauntlet.common.errors import suggest
 from gauntlet.games.base import Game
 from gauntlet.models.base import Scores
 
@@ -45,10 +45,10 @@ MEANS: Mapping[str, Mean] = {"geometric": geometric, "arithmetic": arithmetic}
 
 
 @dataclass(frozen=True)
-class Rotating(Worded):
+class Rotating(HasWording):
     """A method that learns priors from full rotation of a few decisions.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
     estimate: how many decisions of each number of options the prior is estimated from, at most.
     plies: how far random play goes in search of them. `Priors.of` says what stands in for a
         number of options that it does not meet.
@@ -83,11 +83,11 @@ class Rotating(Worded):
         return dict(told)
 
 
-def rotation_priors(told: Mapping[int, Sequence[Rows]], mean: Mean) -> Priors:
+def rotation_priors(by_letters: Mapping[int, Sequence[Rows]], mean: Mean) -> Priors:
     """The priors that `rotated_decisions` tell by this mean."""
-    priors = {letters: mean(decisions) for letters, decisions in told.items()}
+    priors = {letters: mean(decisions) for letters, decisions in by_letters.items()}
     known = {letters: logs for letters, logs in priors.items() if logs is not None}
-    return Priors(known, sum(len(rows) for decisions in told.values() for rows in decisions))
+    return Priors(known, sum(len(rows) for decisions in by_letters.values() for rows in decisions))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Pride(Rotating):
     """One prompt a decision; each letter's probability is divided by its estimated prior.
 
     mean: of the decisions' priors, "geometric" or, as published, "arithmetic". The default is older
-        than the setting, so it is no part of a cell's key (`pipeline.config.nodes.describe`).
+        than the setting, so it is no part of a cell's key (`pipeline.plan.identity.describe`).
     """
 
     mean: str = field(default="geometric", metadata={"told": "unless default"})
@@ -104,7 +104,7 @@ class Pride(Rotating):
         super().__post_init__()
         if self.mean not in MEANS:
             raise ValueError(
-                f"mean is {self.mean!r}, which there is not{nearest(self.mean, MEANS)}"
+                f"mean is {self.mean!r}, which there is not{suggest(self.mean, MEANS)}"
             )
 
     def prepare(

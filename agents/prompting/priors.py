@@ -16,7 +16,7 @@ import numpy as np
 from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.prompting.base import Asking, Unusable, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
-from gauntlet.agents.prompting.wording import Worded
+from gauntlet.agents.prompting.wording import HasWording
 from gauntlet.models.base import Score, Scores
 
 Logs = tuple[float, ...]
@@ -35,7 +35,7 @@ class Priors:
     known: Mapping[int, Logs] = field(default_factory=dict)
     prompts: int = 0
 
-    def of(self, letters: int) -> Logs:
+    def log_prior(self, letters: int) -> Logs:
         """The log-prior for a question with that many letters.
 
         Where it was not learnt, the nearest number of letters stands in, of two the larger: its
@@ -94,13 +94,13 @@ def _log_sum(logs: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class Divided(Worded):
+class Divided(HasWording):
     """One prompt a decision, its options in order under letters, each letter's probability divided
     by its prior.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
 
-    Ties go to the option that the game lists first. More options than letters take as few prompts
+    Ties go to the first listed option. More options than letters take as few prompts
     as show them all, each 26 of them; an option scores its mean over those that show it.
     """
 
@@ -123,7 +123,7 @@ class Divided(Worded):
             prompts(turn.observation, turn.goal, self.moves, starts, self.words), letters
         )
         assert isinstance(reply, Scores), reply
-        prior = self.priors.of(len(letters))
+        prior = self.priors.log_prior(len(letters))
         shown: list[list[float]] = [[] for _ in range(count)]
         for start, row in zip(starts, reply.logprobs, strict=True):
             scores = divided(row, prior) or (0.0,) * len(letters)

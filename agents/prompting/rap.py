@@ -22,7 +22,7 @@ from gauntlet.agents.mcts import Choice, Node, Search, Visit, best_total
 from gauntlet.agents.prompting.base import Asking, check_length, check_moves, situation
 from gauntlet.agents.prompting.cloze import LETTERS
 from gauntlet.agents.prompting.gamebench import null_action
-from gauntlet.agents.prompting.words import ATTEMPTS, MALFORMED, worded
+from gauntlet.agents.prompting.words import ATTEMPTS, MALFORMED, add_text
 from gauntlet.agents.prompting.world_model import UNKNOWN, Questions, actions_in, between
 from gauntlet.games.base import TextAction
 from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
@@ -32,7 +32,7 @@ from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
 class Rap(Search):
     """Takes the first action of the branch with the largest sum of rewards.
 
-    moves: how many recent moves the prompt tells.
+    moves: number of recent moves in the prompt.
     max_tokens: how long what is foretold may be.
     temperature: of what is foretold; a decision's luck seeds it.
     letters: whether yes and no are asked for as A and B, for models in which they are not one
@@ -121,7 +121,7 @@ class Foretold:
             reply = yield wins
             self.asked += 1
             return Visit(after, self._reward(choice, reply), ())
-        replies = yield wins, self._generate("actions", self.questions.foretell("actions", after))
+        replies = yield wins, self._generate("actions", self.questions.predict("actions", after))
         assert isinstance(replies, tuple)
         self.asked += 2
         listed = self._heard("actions", replies[1])
@@ -158,7 +158,7 @@ class Foretold:
         )
 
     def _foretold(self, tag: str, position: str) -> Generator[Question, Answer, str | None]:
-        prompt = self.questions.foretell(tag, position)
+        prompt = self.questions.predict(tag, position)
         return (yield from self._read(tag, self._generate(tag, prompt)))
 
     def _read(self, tag: str, request: Generate) -> Generator[Question, Answer, str | None]:
@@ -191,7 +191,7 @@ def filled(
     wanting = [
         number for number, option in enumerate(turn.options) if isinstance(option, TextAction)
     ]
-    told = yield from together([worded(turn, Decision(number), rng) for number in wanting])
+    told = yield from together([add_text(turn, Decision(number), rng) for number in wanting])
     came: list[list[Note]] = []
     for decision in told:
         faults = decision.notes.get("faults", ())

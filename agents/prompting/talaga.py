@@ -166,27 +166,27 @@ class AskedJudge:
         own, each = QUESTIONS[self.method.reward], 1 + len(self.questions)
         asked: list[Generate] = []
         for leaf in leaves:
-            asked.append(self._asked(turn, leaf, own, self.method.votes, rng))
+            asked.append(self._request(turn, leaf, own, self.method.votes, rng))
             for question in self.questions:
-                asked.append(self._asked(turn, leaf, question, self.method.samples, rng))
+                asked.append(self._request(turn, leaf, question, self.method.samples, rng))
         replies = yield tuple(asked)
         assert isinstance(replies, tuple)
         texts = [reply.texts for reply in replies if isinstance(reply, Generation)]
         read = [texts[at * each : (at + 1) * each] for at in range(len(leaves))]
         return [self._judged(turn, *pair) for pair in zip(leaves, read, strict=True)]
 
-    def _asked(
+    def _request(
         self, turn: Turn, leaf: Node, question: str, n: int, rng: np.random.Generator
     ) -> Generate:
-        reward, told = self.method.reward, self._told(turn, leaf)
+        reward, told = self.method.reward, self._describe_position(turn, leaf)
         if reward == "move":
             assert leaf.before is not None
             seat, move = leaf.line[-1]
-            told = self._told(turn, leaf.before) + NEXT.format(seat=seat, move=move)
+            told = self._describe_position(turn, leaf.before) + NEXT.format(seat=seat, move=move)
         prompt = Prompt(_head(turn), f"{told}{question}\n{CLOSING[reward]}", PLAIN.cue, SYSTEM)
         return self.method.written(prompt, rng, n)
 
-    def _told(self, turn: Turn, node: Node) -> str:
+    def _describe_position(self, turn: Turn, node: Node) -> str:
         """The position as the player sees it at its own turns; else its situation at the root, and
         the moves that are supposed since."""
         seat = turn.observation.seat
@@ -206,9 +206,9 @@ class AskedJudge:
         return Judged(value, answers)
 
 
-def public(seen: Observation) -> Observation:
+def public(observation: Observation) -> Observation:
     """What all may know of an observation, with its options."""
-    return replace(seen, facts=tuple(fact for fact in seen.facts if not fact.own))
+    return replace(observation, facts=tuple(fact for fact in observation.facts if not fact.own))
 
 
 def _head(turn: Turn) -> str:

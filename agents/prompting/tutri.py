@@ -76,20 +76,20 @@ class Tutri(Vanilla):
             yield strategy_message(advised.advice(seen) if advised else ())
 
 
-def falsy(seen: Observation) -> int | None:
+def falsy(observation: Observation) -> int | None:
     """The option that the published code takes for no answer, which is a bug of it: not to
     challenge, or to play the hand's first card, whose number there is 0. None where that is no
     option; a colour is text, which is never taken so."""
-    first = next((fact.text.split(", ")[0] for fact in seen.facts if fact.name == HAND), "")
+    first = next((fact.text.split(", ")[0] for fact in observation.facts if fact.name == HAND), "")
     dropped = (NO_CHALLENGE, first)
-    return next((at for at, option in enumerate(seen.options) if option in dropped), None)
+    return next((at for at, option in enumerate(observation.options) if option in dropped), None)
 
 
-def history_message(facts: tuple[Fact, ...], known: bool) -> str:
+def history_message(facts: tuple[Fact, ...], enough_known: bool) -> str:
     """What the moves add up to, if enough are known, and the question about it. Of a game that
     adds up nothing the moves speak for themselves."""
     told = "Unknown: too few moves have been made.\n"
-    if known:
+    if enough_known:
         told = told_facts(facts)
         told = told or "They stand above.\n"
     return (

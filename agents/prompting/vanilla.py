@@ -23,19 +23,19 @@ from gauntlet.agents.prompting.base import (
     role,
     told_facts,
 )
-from gauntlet.agents.prompting.wording import PLAIN, Worded, Wording
+from gauntlet.agents.prompting.wording import PLAIN, HasWording, Wording
 from gauntlet.models.base import Generate, Generation, Prompt
 
 
 @dataclass(frozen=True)
-class Vanilla(Worded):
+class Vanilla(HasWording):
     """Asks once for thoughts and an action; temperature 0.
 
-    moves: how many recent moves the prompt tells.
-    max_tokens: how long a reply may be; a longer one is cut, and then malformed.
+    moves: number of recent moves in the prompt.
+    max_tokens: limit on a reply's length; a longer one is cut, and then malformed.
 
-    A decision's notes hold under "answers", reply by reply, the option that it names or what is
-    wrong with it.
+    A decision's notes list under "answers" the option that each reply names, or what is wrong with
+    it.
     """
 
     moves: int = 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gauntlet.common.errors import nearest
+from gauntlet.common.errors import suggest
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +112,18 @@ WORDINGS: Mapping[str, Wording] = {"plain": PLAIN, "terse": TERSE, "formal": FOR
 
 
 @dataclass(frozen=True)
-class Worded:
+class HasWording:
     """What methods share that can ask in more than one wording.
 
     wording: "plain", "terse" or "formal". The default is older than the setting, so it is no part
-    of a cell's key (`pipeline.config.nodes.describe`).
+    of a cell's key (`pipeline.plan.identity.describe`).
     """
 
     wording: str = field(default="plain", kw_only=True, metadata={"told": "unless default"})
 
     def __post_init__(self) -> None:
         if self.wording not in WORDINGS:
-            near = nearest(self.wording, WORDINGS)
+            near = suggest(self.wording, WORDINGS)
             raise ValueError(f"wording is {self.wording!r}, which there is not{near}")
 
     @property

@@ -20,7 +20,7 @@ from gauntlet.models.base import Dialogue, Generate, Generation, Prompt
 ATTEMPTS = 3
 """How often a model is asked before an example takes the place of its words."""
 MOVES = 20
-"""How many recent moves the prompt tells."""
+"""Number of recent moves in the prompt."""
 AROUND = 32
 """Tokens for what stands around the words in a reply; of the words a character may be a token."""
 CUE = "Words:"
@@ -29,7 +29,7 @@ MALFORMED = "is not a JSON object with text"
 Wording = Generator[Question, Answer, Decision]
 
 
-def worded(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wording:
+def add_text(turn: Turn, decision: Decision, rng: np.random.Generator) -> Wording:
     """The decision with the words of the option that it chose; as it is where that wants none."""
     option = turn.options[decision.option]
     if not isinstance(option, TextAction):

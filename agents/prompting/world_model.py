@@ -79,17 +79,17 @@ class Questions:
         """The words for yes and for no."""
         return ("A", "B") if self.letters else ("yes", "no")
 
-    def foretell(self, tag: str, position: str, told: str = "") -> Prompt:
-        """Asks for what stands between a tag, after an example; `told` is what happens first."""
+    def predict(self, tag: str, position: str, event: str = "") -> Prompt:
+        """Asks for what stands between a tag, after an example; `event` is what happens first."""
         before, answer = ANSWERED[tag]
         asked = FORETELL.format(what=WHAT[tag], tag=tag)
         example = EXAMPLE.format(asked=DOORS + before + asked, tag=tag, answer=answer)
-        return self._prompt(position, told + asked, example + "Now your game.\n")
+        return self._prompt(position, event + asked, example + "Now your game.\n")
 
     def after(self, position: str, action: str, others: str) -> Prompt:
         """Asks what is seen once the action and those of the others are done."""
         told = CHOSEN.format(text=action) + OTHERS.format(text=others)
-        return self.foretell("state", position, told)
+        return self.predict("state", position, told)
 
     def which(self, position: str, actions: Sequence[str]) -> Prompt:
         """Asks for the letter of an action."""
@@ -111,9 +111,9 @@ class Questions:
     def _verdict(self) -> str:
         return f"\n{A_B}" if self.letters else YES_NO
 
-    def _prompt(self, position: str, asked: str, before: str = "") -> Prompt:
+    def _prompt(self, position: str, question: str, before: str = "") -> Prompt:
         static = before + role_and_rules(self.seen, self.goal)
-        return Prompt(static, SEEN.format(text=position) + asked, PLAIN.cue)
+        return Prompt(static, SEEN.format(text=position) + question, PLAIN.cue)
 
 
 def between(tag: str, reply: str) -> str | None:

@@ -167,7 +167,7 @@ def lucky(result: CellResults) -> Figure:
 
 def tree(folder: Path) -> Figure:
     """The prompts of one decision, cut into what they share and what they do not."""
-    prompts, static = asked(folder)
+    prompts, static = first_prompts(folder)
     tokenizer = AutoTokenizer.from_pretrained(POCKET)
     read = [tokenizer.encode(prompt, add_special_tokens=False) for prompt in prompts]
     opening = tokenizer.encode(static, add_special_tokens=False)
@@ -197,7 +197,7 @@ def tree(folder: Path) -> Figure:
     return figure
 
 
-def asked(folder: Path) -> tuple[list[str], str]:
+def first_prompts(folder: Path) -> tuple[list[str], str]:
     """The prompts of the log's first decision of seven options, and the part that never changes."""
     statics: dict[str, str] = {}
     for record in Folder(folder).records():

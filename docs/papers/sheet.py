@@ -48,11 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = [sys.executable, "-m", "papers.reproduce", given.paper, *words, *read, *own]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
-            print("\n".join(told(read_csv(out / f"{given.paper}.csv"), given.matches)))
+            print("\n".join(page_lines(read_csv(out / f"{given.paper}.csv"), given.matches)))
     return status
 
 
-def told(table: pd.DataFrame, matches: Path | None = None) -> Iterator[str]:
+def page_lines(table: pd.DataFrame, matches: Path | None = None) -> Iterator[str]:
     """The lines of a page, of a reproduction or of an audit. matches: the file that was read."""
     if matches:
         digest = sha256(matches.read_bytes()).hexdigest()

@@ -20,7 +20,7 @@ from gauntlet.games.air_land_sea.state import (
     decider,
     holders,
     options,
-    redealt,
+    redeal,
     seen_by,
     strength,
     theatre,
@@ -30,7 +30,7 @@ from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 
 
 def facts(state: State, seat: int, goal: int, quirks: bool) -> tuple[Fact, ...]:
-    """What the seat, whose choice it is, is told."""
+    """The facts that the choosing seat sees."""
     other = 1 - seat
     own, theirs = state.points[seat], state.points[other]
     place = "first: you win ties" if state.first == seat else "second: the opponent wins ties"
@@ -146,7 +146,7 @@ class AirLandSea:
     quirks: True plays as the published code of GameBench does where that differs from the rules
         (docs/games/air_land_sea.md).
 
-    Every choice that an ability leaves is a move of its own. Raises ValueError for impossible
+    Every choice that an ability leaves is a move of its own. Raises ValueError for invalid
     settings.
     """
 
@@ -202,7 +202,7 @@ class AirLandSea:
         return {MATCH_SCORE.name: share(state)}
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
-        return redealt(observation.view, observation.seat, rng)
+        return redeal(observation.view, observation.seat, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         return chances(policy, observation.view, observation.seat, self.quirks)
@@ -219,4 +219,4 @@ class AirLandSea:
         return headings(self.quirks)
 
     def show(self, state: State) -> str:
-        return words.shown(state, self.quirks)
+        return words.show_state(state, self.quirks)

@@ -1,7 +1,7 @@
 """Air, Land & Sea's scripted players, and how well a seat stands.
 
 A seat stands by its chance to win the battle, and what that is worth in the match. The chance is
-reckoned theatre by theatre. A lead counts against how much may still come, told as the spread of a
+computed theatre by theatre. A lead counts against how much may still come, told as the spread of a
 normal distribution; cards in hand count a part of their strength where they belong.
 """
 
@@ -33,7 +33,7 @@ from gauntlet.games.air_land_sea.state import (
     theatre,
     totals,
 )
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 TOLD = {
     "random": "takes any option",
@@ -43,13 +43,13 @@ TOLD = {
 """What each does, by name."""
 
 
-def chances(policy: str, seen: State, seat: int, quirks: bool) -> tuple[float, ...]:
+def chances(policy: str, state: State, seat: int, quirks: bool) -> tuple[float, ...]:
     """The chance of each option, in their order. Raises ValueError for an unknown policy."""
-    check_known("air, land & sea", policy, TOLD)
-    legal = options(seen)
+    check_known_policy("air, land & sea", policy, TOLD)
+    legal = options(state)
     best = list(legal)
     if policy == "greedy":
-        values = [_value(_after(seen, seat, move), seat, quirks) for move in legal]
+        values = [_value(_after(state, seat, move), seat, quirks) for move in legal]
         best = [move for move, value in zip(legal, values, strict=True) if value == max(values)]
     return tuple((move in best) / len(best) for move in legal)
 
@@ -140,11 +140,11 @@ def worth(state: State, seat: int, goal: int, quirks: bool) -> float:
 
 
 @cache
-def hope(own: int, other: int, goal: int) -> float:
+def hope(mine: int, other: int, goal: int) -> float:
     """The share to expect with so many points if every battle to come is even and is fought out."""
-    if max(own, other) >= goal:
-        return own / (own + other)
-    return (hope(own + WON, other, goal) + hope(own, other + WON, goal)) / 2
+    if max(mine, other) >= goal:
+        return mine / (mine + other)
+    return (hope(mine + WON, other, goal) + hope(mine, other + WON, goal)) / 2
 
 
 def won(state: State, seat: int, quirks: bool) -> float:

@@ -134,7 +134,7 @@ def _carried_out(state: State, task: Task, move: int, quirks: bool) -> State:
     """One choice of the first task, which is then done unless it has another step."""
     state = replace(state, tasks=state.tasks[1:])
     if move == NOTHING:
-        return _told(state, words.nothing(task))
+        return _add_history(state, words.nothing(task))
     if MOVE <= move < RETURN:
         return _moved(state, task.owner, *divmod(move - MOVE, 3))
     if RETURN <= move < NOTHING:
@@ -185,9 +185,9 @@ def _laid(
     reason = destroyer(state, at, up) if stoppable else None
     if reason is not None:
         lost = (*state.lost, Lost(card, seat, up))
-        return _told(replace(state, lost=lost), words.destroyed(clause, reason))
+        return _add_history(replace(state, lost=lost), words.destroyed(clause, reason))
     column = (*state.columns[seat][at], Placed(card, up, up, strength(card) if up else DOWN))
-    return _told(_put(state, seat, at, column), clause)
+    return _add_history(_put(state, seat, at, column), clause)
 
 
 def _flipped(state: State, move: int, place: int) -> State:
@@ -198,7 +198,7 @@ def _flipped(state: State, move: int, place: int) -> State:
     turned = Placed(top.card, up, True, strength(top.card) if up else DOWN)
     state = _put(state, seat, at, (*below, turned))
     known = _with(state.shown, seat, _without(state.shown[seat], top.card))
-    state = _told(replace(state, shown=known), words.flipped(seat, top.card, at, up))
+    state = _add_history(replace(state, shown=known), words.flipped(seat, top.card, at, up))
     return _triggered(state, top.card, seat, at, place) if up else state
 
 
@@ -213,14 +213,14 @@ def _triggered(state: State, card: int, seat: int, at: int, place: int) -> State
 
 
 def _moved(state: State, seat: int, card: int, to: int) -> State:
-    at, placed = _found(state, seat, card)
+    at, placed = _find_card(state, seat, card)
     state = _put(state, seat, at, tuple(p for p in state.columns[seat][at] if p != placed))
     state = _put(state, seat, to, (*state.columns[seat][to], placed))
-    return _told(state, words.moved(seat, placed, at, to))
+    return _add_history(state, words.moved(seat, placed, at, to))
 
 
 def _returned(state: State, seat: int, card: int) -> State:
-    at, placed = _found(state, seat, card)
+    at, placed = _find_card(state, seat, card)
     state = _put(state, seat, at, tuple(p for p in state.columns[seat][at] if p != placed))
     hand = tuple(sorted((*state.hands[seat], card)))
     shown = (*state.shown[seat], card) if placed.seen else state.shown[seat]
@@ -229,10 +229,10 @@ def _returned(state: State, seat: int, card: int) -> State:
         hands=_with(state.hands, seat, hand),
         shown=_with(state.shown, seat, tuple(sorted(shown))),
     )
-    return _told(state, words.returned(seat, placed, at))
+    return _add_history(state, words.returned(seat, placed, at))
 
 
-def _found(state: State, seat: int, card: int) -> tuple[int, Placed]:
+def _find_card(state: State, seat: int, card: int) -> tuple[int, Placed]:
     return next(
         (at, placed)
         for at, column in enumerate(state.columns[seat])
@@ -245,7 +245,7 @@ def _settled(state: State, goal: int, quirks: bool) -> State:
     """The next state with something to choose: abilities that can do nothing are passed over, and
     when all are done it is the other's turn, or the battle is over."""
     while state.tasks:
-        state = reckoned(_drawn(state)) if quirks else _drawn(state)
+        state = reckoned(_draw_reinforcement(state)) if quirks else _draw_reinforcement(state)
         if options(state):
             return state
         task, *rest = state.tasks
@@ -257,7 +257,7 @@ def _settled(state: State, goal: int, quirks: bool) -> State:
     return reckoned(state) if quirks else state
 
 
-def _drawn(state: State) -> State:
+def _draw_reinforcement(state: State) -> State:
     """With the card of Reinforce drawn, if that is the next task and there is a card."""
     task, *rest = state.tasks
     if task.card != REINFORCE or not state.deck:
@@ -278,8 +278,8 @@ def _scored(state: State, winner: int, gained: int, clause: str, goal: int, quir
     """Points for the winner, and the next battle. The published code turns the theatres the other
     way round."""
     points = _with(state.points, winner, state.points[winner] + gained)
-    state = _told(replace(state, points=points), clause)
-    state = _told(state, words.scored(winner, gained, points))
+    state = _add_history(replace(state, points=points), clause)
+    state = _add_history(state, words.scored(winner, gained, points))
     if max(points) >= goal:
         return state
     left, middle, right = state.order
@@ -293,7 +293,7 @@ def _put(state: State, seat: int, at: int, column: Column) -> State:
     return replace(state, columns=_with(state.columns, seat, changed))
 
 
-def _told(state: State, clause: str) -> State:
+def _add_history(state: State, clause: str) -> State:
     return replace(state, history=(*state.history, clause))
 
 

@@ -84,7 +84,7 @@ HIDDEN = -1
 
 class Placed(NamedTuple):
     """A card in a theatre. seen: whether it ever lay face up. worth: its strength as the published
-    code has last reckoned it; 0 without quirks."""
+    code has last computed it; 0 without quirks."""
 
     card: int
     up: bool
@@ -169,27 +169,29 @@ def seen_by(state: State, seat: int) -> State:
     )
 
 
-def redealt(seen: State, seat: int, rng: np.random.Generator) -> State:
-    """A state that looks like this to the seat: what it does not see is dealt anew. Cards that the
+def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
+    """A state that looks like this to the seat: what it does not see is dealt again. Cards that the
     other seat is known to hold go to its hand or its face-down cards."""
     other = 1 - seat
-    known = {p.card for side in seen.columns for column in side for p in column}
-    known |= {one.card for one in seen.lost} | {*seen.hands[seat], *seen.shown[other]}
-    known |= {task.drawn for task in seen.tasks if task.drawn is not None}
+    known = {p.card for side in state.columns for column in side for p in column}
+    known |= {one.card for one in state.lost} | {*state.hands[seat], *state.shown[other]}
+    known |= {task.drawn for task in state.tasks if task.drawn is not None}
     unseen = rng.permutation([card for card in CARDS if card not in known]).tolist()
-    places = sum(p.card == HIDDEN for column in seen.columns[other] for p in column)
-    places += sum(one.card == HIDDEN for one in seen.lost)
-    held = len(seen.hands[other]) + places - len(seen.shown[other])
-    cards = rng.permutation([*seen.shown[other], *unseen[:held]]).tolist()
-    hands, columns = list(seen.hands), list(seen.columns)
+    places = sum(p.card == HIDDEN for column in state.columns[other] for p in column)
+    places += sum(one.card == HIDDEN for one in state.lost)
+    held = len(state.hands[other]) + places - len(state.shown[other])
+    cards = rng.permutation([*state.shown[other], *unseen[:held]]).tolist()
+    hands, columns = list(state.hands), list(state.columns)
     hands[other] = tuple(sorted(cards.pop() for _ in hands[other]))
     columns[other] = tuple(
         tuple(p._replace(card=cards.pop()) if p.card == HIDDEN else p for p in column)
         for column in columns[other]
     )
-    lost = tuple(one._replace(card=cards.pop()) if one.card == HIDDEN else one for one in seen.lost)
+    lost = tuple(
+        one._replace(card=cards.pop()) if one.card == HIDDEN else one for one in state.lost
+    )
     return replace(
-        seen,
+        state,
         seed=int(rng.integers(2**63)),
         hands=(hands[0], hands[1]),
         columns=(columns[0], columns[1]),

@@ -182,25 +182,25 @@ def board(state: State, seat: int, quirks: bool) -> str:
     )
 
 
-def side(state: State, owner: int, at: int, whole: bool, quirks: bool) -> str:
-    """A side of a theatre: its strength, and its cards with theirs. whole: whether its reader knows
-    them all."""
+def side(state: State, owner: int, at: int, all_known: bool, quirks: bool) -> str:
+    """A side of a theatre: its strength, and its cards with theirs. all_known: whether its reader
+    knows them all."""
     total = totals(state, quirks)[owner][at]
     column = state.columns[owner][at]
     worths = [p.worth for p in column] if quirks else strengths(state, owner, at)
     cards = ", ".join(
-        f"{_lying(placed, whole)} {worth}" for placed, worth in zip(column, worths, strict=True)
+        f"{_lying(placed, all_known)} {worth}" for placed, worth in zip(column, worths, strict=True)
     )
     return f"{total} ({cards})" if cards else str(total)
 
 
-def _lying(placed: Placed, whole: bool) -> str:
-    known = (whole or placed.seen) and placed.card != HIDDEN
+def _lying(placed: Placed, all_known: bool) -> str:
+    known = (all_known or placed.seen) and placed.card != HIDDEN
     name = NAMES[placed.card] if known else ""
     return name if placed.up else f"{name} face down".strip()
 
 
-def shown(state: State, quirks: bool) -> str:
+def show_state(state: State, quirks: bool) -> str:
     """The state with all its cards, drawn for a person."""
     first, second = state.points
     lines = [f"battle {state.battle}, player {state.first} is first; points {first} to {second}"]

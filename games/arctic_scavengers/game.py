@@ -49,7 +49,7 @@ class ArcticScavengers:
     count, no snipers, saboteurs that never tire, a dug card must be kept, and in the end only the
     people of the last hand count, ties for player 1.
 
-    Raises ValueError for impossible settings.
+    Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2
@@ -116,7 +116,7 @@ class ArcticScavengers:
         if isinstance(choice, Action):
             return rules.announced(self.settings, state, choice)
         if state.phase == LOOK:
-            return rules.kept(self.settings, state, choice)
+            return rules.keep_card(self.settings, state, choice)
         if state.phase == RESPOND:
             return rules.responded(self.settings, state, choice)
         if choice is None:

@@ -32,7 +32,7 @@ from gauntlet.games.arctic_scavengers.state import (
     strength,
     without,
 )
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 TOLD = {
     "random": "does anything that is allowed",
@@ -44,7 +44,7 @@ TOLD = {
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that is not known."""
-    check_known("Arctic Scavengers", policy, TOLD)
+    check_known_policy("Arctic Scavengers", policy, TOLD)
 
 
 def greedy(rules: Rules, view: View, options: Sequence[Action | int | None]) -> int:

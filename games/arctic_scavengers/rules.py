@@ -1,6 +1,6 @@
 """The rules of Arctic Scavengers as functions of a state: what may be done, and what comes of it.
 
-`Rules` has the settings that they hang on. What is said of it stands in `words`.
+`Rules` has the settings that they depend on. What is said of it stands in `words`.
 """
 
 from __future__ import annotations
@@ -213,13 +213,13 @@ def announced(rules: Rules, state: State, action: Action) -> State:
     return done(rules, state, action)
 
 
-def targets(rules: Rules, own: Hand, cards: Sequence[int], struck: Hand = ()) -> tuple[int, ...]:
+def targets(rules: Rules, hand: Hand, cards: Sequence[int], struck: Hand = ()) -> tuple[int, ...]:
     """Which of the cards a hand can snipe or sabotage; struck: those that it has used for that.
 
     A Sniper Team strikes people, a Saboteur other cards. Loose rules have no snipers.
     """
-    snipes = own.count(SNIPER) > struck.count(SNIPER) and not rules.loose
-    sabotages = own.count(SABOTEUR) > struck.count(SABOTEUR)
+    snipes = hand.count(SNIPER) > struck.count(SNIPER) and not rules.loose
+    sabotages = hand.count(SABOTEUR) > struck.count(SABOTEUR)
     return tuple(
         kind for kind in sorted(set(cards)) if (snipes if CARDS[kind].people else sabotages)
     )
@@ -261,7 +261,7 @@ def _buried(state: State, kind: int, purpose: int, number: int) -> tuple[int, ..
     return (*state.junkyard[:at], kind, *state.junkyard[at:])
 
 
-def kept(rules: Rules, state: State, kind: int | None) -> State:
+def keep_card(rules: Rules, state: State, kind: int | None) -> State:
     """The state after a digger has kept a card of those it looked at, or none; the others go to the
     bottom of the junkyard."""
     top, rest = state.junkyard[: state.looking], state.junkyard[state.looking :]

@@ -268,7 +268,7 @@ def with_tribe(state: State, seat: int, tribe: Tribe) -> State:
     return state._replace(tribes=exchanged(state.tribes, seat, tribe))
 
 
-def known(tribe: Tribe) -> Hand:
+def known_cards(tribe: Tribe) -> Hand:
     """What the other seat knows a tribe to have."""
     return without(tribe.cards, tribe.secret)
 
@@ -279,7 +279,7 @@ def show(tribe: Tribe, cards: Iterable[int]) -> Tribe:
     if not tribe.secret:
         return tribe
     out = Counter((*tribe.aside, *cards))
-    seen = Counter(known(tribe))
+    seen = Counter(known_cards(tribe))
     new = out - seen
     return tribe._replace(secret=without(tribe.secret, new.elements())) if new else tribe
 
@@ -297,7 +297,7 @@ def seen_by(state: State, seat: int) -> View:
         own=own._replace(reserve=tuple(sorted(own.reserve))),
         shown=shown,
         aside=other.aside,
-        known=known(other),
+        known=known_cards(other),
         hand=len(other.hand),
         secret=len(other.secret),
         unseen=tuple(sorted((*state.junkyard[len(top) :], *other.secret))),
@@ -317,7 +317,7 @@ def seen_by(state: State, seat: int) -> View:
 
 def guessed(view: View, seat: int, history: tuple[str, ...], rng: np.random.Generator) -> State:
     """A state that fits what `seat` sees: what the other has dug up, both reserves, the other's
-    hand, the junkyard and the contested cards are dealt afresh."""
+    hand, the junkyard and the contested cards are dealt again."""
     unseen = shuffled(view.unseen, rng)
     secret, junkyard = unseen[: view.secret], (*view.top, *unseen[view.secret :])
     rest = shuffled(without((*view.known, *secret), (*view.aside, *view.shown)), rng)

@@ -141,7 +141,7 @@ def price(kind: int) -> str:
 
 
 def facts(view: View, seat: int, rounds: int, peaceful: int, loose: bool) -> tuple[Fact, ...]:
-    """What the acting seat is told."""
+    """The facts that the acting seat sees."""
     own, other = view.own, 1 - seat
     peace = "no skirmish" if view.round < peaceful else "a skirmish at its end"
     told = [

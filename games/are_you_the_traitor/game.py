@@ -13,7 +13,7 @@ from gauntlet.games.are_you_the_traitor import players, words
 from gauntlet.games.are_you_the_traitor.players import (
     TOLD,
     answer_spec,
-    believed,
+    beliefs,
     question_spec,
     suspects,
 )
@@ -64,7 +64,7 @@ class AreYouTheTraitor:
     code has it, every role has the same name all game, the traitor is not told who holds the key,
     and evil wins where both teams have the points.
 
-    Raises ValueError for impossible settings.
+    Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2
@@ -138,7 +138,7 @@ class AreYouTheTraitor:
         if state.phase == STOP:
             return self._stopped(state) if move == STOPS else self._passed(state)
         assert isinstance(move, TextMove)
-        return _asked(state, move) if state.phase == ASK else _answered(state, move)
+        return _ask(state, move) if state.phase == ASK else _answered(state, move)
 
     def _passed(self, state: State) -> State:
         if state.order:
@@ -174,7 +174,7 @@ class AreYouTheTraitor:
         return self._round(replace(after, round=state.round + 1, exchange=0))
 
     def _revealed(self, state: State, role: int) -> str:
-        """Whoever was part of an accusation; his role is told where names are dealt anew."""
+        """Whoever was part of an accusation; his role is told where names are dealt again."""
         name = NAMES[state.names[role]]
         return name if self.quirks else f"{name} ({ROLES.names[role]})"
 
@@ -220,7 +220,7 @@ class AreYouTheTraitor:
         """A state that fits what the acting role knows; who is who is drawn as likely as it is by
         what was said, if all talk as the greedy players do."""
         view: View = observation.view
-        worlds, weights = believed(view.known, view.wizards, view.talk, not self.quirks)
+        worlds, weights = beliefs(view.known, view.wizards, view.talk, not self.quirks)
         names = worlds[int(rng.choice(len(worlds), p=weights))]
         return State(
             seed=int(rng.integers(2**63)),
@@ -315,7 +315,7 @@ def _exchange(state: State) -> State:
     return replace(state, phase=ASK, actor=actor, order=())
 
 
-def _asked(state: State, move: TextMove) -> State:
+def _ask(state: State, move: TextMove) -> State:
     said = Exchange(state.names[state.actor], int(move), move.text)
     return replace(
         state,

@@ -1,6 +1,6 @@
 """The scripted players: whom they ask, what they say and understand, when they accuse whom.
 
-A role asks about some topics more than about others, and its answers hang on what it knows. The
+A role asks about some topics more than about others, and its answers depend on what it knows. The
 same habits say what greedy players say, and how likely a world makes what was said (Bayes).
 """
 
@@ -30,7 +30,7 @@ from gauntlet.games.are_you_the_traitor.state import (
     World,
 )
 from gauntlet.games.base import TextSpec
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 Claim = tuple[int, int] | None
 """Somebody's name and the role that he is said to have; None where no such thing is said."""
@@ -139,13 +139,13 @@ SLIP = 0.1
 """How often somebody says what no habit says: others than greedy players talk too."""
 
 
-def answers(role: int, about: int, known: World) -> dict[Claim, float]:
-    """What a role says when it is asked, and how often. known: the names that it knows.
+def answers(role: int, about: int, known_names: World) -> dict[Claim, float]:
+    """What a role says when it is asked, and how often. known_names: the names that it knows.
 
     Wizards both say that they are the good one. The guard draws suspicion of the key to itself, the
     key holder passes for a guard, the traitor blames the guard and lets slip who holds the key.
     """
-    own = known[role]
+    own = known_names[role]
     if role in (EVIL_WIZARD, GOOD_WIZARD):
         return {(own, GOOD_WIZARD): 1.0} if about in (SELF, WIZARDS) else {None: 1.0}
     if about == WIZARDS:
@@ -154,11 +154,11 @@ def answers(role: int, about: int, known: World) -> dict[Claim, float]:
         return {(own, GUARD): 1.0} if about == SELF else {None: 1.0}
     if role == GUARD:
         return {(own, KEY_HOLDER): 0.5, (own, GUARD): 0.5} if about != TREASON else {None: 1.0}
-    if known[KEY_HOLDER] == UNKNOWN or about == SELF:
+    if known_names[KEY_HOLDER] == UNKNOWN or about == SELF:
         return {(own, GUARD): 1.0}
     if about == KEY:
-        return {(known[KEY_HOLDER], KEY_HOLDER): 0.5, (own, KEY_HOLDER): 0.5}
-    return {(known[GUARD], TRAITOR): 0.7, None: 0.3}
+        return {(known_names[KEY_HOLDER], KEY_HOLDER): 0.5, (own, KEY_HOLDER): 0.5}
+    return {(known_names[GUARD], TRAITOR): 0.7, None: 0.3}
 
 
 @cache
@@ -174,25 +174,25 @@ def worlds(wizards: tuple[int, int]) -> tuple[World, ...]:
 
 @lru_cache(maxsize=4096)
 def likelihoods(
-    wizards: tuple[int, int], talk: tuple[Exchange, ...], told: bool
+    wizards: tuple[int, int], talk: tuple[Exchange, ...], informed: bool
 ) -> tuple[float, ...]:
     """How likely each of the worlds makes the talk, up to a common factor."""
     if not talk:
         return (1.0,) * len(worlds(wizards))
-    before = likelihoods(wizards, talk[:-1], told)
+    before = likelihoods(wizards, talk[:-1], informed)
     return tuple(
-        chance * _chance(world, talk[-1], told)
+        chance * _chance(world, talk[-1], informed)
         for world, chance in zip(worlds(wizards), before, strict=True)
     )
 
 
-def _chance(world: World, said: Exchange, told: bool) -> float:
-    asker, asked = world.index(said.asker), world.index(said.asked)
-    about = topic(said.question)
+def _chance(world: World, exchange: Exchange, informed: bool) -> float:
+    asker, asked = world.index(exchange.asker), world.index(exchange.asked)
+    about = topic(exchange.question)
     chance = SLIP / 4 + (1 - SLIP) * ASKING[asker][about]
-    if said.answer:
-        sees = world if asked != TRAITOR or told else _blind(world)
-        habit = answers(asked, about, sees).get(claimed(said.answer, said.asked), 0.0)
+    if exchange.answer:
+        sees = world if asked != TRAITOR or informed else _blind(world)
+        habit = answers(asked, about, sees).get(claimed(exchange.answer, exchange.asked), 0.0)
         chance *= SLIP / 4 + (1 - SLIP) * habit
     return chance
 
@@ -201,14 +201,14 @@ def _blind(world: World) -> World:
     return (world[TRAITOR], *(UNKNOWN,) * 4)
 
 
-def believed(
-    known: World, wizards: tuple[int, int], talk: tuple[Exchange, ...], told: bool
+def beliefs(
+    known_names: World, wizards: tuple[int, int], talk: tuple[Exchange, ...], informed: bool
 ) -> tuple[tuple[World, ...], tuple[float, ...]]:
     """The worlds that fit what a role knows, and the chance of each by the talk."""
     pairs = [
         (world, weight)
-        for world, weight in zip(worlds(wizards), likelihoods(wizards, talk, told), strict=True)
-        if all(own in (UNKNOWN, name) for own, name in zip(known, world, strict=True))
+        for world, weight in zip(worlds(wizards), likelihoods(wizards, talk, informed), strict=True)
+        if all(own in (UNKNOWN, name) for own, name in zip(known_names, world, strict=True))
     ]
     total = sum(weight for _, weight in pairs)
     return tuple(world for world, _ in pairs), tuple(weight / total for _, weight in pairs)
@@ -216,14 +216,14 @@ def believed(
 
 def suspects(
     role: int,
-    known: World,
+    known_names: World,
     wizards: tuple[int, int],
     talk: tuple[Exchange, ...],
-    told: bool,
+    informed: bool,
 ) -> tuple[float, ...]:
     """The chance of each name to be whom `role` has to accuse."""
     chances = [0.0] * len(NAMES)
-    for world, chance in zip(*believed(known, wizards, talk, told), strict=True):
+    for world, chance in zip(*beliefs(known_names, wizards, talk, informed), strict=True):
         chances[world[TARGETS[role]]] += chance
     return tuple(chances)
 
@@ -238,7 +238,7 @@ TOLD = {
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that is not known."""
-    check_known("the traitor game", policy, TOLD)
+    check_known_policy("the traitor game", policy, TOLD)
 
 
 def greedy(view: View, names: Sequence[int]) -> tuple[float, ...]:
@@ -259,10 +259,10 @@ def greedy(view: View, names: Sequence[int]) -> tuple[float, ...]:
 def say(view: View, rng: np.random.Generator) -> str:
     """The words of a greedy player for its question or its answer."""
     if view.phase == ASK:
-        return QUESTIONS[_drawn(ASKING[view.role], rng)]
+        return QUESTIONS[_draw(ASKING[view.role], rng)]
     habit = answers(view.role, topic(view.talk[-1].question), view.known)
     claims = list(habit)
-    return sentence(claims[_drawn(list(habit.values()), rng)], view.known[view.role])
+    return sentence(claims[_draw(list(habit.values()), rng)], view.known[view.role])
 
 
 def given_away(view: View) -> set[int]:
@@ -306,6 +306,6 @@ def _even(chosen: Sequence[bool]) -> tuple[float, ...]:
     return tuple(one / sum(chosen) for one in chosen)
 
 
-def _drawn(chances: Sequence[float], rng: np.random.Generator) -> int:
+def _draw(chances: Sequence[float], rng: np.random.Generator) -> int:
     passed = np.cumsum(chances) <= rng.random() * sum(chances)
     return min(int(passed.sum()), len(chances) - 1)

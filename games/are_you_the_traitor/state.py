@@ -95,13 +95,13 @@ def wizards(names: World) -> tuple[int, int]:
     return first, second
 
 
-def knowledge(names: World, role: int, told: bool) -> World:
+def knowledge(names: World, role: int, informed: bool) -> World:
     """The name of each role as far as `role` knows it. A wizard knows the other one; the traitor,
-    where it is `told`, who holds the key, and so who is the guard."""
+    where it is `informed`, who holds the key, and so who is the guard."""
     known = {role}
     if role in (EVIL_WIZARD, GOOD_WIZARD):
         known = {EVIL_WIZARD, GOOD_WIZARD}
-    elif role == TRAITOR and told:
+    elif role == TRAITOR and informed:
         known = {TRAITOR, KEY_HOLDER, GUARD}
     return tuple(name if one in known else UNKNOWN for one, name in enumerate(names))
 

@@ -78,14 +78,14 @@ def headings(goal: int, exchanges: int, quirks: bool) -> Mapping[str, str]:
 
 
 def facts(view: View, exchanges: int) -> tuple[Fact, ...]:
-    """What the acting role is told."""
+    """The facts that the acting role sees."""
     first, second = view.wizards
     wizards = f"{NAMES[first]} and {NAMES[second]}, one good and one evil"
     told = (
         Fact("You are", f"{NAMES[view.known[view.role]]}, {ROLES.names[view.role]}", own=True),
         Fact("Your team", TEAMS[ROLES.teams[view.role]], own=True),
         Fact("To do", _task(view), own=True),
-        Fact("You know", _known(view), own=True),
+        Fact("You know", _knowledge(view), own=True),
         Fact("Wizards", wizards),
         Fact("Round", f"{view.round + 1}, exchange {view.exchange + 1} of {exchanges}"),
         Fact("Said in this round", _talk(view.talk)),
@@ -107,7 +107,7 @@ def _task(view: View) -> str:
     return "accuse somebody"
 
 
-def _known(view: View) -> str:
+def _knowledge(view: View) -> str:
     first, second = view.wizards
     others = [NAMES[name] for name in range(len(NAMES)) if name not in (first, second)]
     if view.role in (EVIL_WIZARD, GOOD_WIZARD):
@@ -132,10 +132,10 @@ def _talk(talk: Iterable[Exchange]) -> str:
     return "\n".join(lines) or "nothing yet"
 
 
-def _lines(said: Exchange) -> list[str]:
-    asked = f"{NAMES[said.asker]} asked {NAMES[said.asked]}: {said.question.strip()}"
-    answer = f"{NAMES[said.asked]} answered: {said.answer.strip()}"
-    return [asked, answer] if said.answer else [asked]
+def _lines(exchange: Exchange) -> list[str]:
+    asked = f"{NAMES[exchange.asker]} asked {NAMES[exchange.asked]}: {exchange.question.strip()}"
+    answer = f"{NAMES[exchange.asked]} answered: {exchange.answer.strip()}"
+    return [asked, answer] if exchange.answer else [asked]
 
 
 def scores(piles: Piles) -> str:
@@ -166,14 +166,14 @@ def dealt(number: int, first: int, second: int) -> str:
     return f"round {number + 1}: {NAMES[first]} and {NAMES[second]} are wizards"
 
 
-def asks(said: Exchange) -> str:
+def asks(exchange: Exchange) -> str:
     """A question as a clause of the history."""
-    return f'{NAMES[said.asker]} asks {NAMES[said.asked]} "{said.question}"'
+    return f'{NAMES[exchange.asker]} asks {NAMES[exchange.asked]} "{exchange.question}"'
 
 
-def responds(said: Exchange) -> str:
+def responds(exchange: Exchange) -> str:
     """An answer as a clause of the history."""
-    return f'{NAMES[said.asked]} answers "{said.answer}"'
+    return f'{NAMES[exchange.asked]} answers "{exchange.answer}"'
 
 
 def accuses(accuser: str, accused: str, right: bool) -> str:

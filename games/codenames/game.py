@@ -13,7 +13,7 @@ from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 from gauntlet.games.codenames import players, rules, words
 from gauntlet.games.codenames.clues import NOUNS, wanted
-from gauntlet.games.codenames.players import sampled_key, worth
+from gauntlet.games.codenames.players import sample_key, worth
 from gauntlet.games.codenames.rules import CARDS, COUNTS, STOP, State, Turn
 from gauntlet.games.codenames.words import ROLES, SPYMASTERS, to_act
 
@@ -126,14 +126,14 @@ class Codenames:
         return ROLES.each_seat(self.num_seats, rules.shares(state, self.quirks))
 
     def show(self, state: State) -> str:
-        return words.drawn(state)
+        return words.show_board(state)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
         """For an operative a key that is as likely as the clues make it; a spymaster knows all."""
         view: View = observation.view
         if view.role in SPYMASTERS:
             return State(view.words, view.seen, view.turns)
-        key = sampled_key(view.words, view.seen, view.turns, rng)
+        key = sample_key(view.words, view.seen, view.turns, rng)
         return State(view.words, key, view.turns)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:

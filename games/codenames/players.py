@@ -33,7 +33,7 @@ from gauntlet.games.codenames.rules import (
     team_of,
     with_guess,
 )
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 TOLD = {
     "random": "gives any association of a word on the board as a clue, guesses any word",
@@ -46,7 +46,7 @@ TOLD = {
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that there is not."""
-    check_known("codenames", policy, TOLD)
+    check_known_policy("codenames", policy, TOLD)
 
 
 def fitting(board: tuple[str, ...], clue: str) -> set[int]:
@@ -118,20 +118,20 @@ SPARED = 3.0
 """How much less likely, as a logarithm, the assassin goes with a clue."""
 
 
-def sampled_key(
+def sample_key(
     board: tuple[str, ...],
-    seen: Sequence[int],
+    visible: Sequence[int],
     turns: Sequence[Turn],
     rng: np.random.Generator,
 ) -> tuple[int, ...]:
-    """A key that agrees with all kinds in `seen`, in which -1 is hidden. The kinds of the hidden
+    """A key that agrees with all kinds in `visible`, in which -1 is hidden. The kinds of the hidden
     words are given out one after the other to those with the highest leaning plus Gumbel noise:
     draws in proportion, without replacement."""
-    key = list(seen)
-    hidden = [place for place, kind in enumerate(seen) if kind < 0]
-    leans = leanings(board, seen, turns)
+    key = list(visible)
+    hidden = [place for place, kind in enumerate(visible) if kind < 0]
+    leans = leanings(board, visible, turns)
     for kind in (RED, BLUE, ASSASSIN, NEUTRAL):
-        count = COUNTS[kind] - sum(known == kind for known in seen)
+        count = COUNTS[kind] - sum(known == kind for known in visible)
         drawn = leans[kind, hidden] + rng.gumbel(size=len(hidden))
         taken = {hidden[at] for at in np.argsort(-drawn, kind="stable")[:count].tolist()}
         for place in taken:
@@ -140,7 +140,7 @@ def sampled_key(
     return tuple(key)
 
 
-def leanings(board: tuple[str, ...], seen: Sequence[int], turns: Sequence[Turn]) -> np.ndarray:
+def leanings(board: tuple[str, ...], visible: Sequence[int], turns: Sequence[Turn]) -> np.ndarray:
     """How much each word leans to each kind by the clues, float64 of shape (kinds, words): a number
     is how many words of the team go with the clue, so of those still hidden it names a share."""
     leans = np.zeros((len(COUNTS), len(board)))
@@ -148,9 +148,9 @@ def leanings(board: tuple[str, ...], seen: Sequence[int], turns: Sequence[Turn])
     for turn in turns:
         meant = fitting(board, turn.clue) - before
         before |= set(turn.guesses)
-        hidden = [place for place in meant if seen[place] < 0]
+        hidden = [place for place in meant if visible[place] < 0]
         if hidden:
-            found = sum(seen[place] == turn.team for place in meant)
+            found = sum(visible[place] == turn.team for place in meant)
             share = ((turn.number or len(meant)) - found) / len(hidden)
             share = min(SURE, max(1 - SURE, share))
             lean = math.log(share / (1 - share)) - EVEN

@@ -1,4 +1,4 @@
-"""Codenames in words: its rules, its moves, and what each role is told."""
+"""Codenames in words: its rules, its moves, and what each role sees."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _stopped(state: State, turn: Turn, quirks: bool) -> bool:
 
 
 def facts(state: State, role: int, quirks: bool) -> Iterator[Fact]:
-    """What a role is told where it acts."""
+    """The facts that a role sees when it acts."""
     team, other = ROLES.teams[role], 1 - ROLES.teams[role]
     named = ROLES.names[role]
     first = "begins" if team == RED else "is second"
@@ -158,7 +158,7 @@ def _kind(kind: int) -> str:
     return "the assassin" if kind == ASSASSIN else KINDS[kind]
 
 
-def drawn(state: State) -> str:
+def show_board(state: State) -> str:
     """The board with the whole key; what lies open is in brackets."""
     lies_open = guessed(state.turns)
     lines = [

@@ -15,7 +15,7 @@ from gauntlet.games.capabilities import full_rules
 from gauntlet.games.hive import players, rules, words
 from gauntlet.games.hive.hexes import State
 from gauntlet.games.hive.players import CODES, GREEDY, WON, can_win_next, leads, worth
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 AT_ONCE = 500
 """Games that are played in one compiled call, in a second or less: a signal waits for its end."""
@@ -36,7 +36,7 @@ class Hive:
     quirks: True for the game of GameBench's published code, whose pieces step otherwise; see
         docs/games/hive.md.
 
-    An action is a move as in `games.hive.rules`. Raises ValueError for impossible settings.
+    An action is a move as in `games.hive.rules`. Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2
@@ -188,5 +188,5 @@ def codes_of(policies: Sequence[str]) -> np.ndarray:
 
 def code(policy: str) -> int:
     """The number of a policy by name. Raises ValueError."""
-    check_known("hive", policy, CODES)
+    check_known_policy("hive", policy, CODES)
     return CODES[policy]

@@ -105,17 +105,17 @@ def filled_after(table: Table, state: np.ndarray, queen: int, move: int) -> int:
     piece, end = move // CELLS, move % CELLS
     start, cell = state[piece], state[queen]
     if piece == queen:
-        return int(COUNT[table.near[end]]) - int(start != HAND and beside(start, end))
+        return int(COUNT[table.near[end]]) - int(start != HAND and are_neighbours(start, end))
     if cell == HAND:
         return 0
-    left = int(start != HAND and beside(start, cell))
-    return int(COUNT[table.near[cell]]) - left + int(beside(end, cell))
+    left = int(start != HAND and are_neighbours(start, cell))
+    return int(COUNT[table.near[cell]]) - left + int(are_neighbours(end, cell))
 
 
 @inlined
-def beside(one: int, other: int) -> bool:
+def are_neighbours(cell: int, other: int) -> bool:
     """Whether two cells are neighbours."""
-    apart = (other - one) & LAST
+    apart = (other - cell) & LAST
     return bool(
         apart == 1 or apart == LAST or apart == 32 or apart == LAST - 31
         or apart == 31 or apart == LAST - 30
@@ -164,16 +164,16 @@ def play_out(
     move: int,
     policies: np.ndarray,
     seed: int,
-    found: np.ndarray,
+    winners: np.ndarray,
 ) -> None:
-    """Plays on from `start` after a move, in the room of `state`: fills `found`, a figure a
+    """Plays on from `start` after a move, in the room of `state`: fills `winners`, a figure a
     playout, with the bit of the seat that won. The table is empty before and after."""
-    for number in range(len(found)):
+    for number in range(len(winners)):
         copy(start, state)
         lay_out(table, state)
         act(table, state, move)
         ended = playout(table, state, policies, derive(seed, MOVES, number))
-        found[number] = 1 if ended == WHITE_WINS else 2 if ended == BLACK_WINS else 0
+        winners[number] = 1 if ended == WHITE_WINS else 2 if ended == BLACK_WINS else 0
         clear(table, state)
 
 

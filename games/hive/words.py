@@ -90,20 +90,20 @@ def described(state: np.ndarray, moves: Sequence[int]) -> tuple[str, ...]:
     these before the rest. "place wA1 NE of bQ"."""
     pieces = placed(state)
     beside = {cell: neighbours(pieces, cell) for cell in {move % CELLS for move in moves}}
-    return tuple(_described(state, move, beside[move % CELLS]) for move in moves)
+    return tuple(_describe(state, move, beside[move % CELLS]) for move in moves)
 
 
-def _described(state: np.ndarray, move: int, beside: Mapping[int, int]) -> str:
+def _describe(state: np.ndarray, move: int, neighbours: Mapping[int, int]) -> str:
     if move == PASS:
         return "pass"
     piece = move // CELLS
     verb = "place" if state.item(piece) == HAND else "move"
     queens = (OWN, 0) if piece < OWN else (0, OWN)
-    others = (*(queen for queen in queens if queen in beside), *sorted(beside))
+    others = (*(queen for queen in queens if queen in neighbours), *sorted(neighbours))
     other = next((one for one in others if one != piece), None)
     if other is None:
         return f"{verb} {NAMES[piece]}"
-    return f"{verb} {NAMES[piece]} {DIRECTIONS[(beside[other] + 3) % 6]} of {NAMES[other]}"
+    return f"{verb} {NAMES[piece]} {DIRECTIONS[(neighbours[other] + 3) % 6]} of {NAMES[other]}"
 
 
 def placed(state: np.ndarray) -> dict[int, int]:

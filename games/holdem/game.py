@@ -17,7 +17,7 @@ from gauntlet.games.holdem import playouts as engine
 from gauntlet.games.holdem.playouts import make_belief
 from gauntlet.games.holdem.policies import CODES, habits, learn, make_room
 from gauntlet.games.holdem.rules import State, View, seen_by
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 AT_ONCE = 20_000
 """Hands that are played in one compiled call, in about a second at the most: a signal waits for
@@ -37,7 +37,7 @@ class Holdem:
     quirks: True gives the whole of a tied pot to player 0, as neuron_poker to the first of the
         best hands; False splits it.
 
-    An action is an index into `words.NAMES`. Raises ValueError for impossible settings.
+    An action is an index into `words.NAMES`. Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2
@@ -142,7 +142,7 @@ class Holdem:
             Fact("Stacks", words.chips(array, rules.STACKS, seat)),
             Fact("Bets this round", words.chips(array, rules.BETS, seat)),
             Fact("This hand", "; ".join(hand)),
-            Fact("Your cards", words.cards(array[rules.own(seat)].tolist()), own=True),
+            Fact("Your cards", words.cards(array[rules.hole_slice(seat)].tolist()), own=True),
             Fact(
                 "Legal actions",
                 "\n".join(f"{words.NAMES[one]}: {words.meaning(array, one)}" for one in options),
@@ -187,13 +187,13 @@ class Holdem:
             f"pot: {words.total(array)}; bets this round: {words.chips(array, rules.BETS, -1)}",
         ]
         lines += [
-            f"player {seat}: {words.cards(array[rules.own(seat)].tolist())}, "
+            f"player {seat}: {words.cards(array[rules.hole_slice(seat)].tolist())}, "
             f"{array.item(rules.STACKS + seat)} chips left"
             for seat in range(2)
         ]
-        return "\n".join((*lines, *self._told(state)))
+        return "\n".join((*lines, *self._history_lines(state)))
 
-    def _told(self, state: State) -> Iterable[str]:
+    def _history_lines(self, state: State) -> Iterable[str]:
         """The actions of the hand, a line a betting round; of one that was just dealt also how the
         one before ended."""
         array = state.array
@@ -330,7 +330,7 @@ class Holdem:
 
     def code(self, policy: str) -> int:
         """The number of a policy by name. Raises ValueError."""
-        check_known("hold'em", policy, CODES)
+        check_known_policy("hold'em", policy, CODES)
         return CODES[policy]
 
 

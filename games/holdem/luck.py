@@ -2,7 +2,7 @@
 taken out: the lemma of `games.uno.luck`, for the chips of hands with fresh stacks.
 
 There Q(s, a), what the seat wins of this hand when it takes action a and plays the reference r from
-then on, does not hang on other hands, and of hidden cards it takes the mean. The other seat's
+then on, does not depend on other hands, and of hidden cards it takes the mean. The other seat's
 policy is known, so what it may hold is known exactly, by Bayes' rule over all pairs of cards; the
 rest of the board is any of the cards left. Each playout draws both anew, the same after all
 options. So every estimate of Q is unbiased, for any number of playouts.

@@ -192,7 +192,7 @@ def hold(state: np.ndarray, seat: int, at: int) -> None:
 
 
 @inlined
-def drawn(sums: np.ndarray, by: float) -> int:
+def draw_pair(sums: np.ndarray, by: float) -> int:
     """The place of PAIRS that a random number from 0 to 1, itself left out, stands for."""
     left = by * sums[-1]
     low, high = 0, len(sums) - 1
@@ -246,30 +246,30 @@ def figure(state: np.ndarray, measure: int, seat: int) -> float:
 
 @allocating
 def scores(
-    found: np.ndarray, settings: np.ndarray, policies: np.ndarray, measure: int, seed: int,
+    results: np.ndarray, settings: np.ndarray, policies: np.ndarray, measure: int, seed: int,
     first: int, room: Room,
 ) -> None:  # fmt: skip
-    """Fills `found`, float64 of shape (games, 2), with what both seats get of matches from their
+    """Fills `results`, float64 of shape (games, 2), with what both seats get of matches from their
     deals.
 
     settings: a state with the settings of the game. first: the number of the first match.
     """
     state = settings.copy()
-    for game in range(len(found)):
+    for game in range(len(results)):
         deal(state, int(np.int64(derive(seed, DEAL, first + game))))
         playout(state, policies, derive(seed, MOVES, first + game), room)
         for seat in range(2):
-            found[game, seat] = figure(state, measure, seat)
+            results[game, seat] = figure(state, measure, seat)
 
 
 @inlined
 def redeal(state: np.ndarray, belief: Belief, key: np.uint64) -> None:
-    """Deals afresh what the seat to move cannot see: the other's cards as is believed, and of the
+    """Deals again what the seat to move cannot see: the other's cards as is believed, and of the
     board what is not face up."""
     seat = state[TO_MOVE]
     known = BOARD + faceup(state[STREET])
     used = hole(state, seat) | board(state, known - BOARD)
-    at = drawn(belief.sums, (word(key, np.uint64(0)) >> np.uint64(11)) / 2.0**53)
+    at = draw_pair(belief.sums, (word(key, np.uint64(0)) >> np.uint64(11)) / 2.0**53)
     hold(state, 1 - seat, at)
     used |= hole(state, 1 - seat)
     count = 1
@@ -287,14 +287,14 @@ def redealt(state: np.ndarray, policy: int, key: int, room: Room, belief: Belief
 
 @allocating
 def outcomes(
-    found: np.ndarray, state: np.ndarray, policies: np.ndarray, measure: int, seed: int, first: int,
-    last: int, hidden: bool, room: Room, belief: Belief,
+    results: np.ndarray, state: np.ndarray, policies: np.ndarray, measure: int, seed: int,
+    first: int, last: int, hidden: bool, room: Room, belief: Belief,
 ) -> None:  # fmt: skip
     """What both seats get after each legal action of the seat to move, playout by playout.
 
-    found: float64 of shape (actions, playouts, 2), actions in order of number; those of the
+    results: float64 of shape (actions, playouts, 2), actions in order of number; those of the
     playouts from `first` up to `last` are filled in. policies: what each seat plays afterwards, and
-    what the other is taken to have played so far. hidden: whether each playout deals afresh what
+    what the other is taken to have played so far. hidden: whether each playout deals again what
     the seat to move cannot see; False plays on from the true cards, those of later hands too.
     """
     actions = legal(state)
@@ -317,7 +317,7 @@ def outcomes(
                 if later:
                     add(trial, rest)
                 for seat in range(2):
-                    found[option, playing, seat] = figure(trial, measure, seat)
+                    results[option, playing, seat] = figure(trial, measure, seat)
                 option += 1
 
 
@@ -325,7 +325,7 @@ def outcomes(
 def play_rest(
     start: np.ndarray, rest: np.ndarray, policies: np.ndarray, key: np.uint64, room: Room
 ) -> bool:
-    """Where hands do not hang on each other, plays all that come after this one into `rest`, once
+    """Where hands do not depend on each other, plays all that come after this one into `rest`, once
     for all options; says whether there are any."""
     if start[PLAY] != RESET or start[HAND] + 1 >= start[HANDS]:
         return False

@@ -102,13 +102,13 @@ def kind(first: int, second: int) -> int:
 
 
 @compiled
-def showdowns(boards: int, found: np.ndarray) -> None:
-    """Fills `found`, float64 of shape (169,), with the share of the pot that every kind of hand
+def showdowns(boards: int, shares: np.ndarray) -> None:
+    """Fills `shares`, float64 of shape (169,), with the share of the pot that every kind of hand
     wins against a random one in `boards` random showdowns, ties by halves."""
     for row in range(13):
         for column in range(13):
             second = 4 * column if row > column else 4 * column + 1
-            found[13 * row + column] = against_random(4 * row, second, boards)
+            shares[13 * row + column] = against_random(4 * row, second, boards)
 
 
 @compiled
@@ -131,7 +131,7 @@ def against_random(first: int, second: int, boards: int) -> float:
 
 @lru_cache
 def preflop() -> np.ndarray:
-    """`showdowns` of BOARDS, reckoned once a process."""
+    """`showdowns` of BOARDS, computed once a process."""
     found = np.zeros(169)
     showdowns(BOARDS, found)
     return found
@@ -159,14 +159,16 @@ def strength(policy: int, state: np.ndarray, room: Room) -> float:
     first, second = state[place], state[place + 1]
     if state[STREET] == PREFLOP:
         return float(room.preflop[kind(first, second)])
-    return beaten(bit(first) | bit(second), board(state, faceup(state[STREET])), state[STREET] + 4)
+    return share_beaten(
+        bit(first) | bit(second), board(state, faceup(state[STREET])), state[STREET] + 4
+    )
 
 
 @compiled
-def beaten(own: int, table: int, size: int) -> float:
-    """The share of the RIVALS possible on the board `table` that `own` beats, ties by halves; size:
-    cards of a hand with the board."""
-    mine, won, hands = worth(own | table, size), 0, 0
+def share_beaten(hand: int, table: int, size: int) -> float:
+    """The share of the RIVALS possible on the board `table` that `hand` beats, ties by halves;
+    size: cards of a hand with the board."""
+    mine, won, hands = worth(hand | table, size), 0, 0
     for at in range(len(RIVALS)):
         if not table & RIVALS[at]:
             other = worth(RIVALS[at] | table, size)
@@ -271,7 +273,7 @@ class Habits(NamedTuple):
 
     asked: the fact that a node asks for, int64, -1 at a leaf. limit: the way goes to the node `low`
     where the fact is at most this, else to `high`. counts: int64 of shape (nodes, ACTIONS). looks:
-    whether it hangs on the cards. No nodes are no habits.
+    whether it depends on the cards. No nodes are no habits.
     """
 
     asked: np.ndarray

@@ -1,6 +1,6 @@
 """Heads-up no-limit hold'em, compiled: the one implementation, for play and for playouts.
 
-A state is one flat int64 array: the fields named below. Chips are whole numbers. All cards are
+A state is one flat int64 array: the fields named below. Chips are integers. All cards are
 settled by the deal's seed: hand h of a match has the same cards whatever was played before. Seat 0
 deals the first hand, then the seats take turns; the dealer posts the small blind and acts first
 before the flop, the other seat after it.
@@ -56,7 +56,7 @@ def blank() -> np.ndarray:
     return np.zeros(SIZE, np.int64)
 
 
-def own(seat: int) -> slice:
+def hole_slice(seat: int) -> slice:
     """Where a seat's cards lie in a state."""
     return slice(CARDS + 2 * seat, CARDS + 2 * seat + 2)
 
@@ -330,6 +330,6 @@ def seen_by(array: np.ndarray, seat: int) -> np.ndarray:
     """The array with all hidden from `seat` that it does not see."""
     seen = array.copy()
     seen[SEED] = 0
-    seen[own(1 - seat)] = -1
+    seen[hole_slice(1 - seat)] = -1
     seen[BOARD + faceup(array.item(STREET)) : LOG] = -1
     return seen

@@ -40,7 +40,7 @@ from gauntlet.games.holdem.rules import (
     cost,
     faceup,
     hole,
-    own,
+    hole_slice,
     pot,
 )
 
@@ -190,7 +190,7 @@ def ended(state: np.ndarray, street: int) -> Iterable[str]:
 def held(state: np.ndarray, seat: int) -> str:
     """A seat's cards and what they make with the whole board."""
     worth = ranks.worth(hole(state, seat) | board(state, 5), 7)
-    return f"{cards(state[own(seat)].tolist())} ({CATEGORIES[worth >> ranks.CATEGORY]})"
+    return f"{cards(state[hole_slice(seat)].tolist())} ({CATEGORIES[worth >> ranks.CATEGORY]})"
 
 
 def table(state: np.ndarray) -> str:

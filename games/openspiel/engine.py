@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from gauntlet.common.errors import extra, nearest
+from gauntlet.common.errors import extra, suggest
 
 SEATS = ("players", "num_players", "numPlayers")
 """Parameters by which OpenSpiel's games are told how many seats they have."""
@@ -75,6 +75,7 @@ def loaded(name: str, parameters: str, seats: int, files: str | None) -> Any:
     settings = _settings(kind, json.loads(parameters), seats)
     try:
         game = spiel().load_game(name, settings)
+        game.new_initial_state()  # some look at their parameters here alone
     except (spiel().SpielError, ValueError, IndexError) as error:
         raise ValueError(f"OpenSpiel cannot load {name}: {_line(error)}") from error
     if game.num_players() != seats:
@@ -111,23 +112,23 @@ def kinds() -> Mapping[str, Any]:
 
 def _kind(name: str) -> Any:
     if name not in kinds():
-        close = nearest(name, kinds()).partition(" (known: ")[0]
+        close = suggest(name, kinds()).partition(" (known: ")[0]
         raise ValueError(f"OpenSpiel has no game {name!r}{close} (docs/games/openspiel.md has all)")
     return kinds()[name]
 
 
-def _settings(kind: Any, given: Mapping[str, Any], seats: int) -> dict[str, Any]:
+def _settings(kind: Any, parameters: Mapping[str, Any], seats: int) -> dict[str, Any]:
     """The parameters as OpenSpiel takes them, with those that are not the user's."""
     known, name = kind.parameter_specification, kind.short_name
     seating = [one for one in SEATS if one in known]
-    if taken := [one for one in (*seating, SETTLED) if one in given]:
+    if taken := [one for one in (*seating, SETTLED) if one in parameters]:
         raise ValueError(f"{name}'s {taken[0]} is not a parameter here: the match settles it")
     found: dict[str, Any] = {key: value for key, value in PLAIN.items() if key in known}
-    for key, value in given.items():
+    for key, value in parameters.items():
         if key not in known:
-            raise ValueError(f"{name} has no parameter {key!r}{nearest(key, known)}")
+            raise ValueError(f"{name} has no parameter {key!r}{suggest(key, known)}")
         found[key] = _fitting(value, known[key], f"{name}'s {key}")
-    if not kind.default_loadable and not given:
+    if not kind.default_loadable and not parameters:
         raise ValueError(f"{name} cannot be loaded without parameters: {', '.join(known)}")
     if seating:
         low, high = kind.min_num_players, kind.max_num_players
@@ -182,17 +183,17 @@ def settle(live: Any, seed: int, number: int) -> None:
     """Plays chance on until a seat is to move: the event of this number, from 0, and those after
     it bring the same in every game of a deal whose outcomes are as likely."""
     while live.is_chance_node():
-        live.apply_action(_drawn(live.chance_outcomes(), luck(seed, number)))
+        live.apply_action(_draw(live.chance_outcomes(), luck(seed, number)))
         number += 1
 
 
 def luck(seed: int, number: int) -> float:
-    """A share of [0, 1) that hangs on the two numbers alone."""
+    """A share of [0, 1) that depends on the two numbers alone."""
     digest = hashlib.blake2b(f"{seed} {number}".encode(), digest_size=7).digest()
     return int.from_bytes(digest, "big") / 2.0**56
 
 
-def _drawn(outcomes: Sequence[tuple[int, float]], share: float) -> int:
+def _draw(outcomes: Sequence[tuple[int, float]], share: float) -> int:
     for outcome, chance in outcomes:
         share -= chance
         if share < 0:
@@ -256,7 +257,7 @@ def played_at_random(game: Any, seed: int, number: int) -> list[float]:
     live = start(game, rng.getrandbits(63))
     while not live.is_terminal():
         if live.is_chance_node():
-            live.apply_action(_drawn(live.chance_outcomes(), rng.random()))
+            live.apply_action(_draw(live.chance_outcomes(), rng.random()))
         else:
             apply(live, [rng.choice(live.legal_actions(seat)) for seat in movers(live)])
     return list(live.returns())
@@ -266,7 +267,7 @@ FILE = Path(__file__).with_name("games.yaml")
 
 
 @dataclass(frozen=True)
-class Known:
+class GameNotes:
     """One game.
 
     rules: in sentences; "" where nobody wrote them. reading: how the situation is to be read.
@@ -287,16 +288,16 @@ class Known:
     slip: str = ""
 
 
-def known(name: str) -> Known:
+def notes_of(name: str) -> GameNotes:
     """What is known of a game; nothing where it is not in the file."""
-    return entries().get(name, Known())
+    return entries().get(name, GameNotes())
 
 
 @cache
-def entries() -> Mapping[str, Known]:
+def entries() -> Mapping[str, GameNotes]:
     """All that the file has, by name."""
     read: Mapping[str, Mapping[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    return {name: Known(**_tuples(entry)) for name, entry in read.items()}
+    return {name: GameNotes(**_tuples(entry)) for name, entry in read.items()}
 
 
 def _tuples(entry: Mapping[str, Any]) -> dict[str, Any]:

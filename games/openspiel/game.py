@@ -16,9 +16,9 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import WIN, Measure
-from gauntlet.games.openspiel import engine, telling
-from gauntlet.games.openspiel.engine import Known, State, known
-from gauntlet.games.openspiel.telling import Choice
+from gauntlet.games.openspiel import engine, words
+from gauntlet.games.openspiel.engine import GameNotes, State, notes_of
+from gauntlet.games.openspiel.words import Choice
 
 RANDOM = "random"
 
@@ -92,8 +92,8 @@ class OpenSpiel:
         return json.dumps(self.parameters, sort_keys=True)
 
     @property
-    def known(self) -> Known:
-        return known(self.name)
+    def notes(self) -> GameNotes:
+        return notes_of(self.name)
 
     @property
     def deal_key(self) -> str:
@@ -150,22 +150,22 @@ class OpenSpiel:
         seats = self.to_move(state)
         if not seats or len(moves) != len(seats):
             raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        made = [self._made(state, *each) for each in zip(seats, moves, strict=True)]
+        made = [self._engine_action(state, *each) for each in zip(seats, moves, strict=True)]
         named = [engine.name(self.live(state), *each) for each in zip(seats, made, strict=True)]
-        live = self._apart(state)
+        live = self._playable_copy(state)
         engine.apply(live, made)
         engine.settle(live, state.seed, len(state.actions) - len(state.moves))
         told = tuple(zip(seats, named, strict=True))
         return State(state.seed, tuple(live.history()), (*state.moves, *told), live)
 
-    def _made(self, state: State, seat: int, move: Action) -> int:
+    def _engine_action(self, state: State, seat: int, move: Action) -> int:
         """OpenSpiel's number of a move. Raises IllegalAction."""
         choice = self._choice(state, seat)
         if fault := choice.fault(move):
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
         return choice.action(move)
 
-    def _apart(self, state: State) -> Any:
+    def _playable_copy(self, state: State) -> Any:
         """OpenSpiel's state to play on. One that draws its luck in secret goes on drawing where its
         copies left off, so it is made anew: a state comes out the same whatever else was tried."""
         if self.secretive:
@@ -174,41 +174,41 @@ class OpenSpiel:
 
     def observe(self, state: State, seat: int) -> Observation:
         live = self.live(state)
-        told = telling.situation(self.engine, self.known, live, seat)
+        told = words.situation(self.engine, self.notes, live, seat)
         return Observation(
             game=self.engine.get_type().long_name,
             seat=seat,
             rules=self._rules,
             facts=tuple(self._facts(state, seat, told)),
-            history=telling.history(state.moves, self.open_to_all, self.known),
+            history=words.history(state.moves, self.open_to_all, self.notes),
             options=self._choice(state, seat).options,
             view=self._view(state, seat, told),
         )
 
-    def _facts(self, state: State, seat: int, told: str) -> list[Fact]:
-        side = self.known.sides[seat] if seat < len(self.known.sides) else ""
+    def _facts(self, state: State, seat: int, text: str) -> list[Fact]:
+        side = self.notes.sides[seat] if seat < len(self.notes.sides) else ""
         facts = [Fact("You are", f"player {seat}{f', {side}' * bool(side)}", True)]
-        if told:
-            facts.append(Fact(self.known.label, told, not self.open_to_all))
+        if text:
+            facts.append(Fact(self.notes.label, text, not self.open_to_all))
         if self._payoffs:
             facts.append(Fact("Payoffs", self._payoffs))
-        if not self.open_to_all and not self.known.public:
+        if not self.open_to_all and not self.notes.public:
             own = [name for mover, name in state.moves if mover == seat]
             facts.append(Fact("Your moves so far", "; ".join(own) or "none", True))
         return facts
 
     @cached_property
     def _rules(self) -> str:
-        return telling.rules(self.engine, self.known)
+        return words.rules(self.engine, self.notes)
 
     @cached_property
     def _payoffs(self) -> str:
-        return telling.payoffs(self.engine)
+        return words.payoffs(self.engine)
 
-    def _view(self, state: State, seat: int, told: str) -> State | View:
+    def _view(self, state: State, seat: int, text: str) -> State | View:
         if self.perfect_information:
             return state
-        known = told if not self.open_to_all else str(state.actions)
+        known = text if not self.open_to_all else str(state.actions)
         return View(seat, known, self._choice(state, seat).actions, state)
 
     def _sampler(self) -> Callable[[Observation, np.random.Generator], State] | None:
@@ -217,7 +217,7 @@ class OpenSpiel:
             return None
         if self.open_to_all:
             return self._with_other_luck
-        return self._with_other_cards if self.known.resamples else None
+        return self._with_other_cards if self.notes.resamples else None
 
     def _with_other_luck(self, observation: Observation, rng: np.random.Generator) -> State:
         if self.perfect_information:
@@ -234,19 +234,19 @@ class OpenSpiel:
         return engine.state_of(self.engine, int(rng.integers(2**63)), other.history())
 
     def returns(self, state: State) -> tuple[float, ...]:
-        return telling.returns(self.engine, self.live(state).returns())
+        return words.returns(self.engine, self.live(state).returns())
 
     @property
     def draws(self) -> bool:
         """OpenSpiel does not say which of the games that are won or lost may be drawn."""
-        return telling.won_or_lost(self.engine)
+        return words.won_or_lost(self.engine)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """A game of wins and losses alone is judged by those, any other by its utility."""
         low, high = self.engine.min_utility(), self.engine.max_utility()
         utility = Measure("utility", low, high)
-        return (WIN, utility) if telling.won_or_lost(self.engine) else (utility,)
+        return (WIN, utility) if words.won_or_lost(self.engine) else (utility,)
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
         utilities = tuple(self.live(state).returns())
@@ -255,7 +255,7 @@ class OpenSpiel:
 
     def show(self, state: State) -> str:
         live = self.live(state)
-        moves = "; ".join(f"player {seat}: {name}" for seat, name in state.moves[-telling.LAST :])
+        moves = "; ".join(f"player {seat}: {name}" for seat, name in state.moves[-words.LAST :])
         return f"{str(live).strip()}\nlast moves: {moves or 'none'}".strip()
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
@@ -265,7 +265,7 @@ class OpenSpiel:
         counts = np.zeros(self.num_seats + 1, np.int64)
         for number in range(games):
             utilities = engine.played_at_random(self.engine, seed, number)
-            wins = [worth > 0 for worth in telling.returns(self.engine, utilities)]
+            wins = [worth > 0 for worth in words.returns(self.engine, utilities)]
             counts += np.array([*wins, not any(wins)], np.int64)
         return counts
 

@@ -34,14 +34,14 @@ def no_limit_option(env: Any, action: int) -> str:
     return NO_LIMIT[action]
 
 
-def told(env: Any, seat: int) -> Mapping[str, Any]:
+def raw_observation(env: Any, seat: int) -> Mapping[str, Any]:
     """RLCard's own account of the hand for a seat."""
     found: Mapping[str, Any] = env.env.get_state(seat)["raw_obs"]
     return found
 
 
 def leduc_facts(env: Any, seat: int) -> tuple[Fact, ...]:
-    seen = told(env, seat)
+    seen = raw_observation(env, seat)
     opened = seen["public_card"]
     return (
         Fact("Open card", card(opened) if opened else "none yet"),
@@ -51,17 +51,17 @@ def leduc_facts(env: Any, seat: int) -> tuple[Fact, ...]:
 
 
 def holdem_facts(env: Any, seat: int) -> tuple[Fact, ...]:
-    seen = told(env, seat)
+    seen = raw_observation(env, seat)
     return (
         Fact("Open cards", ", ".join(map(card, seen["public_cards"])) or "none yet"),
-        Fact("Chips in the pot", chips(put_in(env, seen), seat)),
+        Fact("Chips in the pot", chips(chips_in_pot(env, seen), seat)),
         Fact("Your cards", ", ".join(map(card, seen["hand"])), own=True),
     )
 
 
-def put_in(env: Any, seen: Mapping[str, Any]) -> list[int]:
+def chips_in_pot(env: Any, observation: Mapping[str, Any]) -> list[int]:
     """What each seat has put into the pot, which limit hold'em does not tell a seat."""
-    every = seen.get("all_chips")
+    every = observation.get("all_chips")
     return list(every) if every is not None else [one.in_chips for one in env.env.game.players]
 
 
@@ -130,28 +130,28 @@ def planes(env: Any, seat: int) -> np.ndarray:
     return found
 
 
-def drawn(own: np.ndarray, other: np.ndarray) -> str:
+def draw_board(mine: np.ndarray, other: np.ndarray) -> str:
     """A board of two planes: X where the seat's own pieces stand, O where the other's do."""
-    signs = np.where(own, "X", np.where(other, "O", "."))
+    signs = np.where(mine, "X", np.where(other, "O", "."))
     return "\n".join(" ".join(row) for row in signs)
 
 
 def tic_tac_toe_facts(env: Any, seat: int) -> tuple[Fact, ...]:
     seen = planes(env, seat)  # the first axis is the column
-    return (Fact("Board (yours X, theirs O)", drawn(seen[..., 0].T, seen[..., 1].T)),)
+    return (Fact("Board (yours X, theirs O)", draw_board(seen[..., 0].T, seen[..., 1].T)),)
 
 
 def connect_four_facts(env: Any, seat: int) -> tuple[Fact, ...]:
     seen = planes(env, seat)
     head = " ".join(str(column + 1) for column in range(seen.shape[1]))
-    return (Fact("Board (yours X, theirs O)", f"{head}\n{drawn(seen[..., 0], seen[..., 1])}"),)
+    return (Fact("Board (yours X, theirs O)", f"{head}\n{draw_board(seen[..., 0], seen[..., 1])}"),)
 
 
 def go_facts(env: Any, seat: int) -> tuple[Fact, ...]:
     colours = ("black", "white")
     board = env._go.board  # 1 black, -1 white; planes of the observation lag a move behind
     own = 1 if seat == 0 else -1
-    rows = drawn(board == own, board == -own).split("\n")
+    rows = draw_board(board == own, board == -own).split("\n")
     lines = [f"{len(rows) - at} {row}" for at, row in enumerate(rows)]
     head = "  " + " ".join(LETTERS[: len(rows)])
     return (

@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction, UserError, extra, nearest
+from gauntlet.common.errors import IllegalAction, UserError, extra, suggest
 from gauntlet.games.base import Action, Observation, move_fault
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.games.pettingzoo.classics import CLASSICS, REFUSED, Classic
-from gauntlet.games.transition_cache import Kept
+from gauntlet.games.transition_cache import TransitionCache
 
 SHARED = ("action_spaces", "observation_spaces", "possible_agents", "metadata")
 """What no step changes: copies share it."""
@@ -85,7 +85,7 @@ def started(name: str, seats: int, seed: int) -> Live:
     return Live(name, env)
 
 
-KEPT_HERE: Kept[Live] = Kept(started, Live.after)
+KEPT_HERE: TransitionCache[Live] = TransitionCache(started, Live.after)
 
 
 LIBRARIES = ("pettingzoo", "rlcard", "chess")
@@ -202,7 +202,7 @@ def whole_name(name: str) -> str:
             if full in REFUSED:
                 raise ValueError(f"{full} is not supported: {REFUSED[full]}")
             return full
-    raise ValueError(f"PettingZoo has no classic game {name!r}{nearest(name, CLASSICS)}")
+    raise ValueError(f"PettingZoo has no classic game {name!r}{suggest(name, CLASSICS)}")
 
 
 @cache

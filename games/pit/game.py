@@ -12,7 +12,7 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
-from gauntlet.games.pit import players, published, rules, telling
+from gauntlet.games.pit import players, published, rules, words
 from gauntlet.games.pit.players import TOLD, share, worth
 from gauntlet.games.pit.rules import NAMES, TEAMS, State, Terms, View, redealt, seen_by
 from gauntlet.games.teams import Roles
@@ -21,7 +21,7 @@ ROLES = Roles(NAMES, TEAMS)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SeatInfo:
     """What a seat is told: as in `games.base.Observation`. option: the name of an action."""
 
     facts: tuple[Fact, ...]
@@ -50,7 +50,7 @@ class Market(Protocol):
 
     def act(self, state: Any, move: Action) -> Any: ...
 
-    def told(self, state: Any, seat: int) -> Told: ...
+    def seat_info(self, state: Any, seat: int) -> SeatInfo: ...
 
     def sample(self, view: Any, rng: np.random.Generator) -> Any: ...
 
@@ -76,11 +76,11 @@ class Traders:
 
     @property
     def summary(self) -> str:
-        return telling.summary(self.terms)
+        return words.summary(self.terms)
 
     @property
     def headings(self) -> Mapping[str, str]:
-        return telling.headings(self.terms)
+        return words.headings(self.terms)
 
     def deal(self, rng: np.random.Generator) -> State:
         return rules.begun(int(rng.integers(2**63)), int(rng.integers(4)), self.terms)
@@ -94,11 +94,11 @@ class Traders:
     def act(self, state: State, move: Action) -> State:
         return rules.act(state, move, self.terms)
 
-    def told(self, state: State, seat: int) -> Told:
+    def seat_info(self, state: State, seat: int) -> SeatInfo:
         trader = state.mover
-        return Told(
-            facts=telling.facts(state, trader, self.terms),
-            option=telling.option,
+        return SeatInfo(
+            facts=words.facts(state, trader, self.terms),
+            option=words.option,
             view=seen_by(state, trader),
             role=ROLES.role(self.num_seats, trader),
             team=ROLES.team(self.num_seats, trader),
@@ -120,7 +120,7 @@ class Traders:
         return ROLES.each_seat(self.num_seats, share(state.points))
 
     def show(self, state: State) -> str:
-        return telling.whole(state)
+        return words.show_state(state)
 
 
 @dataclass(frozen=True)
@@ -149,15 +149,15 @@ class Published:
     def act(self, state: published.State, move: Action) -> published.State:
         return published.act(state, move)
 
-    def told(self, state: published.State, seat: int) -> Told:
-        return Told(
+    def seat_info(self, state: published.State, seat: int) -> SeatInfo:
+        return SeatInfo(
             facts=published.facts(state, seat, self.terms.goal, self.terms.turns),
             option=lambda move: published.option(state, move),
             view=published.seen_by(state, seat),
         )
 
     def sample(self, view: published.State, rng: np.random.Generator) -> published.State:
-        return published.redealt(view, view.mover, rng)
+        return published.redeal(view, view.mover, rng)
 
     def chances(self, policy: str, view: published.State) -> tuple[float, ...]:
         moves = published.options(view)
@@ -171,7 +171,7 @@ class Published:
         return share(state.points)
 
     def show(self, state: published.State) -> str:
-        return published.whole(state)
+        return published.show_state(state)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Pit:
     turns, deal_turns: the most of a match, and of a deal.
     quirks: True plays as the published code of GameBench does (docs/games/pit.md), with two seats.
 
-    Raises ValueError for impossible settings.
+    Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2
@@ -240,7 +240,7 @@ class Pit:
         return self._market.act(state, int(move))
 
     def observe(self, state: Any, seat: int) -> Observation:
-        told = self._market.told(state, seat)
+        told = self._market.seat_info(state, seat)
         return Observation(
             game="Pit",
             seat=seat,

@@ -31,7 +31,7 @@ from gauntlet.games.pit.rules import (
     options,
     plus,
 )
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 
 TOLD = {
     "random": "takes any option",
@@ -49,7 +49,7 @@ def chances(policy: str, view: View) -> tuple[float, ...]:
 
 def best(policy: str, moves: Sequence[int], ranks: Sequence[int]) -> tuple[float, ...]:
     """The chance of each move: "greedy" takes any of the first rank."""
-    check_known("pit", policy, TOLD)
+    check_known_policy("pit", policy, TOLD)
     found = [rank == max(ranks) or policy == "random" for rank in ranks]
     return tuple(one / sum(found) for one in found)
 

@@ -67,7 +67,7 @@ def hand(state: State, which: int) -> Hand:
     )
 
 
-def own(state: State, seat: int) -> Hand:
+def own_hand(state: State, seat: int) -> Hand:
     """The hand that the seat sees and plays."""
     return hand(state, 2 * seat)
 
@@ -78,12 +78,12 @@ def options(state: State) -> tuple[int, ...]:
     offers = tuple(range(TAKE))
     if state.offers[1 - state.mover] is None:
         return offers
-    held = own(state, state.mover)
+    held = own_hand(state, state.mover)
     return (*offers, *(TAKE + ROOM * kind + n for kind in KINDS for n in range(held[kind])))
 
 
 def act(state: State, move: int) -> State:
-    """The state after one of the `options`. A corner that a trade leaves in hands dealt anew is
+    """The state after one of the `options`. A corner that a trade leaves in hands dealt again is
     looked for once more in the same turn."""
     mover = state.mover
     state = state._replace(turns=state.turns + 1, mover=1 - mover)
@@ -96,10 +96,10 @@ def act(state: State, move: int) -> State:
 
 def _offered(state: State, seat: int, kind: int, cards: int) -> State:
     clause = f"player {seat} offered {cards} {NAMES[kind]}"
-    if own(state, seat)[kind] < cards:
-        return _told(state, f"{clause} without having them")
+    if own_hand(state, seat)[kind] < cards:
+        return _add_history(state, f"{clause} without having them")
     offers = tuple((kind, cards) if who == seat else state.offers[who] for who in range(2))
-    return _told(state._replace(offers=(offers[0], offers[1])), clause)
+    return _add_history(state._replace(offers=(offers[0], offers[1])), clause)
 
 
 def _taken(state: State, seat: int, kind: int, cards: int) -> State:
@@ -115,11 +115,11 @@ def _taken(state: State, seat: int, kind: int, cards: int) -> State:
         f"player {seat} took {offer[1]} {NAMES[offer[0]]} from player {1 - seat} for "
         f"{cards} {NAMES[kind]}"
     )
-    return _told(state._replace(change=tuple(change), offers=offers), clause)
+    return _add_history(state._replace(change=tuple(change), offers=offers), clause)
 
 
 def _corners(state: State) -> State:
-    """Points for every corner, hand by hand; after each all cards are dealt anew, and the hands
+    """Points for every corner, hand by hand; after each all cards are dealt again, and the hands
     that come later are the new ones."""
     for which in HANDS:
         held = hand(state, which)
@@ -150,10 +150,10 @@ def _cornered(state: State, seat: int, kind: int, gained: int) -> State:
         change=(0,) * 6,
         points=(first, second),
     )
-    return _told(state, clause)
+    return _add_history(state, clause)
 
 
-def _told(state: State, clause: str) -> State:
+def _add_history(state: State, clause: str) -> State:
     return state._replace(history=(*state.history, clause))
 
 
@@ -163,9 +163,9 @@ def seen_by(state: State, seat: int) -> State:
     return state._replace(seed=0, dealt=shown)
 
 
-def redealt(seen: State, seat: int, rng: np.random.Generator) -> State:
+def redeal(state: State, seat: int, rng: np.random.Generator) -> State:
     """A state that looks like this to the seat: the other three hands as dealt alike."""
-    known = seen.dealt[2 * seat]
+    known = state.dealt[2 * seat]
     left = [have - held for have, held in zip(hand_of(DECK), known, strict=True)]
     rest = rng.permutation([kind for kind in KINDS for _ in range(left[kind])]).tolist()
     dealt = []
@@ -173,7 +173,7 @@ def redealt(seen: State, seat: int, rng: np.random.Generator) -> State:
         size = 10 if which < 2 else 9
         dealt.append(known if which == 2 * seat else hand_of(rest[:size]))
         rest = rest if which == 2 * seat else rest[size:]
-    return seen._replace(seed=int(rng.integers(2**63)), dealt=tuple(dealt))
+    return state._replace(seed=int(rng.integers(2**63)), dealt=tuple(dealt))
 
 
 STEP = 0.9
@@ -193,14 +193,14 @@ def option(state: State, move: int) -> str:
 
 
 def facts(state: State, seat: int, goal: int, turns: int) -> tuple[Fact, ...]:
-    """What the seat, whose turn it is, is told."""
+    """The facts that the seat to move sees."""
     mine, theirs = state.offers[seat], state.offers[1 - seat]
     return (
         Fact("Points", f"you {state.points[seat]}, opponent {state.points[1 - seat]}; {goal} win"),
         Fact("Turns left", str(turns - state.turns)),
         Fact("Offered to you", _lot(theirs)),
         Fact("Your offer", _lot(mine)),
-        Fact("Your hand", _held(own(state, seat)), own=True),
+        Fact("Your hand", _held(own_hand(state, seat)), own=True),
     )
 
 
@@ -241,7 +241,7 @@ def ranked(state: State, seat: int, moves: tuple[int, ...]) -> list[int]:
     """How much the greedy player likes each option: to take a card more of what it has most of for
     one card of what it has least of, if that does not make more than six; else to offer four or
     fewer of what it does not collect."""
-    held = own(state, seat)
+    held = own_hand(state, seat)
     wanted = max(range(4), key=lambda kind: (held[kind] <= 6, held[kind], VALUES[kind]))
     offer = state.offers[1 - seat]
     good = offer is not None and offer[0] == wanted and held[wanted] + offer[1] <= 6
@@ -281,7 +281,7 @@ def _prospects(held: Hand) -> tuple[float, ...]:
     )
 
 
-def whole(state: State) -> str:
+def show_state(state: State) -> str:
     """The state with all its hands, drawn for a person."""
     first, second = state.points
     lines = [f"deal {state.deal}, turn {state.turns + 1}; points {first} to {second}"]

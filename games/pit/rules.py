@@ -84,7 +84,7 @@ def cornered(hand: Hand, corner: int) -> int | None:
     return max(full, key=VALUES.__getitem__, default=None)
 
 
-def told(hand: Hand) -> str:
+def format_cards(hand: Hand) -> str:
     """A hand or a lot in words: "3 wheat, 1 corn and the bear"."""
     parts = [f"{count} {COMMODITIES[kind]}" for kind, count in _sorted(hand)]
     parts += ["the bull"] * hand[BULL] + ["the bear"] * hand[BEAR]
@@ -106,9 +106,9 @@ TEAMS = (0, 1, 0, 1)
 class Trade(NamedTuple):
     """What two traders gave each other. A lot is an index of `LOTS`, or `-cards` where unseen."""
 
-    one: int
+    taker: int
     other: int
-    given: int
+    lot: int
     taken: int
 
 
@@ -153,7 +153,7 @@ def seen_by(state: State, trader: int) -> View:
             for who, lot in enumerate(state.offers)
         ),
         trades=tuple(
-            t if trader in (t.one, t.other) else Trade(*t[:2], -SIZES[t.given], -SIZES[t.taken])
+            t if trader in (t.taker, t.other) else Trade(*t[:2], -SIZES[t.lot], -SIZES[t.taken])
             for t in state.trades
         ),
     )
@@ -169,8 +169,7 @@ def redealt(view: View, corner: int, rng: np.random.Generator) -> State:
         if all(cornered(hand, corner) is None for hand in hands):
             break
     trades = tuple(
-        Trade(*t[:2], _any(t.given, rng), _any(t.taken, rng)) if t.given < 0 else t
-        for t in seen.trades
+        Trade(*t[:2], _any(t.lot, rng), _any(t.taken, rng)) if t.lot < 0 else t for t in seen.trades
     )
     seed = int(rng.integers(2**63))
     return seen._replace(seed=seed, hands=hands, offers=offers, trades=trades)
@@ -182,7 +181,7 @@ def _dealt(view: View, rng: np.random.Generator) -> tuple[tuple[Hand, ...], tupl
     pool = [have - held for have, held in zip(_ALL, own, strict=True)]
     for who, lot in enumerate(offers):
         if lot is not None and lot < 0:
-            offers[who] = found = _drawn(-lot, tuple(pool), rng)
+            offers[who] = found = _draw_lot(-lot, tuple(pool), rng)
             pool = [left - cards for left, cards in zip(pool, LOTS[found], strict=True)]
     rest = rng.permutation([kind for kind, left in enumerate(pool) for _ in range(left)]).tolist()
     hands = []
@@ -201,7 +200,7 @@ def _dealt(view: View, rng: np.random.Generator) -> tuple[tuple[Hand, ...], tupl
 _ALL = hand_of(DECK)
 
 
-def _drawn(size: int, pool: Hand, rng: np.random.Generator) -> int:
+def _draw_lot(size: int, pool: Hand, rng: np.random.Generator) -> int:
     """A lot of this size, as likely as it is among the cards of the pool."""
     lots = [lot for lot in lots_of(tuple(pool)) if SIZES[lot] == size]
     ways = [prod(map(comb, pool, LOTS[lot])) for lot in lots]
@@ -210,7 +209,7 @@ def _drawn(size: int, pool: Hand, rng: np.random.Generator) -> int:
 
 def _any(lot: int, rng: np.random.Generator) -> int:
     """A lot of as many cards as this unseen one."""
-    return _drawn(-lot, _ALL, rng)
+    return _draw_lot(-lot, _ALL, rng)
 
 
 WAIT = 0
@@ -266,8 +265,8 @@ def size(lot: int) -> int:
 
 
 @cache
-def _offers(hand: Hand, own: int | None) -> tuple[int, ...]:
-    return tuple(OFFER + lot for lot in lots_of(hand) if lot != own)
+def _offers(hand: Hand, own_lot: int | None) -> tuple[int, ...]:
+    return tuple(OFFER + lot for lot in lots_of(hand) if lot != own_lot)
 
 
 @cache
@@ -288,29 +287,29 @@ def act(state: State, move: int, terms: Terms) -> State:
         clause = f"{NAMES[mover]} offered {cards(SIZES[lot])}"
         return _on(state._replace(offers=offers), clause, terms)
     other, lot = divmod(move - TRADE, len(LOTS))
-    return _traded(state, mover, other, lot, terms)
+    return _trade(state, mover, other, lot, terms)
 
 
 def cards(count: int) -> str:
     return f"{count} card{'s' * (count > 1)}"
 
 
-def _traded(state: State, one: int, other: int, given: int, terms: Terms) -> State:
+def _trade(state: State, taker: int, other: int, lot: int, terms: Terms) -> State:
     """Both lots change hands, and neither trader has an offer any more. Who took the offer is the
     first to corner."""
     taken = state.offers[other]
     assert taken is not None
     hands, offers = list(state.hands), list(state.offers)
-    hands[one] = plus(minus(hands[one], given), taken)
-    hands[other] = plus(minus(hands[other], taken), given)
-    offers[one] = offers[other] = None
-    trades = (*state.trades, Trade(one, other, given, taken))
-    clause = f"{NAMES[one]} traded {cards(SIZES[given])} with {NAMES[other]}"
+    hands[taker] = plus(minus(hands[taker], lot), taken)
+    hands[other] = plus(minus(hands[other], taken), lot)
+    offers[taker] = offers[other] = None
+    trades = (*state.trades, Trade(taker, other, lot, taken))
+    clause = f"{NAMES[taker]} traded {cards(SIZES[lot])} with {NAMES[other]}"
     state = state._replace(hands=tuple(hands), offers=tuple(offers), trades=trades)
-    for who in (one, other):
+    for who in (taker, other):
         kind = cornered(hands[who], terms.corner)
         if kind is not None:
-            return _cornered(_told(state, clause), who, kind, terms)
+            return _cornered(_add_history(state, clause), who, kind, terms)
     return _on(state, clause, terms)
 
 
@@ -336,7 +335,7 @@ def _cornered(state: State, winner: int, kind: int, terms: Terms) -> State:
 
 def _on(state: State, clause: str, terms: Terms) -> State:
     """After a turn without a corner."""
-    state = _told(state, clause)
+    state = _add_history(state, clause)
     if state.turn < terms.deal_turns or over(state, terms):
         return state
     return _next(state, "the deal closed without a corner", terms)
@@ -344,12 +343,12 @@ def _on(state: State, clause: str, terms: Terms) -> State:
 
 def _next(state: State, clause: str, terms: Terms) -> State:
     """The next deal, if the match is not over."""
-    state = _told(state, clause)
+    state = _add_history(state, clause)
     if over(state, terms):
         return state
     fresh = _new_deal(state.seed, state.first, state.deal + 1, terms)
     return fresh._replace(turns=state.turns, points=state.points, history=state.history)
 
 
-def _told(state: State, clause: str) -> State:
+def _add_history(state: State, clause: str) -> State:
     return state._replace(history=(*state.history, clause))

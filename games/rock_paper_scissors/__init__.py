@@ -16,6 +16,7 @@ from gauntlet.games.rock_paper_scissors import spectator, strategies
 
 HANDS = ("rock", "paper", "scissors")
 """Each beats the one before it, the first beats the last."""
+MOST_ROUNDS = 10_000
 
 State = tuple[tuple[Action, Action], ...]
 """The rounds so far: what each seat chose."""
@@ -33,7 +34,7 @@ class RockPaperScissors:
     by its plain name follows its rule.
     legacy_D: D as .333, .333, .334 and not exact thirds.
 
-    Raises ValueError for other than 2 seats, no rounds, or another way to react.
+    Raises ValueError for other than 2 seats, no or too many rounds, or another way to react.
     """
 
     num_seats: int = 2
@@ -49,8 +50,8 @@ class RockPaperScissors:
     def __post_init__(self) -> None:
         if self.num_seats != 2:
             raise ValueError(f"rock-paper-scissors seats 2 players, got {self.num_seats}")
-        if self.rounds < 1:
-            raise ValueError(f"rounds is {self.rounds}; a game has 1 or more")
+        if not 1 <= self.rounds <= MOST_ROUNDS:
+            raise ValueError(f"rounds is {self.rounds:,}; a game has 1 to {MOST_ROUNDS:,}")
         if self.react not in ("lag1", "iid"):
             raise ValueError(f"react is {self.react!r}; it is lag1 or iid")
 
@@ -141,7 +142,7 @@ class RockPaperScissors:
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
-        hands = strategies.drawn(policies, games, self.rounds, rng, self.legacy_D)
+        hands = strategies.play_rounds(policies, games, self.rounds, rng, self.legacy_D)
         ahead = (hands[0] - hands[1]) % len(HANDS)  # 1: seat 0 wins the round; 2: seat 1 does
         lead = (ahead == 1).sum(axis=1) - (ahead == 2).sum(axis=1)
         return np.array([(lead > 0).sum(), (lead < 0).sum(), (lead == 0).sum()], np.int64)

@@ -28,6 +28,8 @@ def rounds(moves: Sequence[Sequence[int]], first: int) -> str:
 
 
 @cache  # nine of a round number
-def _round(number: int, one: int, other: int) -> str:
-    result = ((one - other + 1) % 3) - 1
-    return f'{{"round":{number},"move1":"{HANDS[one]}","move2":"{HANDS[other]}","result":{result}}}'
+def _round(number: int, hand: int, other: int) -> str:
+    result = ((hand - other + 1) % 3) - 1
+    return (
+        f'{{"round":{number},"move1":"{HANDS[hand]}","move2":"{HANDS[other]}","result":{result}}}'
+    )

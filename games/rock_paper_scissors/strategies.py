@@ -9,7 +9,7 @@ The paper (Observer, Not Player, Eq. 1-4) lets reactive mixes follow each other 
 still and takes both as independent. Exactly, two strategies that look back one round are a Markov
 chain over the nine pairs of last hands; its long-run mean needs no start to be guessed and no
 iteration to converge. Against a fixed mix both give the same chances; two reactive players keep
-whatever they began with, so what either says of them hangs on the start alone.
+whatever they began with, so what either says of them depends on the start alone.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def responses(names: Sequence[str], legacy_d: bool = False) -> Floats:
     return np.array([[after(name, other, legacy_d) for other in range(3)] for name in names])
 
 
-def drawn(
+def play_rounds(
     names: Sequence[str], games: int, rounds: int, rng: np.random.Generator, legacy_d: bool = False
 ) -> NDArray[np.int64]:
     """The hands of both players in so many games at once: int64 (2, games, rounds)."""
@@ -124,12 +124,12 @@ def drawn(
     return hands
 
 
-def likelihoods(own: np.ndarray, other: np.ndarray) -> Floats:
+def likelihoods(mine: np.ndarray, other: np.ndarray) -> Floats:
     """How likely each of CODES makes each hand of a player, by its rule: float64 (..., rounds,
-    CODES). own, other: the hands of both, (..., rounds)."""
+    CODES). mine, other: the hands of both, (..., rounds)."""
     first, after = _by_rule()
-    later = after[:, other[..., :-1], own[..., 1:]]
-    found = np.concatenate([first[:, own[..., :1]], later], axis=-1)
+    later = after[:, other[..., :-1], mine[..., 1:]]
+    found = np.concatenate([first[:, mine[..., :1]], later], axis=-1)
     return np.moveaxis(found, 0, -1)
 
 
@@ -238,8 +238,8 @@ def exact(pairs: Pairs, legacy_d: bool = False, init: ArrayLike | None = None) -
     3, 3), axis 1 the first player's hand.
 
     The mean over time (Cesaro), so it exists for periodic chains too. init: what reactive players
-    begin with, as in `steady`; what two of them come to hangs on it. Raises ValueError for a start
-    that is no mix.
+    begin with, as in `steady`; what two of them come to depends on it. Raises ValueError for a
+    start that is no mix.
     """
     answer = _answers(pairs, legacy_d)
     # from (a, b) to (c, d): the first answers b with c, the second a with d

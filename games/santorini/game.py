@@ -11,7 +11,7 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Observation
 from gauntlet.games.capabilities import full_rules
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 from gauntlet.games.santorini import players, rules, words
 from gauntlet.games.santorini.rules import State
 
@@ -90,7 +90,7 @@ class Santorini:
         return (1.0, -1.0) if state.cells[rules.WINNER] == 0 else (-1.0, 1.0)
 
     def show(self, state: State) -> str:
-        return words.shown(state.cells)
+        return words.show_state(state.cells)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
         state: State = observation.view
@@ -142,7 +142,7 @@ class Santorini:
         return np.array([self._code(policy) for policy in policies])
 
     def _code(self, policy: str) -> int:
-        check_known("santorini", policy, self.policies)
+        check_known_policy("santorini", policy, self.policies)
         return self.policies.index(policy)
 
 

@@ -164,7 +164,7 @@ def drawing(cells: Sequence[int]) -> str:
     return "\n".join(lines)
 
 
-def shown(cells: Sequence[int]) -> str:
+def show_state(cells: Sequence[int]) -> str:
     """The whole state for a person."""
     winner = cells[-1]
     ended = f"player {winner} has won" if winner >= 0 else f"to do: {_task(cells)}"

@@ -12,7 +12,7 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Observation
 from gauntlet.games.capabilities import full_rules
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 from gauntlet.games.sea_battle import players, rules, words
 from gauntlet.games.sea_battle.rules import State, View, seen_by, undecided
 from gauntlet.games.teams import Roles
@@ -114,7 +114,7 @@ class SeaBattle:
         return ROLES.each_seat(self.num_seats, (first, -first))
 
     def show(self, state: State) -> str:
-        return words.shown(state.cells)
+        return words.show_state(state.cells)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
         """Each ship that has chosen has chosen any of its options."""
@@ -160,5 +160,5 @@ class SeaBattle:
         return found
 
     def _code(self, policy: str) -> int:
-        check_known("sea battle", policy, self.policies)
+        check_known_policy("sea battle", policy, self.policies)
         return self.policies.index(policy)

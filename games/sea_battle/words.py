@@ -207,7 +207,7 @@ def _did(plan: int, first: int, second: int, hit: int) -> str:
     return f"{move}{blocked}, fired {SIDES[plan % 2]}{f', hit {NAMES[hit]}' * (hit >= 0)}"
 
 
-def shown(cells: Sequence[int]) -> str:
+def show_state(cells: Sequence[int]) -> str:
     """The whole state for a person."""
     lines = [f"{cells[TURN]} of {cells[MOST_TURNS]} turns played", drawing(cells)]
     for ship in range(SHIPS):

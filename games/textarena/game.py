@@ -15,10 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction, UserError, extra, nearest
+from gauntlet.common.errors import IllegalAction, UserError, extra, suggest
 from gauntlet.games.base import Action, Observation, TextAction, TextMove, TextSpec, move_fault
 from gauntlet.games.capabilities import WIN, Measure
-from gauntlet.games.textarena import telling
+from gauntlet.games.textarena import words
 from gauntlet.games.textarena.live import KEPT_HERE, Live, started
 
 LONGEST = 400
@@ -50,7 +50,7 @@ class Checked(TextSpec):
         if plain:
             return plain
         wrong = KEPT_HERE.at(*self.at).after(text).fault
-        return f"is not taken by the game: {telling.one_line(wrong)}" if wrong else ""
+        return f"is not taken by the game: {words.one_line(wrong)}" if wrong else ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class TextArena:
         registered = names()
         name = self.name if self.name in registered else f"{self.name}-v0"
         if name not in registered:
-            raise ValueError(f"TextArena has no game {self.name!r}{nearest(self.name, registered)}")
+            raise ValueError(f"TextArena has no game {self.name!r}{suggest(self.name, registered)}")
         object.__setattr__(self, "name", name)
         installed = version("textarena")
         if self.version not in (None, installed):
@@ -122,9 +122,9 @@ class TextArena:
         return Observation(
             game=self.name.replace("-v0", "").replace("-", " "),
             seat=seat,
-            rules=telling.rules(first, self.num_seats),
-            facts=telling.facts(live, first, self.num_seats, seat),
-            history=telling.history(live.messages),
+            rules=words.rules(first, self.num_seats),
+            facts=words.facts(live, first, self.num_seats, seat),
+            history=words.history(live.messages),
             options=("say your move",) if seat in self.to_move(state) else (),
         )
 
@@ -142,8 +142,8 @@ class TextArena:
 
     def show(self, state: State) -> str:
         live = self._live(state)
-        boards = [m.text.strip("\n") for m in live.messages if m.kind == telling.BOARD]
-        told = telling.history(live.messages)[-5:]
+        boards = [m.text.strip("\n") for m in live.messages if m.kind == words.BOARD]
+        told = words.history(live.messages)[-5:]
         return "\n".join([f"{self.name}, {len(state.said)} moves", *boards[-1:], *told])
 
     def _rewards(self, state: State) -> tuple[float, ...]:
@@ -158,8 +158,8 @@ class TextArena:
         live = self._live(state)
         if "examples" not in live.kept:
             rng = np.random.default_rng([state.seed, len(state.said)])
-            seen, kind = telling.seen_by(live, seat), self.name.partition("-v0")[0]
-            live.kept["examples"] = telling.found(live, seen, kind, rng)
+            seen, kind = words.seen_by(live, seat), self.name.partition("-v0")[0]
+            live.kept["examples"] = words.legal_texts(live, seen, kind, rng)
         found: list[str] = live.kept["examples"]
         if not found:
             raise RuntimeError(f"no text is known that {self.name} takes in\n{self.show(state)}")
@@ -177,7 +177,7 @@ def names() -> tuple[str, ...]:
 @cache
 def refused(name: str, seats: int) -> None:
     """Raises as `TextArena` does where a game cannot be played with so many seats."""
-    if why := telling.why_not(name.partition("-v0")[0]):
+    if why := words.why_not(name.partition("-v0")[0]):
         raise ValueError(f"{name} is not supported: {why}")
     if not 1 <= seats <= MOST_SEATS:
         raise ValueError(f"{name} seats 1 to {MOST_SEATS} players, got {seats}")

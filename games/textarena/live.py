@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from gauntlet.common.errors import extra
-from gauntlet.games.transition_cache import Kept
+from gauntlet.games.transition_cache import TransitionCache
 
 _LENT = RLock()
 """Held by whoever has put a state in place: there is one of each in a process."""
@@ -82,7 +82,7 @@ class Live:
     """One environment after some moves.
 
     env: the library's. messages: all that it told anybody, oldest first. fault: why it did not take
-    the last move; "" where it did. kept: what others have reckoned from it.
+    the last move; "" where it did. kept: what others have computed from it.
     """
 
     env: Any
@@ -132,10 +132,10 @@ class Listening:
         above: Any = super()
         above.add_observation(message, observation_type, from_id, to_id)
 
-    def set_invalid_move(self, *given: Any, **named: Any) -> Any:
-        self.faults.append(str(named.get("reason", given[0] if given else "")) or "is invalid")
+    def set_invalid_move(self, *args: Any, **kwargs: Any) -> Any:
+        self.faults.append(str(kwargs.get("reason", args[0] if args else "")) or "is invalid")
         above: Any = super()
-        return above.set_invalid_move(*given, **named)
+        return above.set_invalid_move(*args, **kwargs)
 
 
 def listening(kind: type[Any]) -> type[Any]:
@@ -182,4 +182,4 @@ def shared(env: Any) -> dict[int, Any]:
     return {id(one): one for one in large}
 
 
-KEPT_HERE: Kept[Live] = Kept(started, Live.after)
+KEPT_HERE: TransitionCache[Live] = TransitionCache(started, Live.after)

@@ -130,7 +130,7 @@ class TwoRooms:
         return ROLES.each_seat(self.num_seats, (-red, red))
 
     def show(self, state: State) -> str:
-        return words.drawn(state, self.rounds)
+        return words.show_state(state, self.rounds)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
         """Cards as likely as what was heard makes them, and what was not heard at random."""

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 from gauntlet.games.two_rooms.rules import (
     ADMIT,
     ANSWER,
@@ -177,7 +177,7 @@ SENT: tuple[dict[int | None, int], ...] = (
 
 def check(policy: str) -> None:
     """Raises ValueError for a policy that there is not."""
-    check_known("two rooms", policy, TOLD)
+    check_known_policy("two rooms", policy, TOLD)
 
 
 def asking(view: View, targets: Sequence[int]) -> tuple[float, ...]:

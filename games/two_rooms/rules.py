@@ -63,7 +63,7 @@ def number(state: State) -> int:
     return len(state.rooms) - 1
 
 
-def asked(state: State) -> int:
+def questions_asked(state: State) -> int:
     """How many questions of this round were asked."""
     return len(state.talk) - PEOPLE * number(state)
 
@@ -74,7 +74,7 @@ def unanswered(state: State) -> bool:
 
 def trading(state: State) -> bool:
     """Whether hostages are chosen now."""
-    return asked(state) == PEOPLE and not unanswered(state)
+    return questions_asked(state) == PEOPLE and not unanswered(state)
 
 
 def acting(state: State) -> int:
@@ -83,7 +83,7 @@ def acting(state: State) -> int:
         return state.talk[-1].target
     if trading(state):
         return state.leaders[0 if state.chosen is None else 1]
-    return askers(state.rooms[-1])[asked(state)]
+    return askers(state.rooms[-1])[questions_asked(state)]
 
 
 def others(state: State, person: int) -> list[int]:

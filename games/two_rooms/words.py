@@ -1,4 +1,4 @@
-"""Two Rooms and a Boom in words: its rules, its moves, and what each person is told."""
+"""Two Rooms and a Boom in words: its rules, its moves, and what each person sees."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gauntlet.games.two_rooms.rules import (
     Exchange,
     State,
     acting,
-    asked,
     heard,
     number,
+    questions_asked,
     swapped,
     team,
     together,
@@ -91,7 +91,7 @@ def history(state: State) -> tuple[str, ...]:
 
 
 def facts(state: State, rounds: int, quirks: bool) -> Iterator[Fact]:
-    """What the person who acts is told."""
+    """The facts that the acting person sees."""
     person, rooms = acting(state), state.rooms[-1]
     yield Fact("You are", _self(state, person, quirks), own=True)
     step = "hostages" if trading(state) else f"question {max(1, _question(state))} of {PEOPLE}"
@@ -109,7 +109,9 @@ def facts(state: State, rounds: int, quirks: bool) -> Iterator[Fact]:
     last = {who: kind for who, kind in said if kind is not None}
     told = "; ".join(f"{NAMES[who]}: {rules.KINDS[last[who]]}" for who in sorted(last))
     yield Fact("They said to be", told or "nothing so far", own=True)
-    lines = [f"round {at // PEOPLE + 1}: {_spoken(one)}" for at, one in known if one.answer]
+    lines = [
+        f"round {at // PEOPLE + 1}: {_format_exchange(one)}" for at, one in known if one.answer
+    ]
     yield Fact("Heard so far", "\n".join(lines) or "nothing", own=True)
 
 
@@ -123,7 +125,7 @@ def _self(state: State, person: int, quirks: bool) -> str:
 
 
 def _question(state: State) -> int:
-    return asked(state) + (not unanswered(state))
+    return questions_asked(state) + (not unanswered(state))
 
 
 def _placed(state: State, who: int, person: int) -> str:
@@ -140,16 +142,17 @@ def _to_do(state: State, person: int) -> str:
     return "ask somebody in your room a question"
 
 
-def _spoken(one: Exchange) -> str:
+def _format_exchange(exchange: Exchange) -> str:
     """An exchange that was answered."""
-    return f'{NAMES[one.asker]} asked {NAMES[one.target]}: "{one.question}" - "{one.answer}"'
+    asker, target = NAMES[exchange.asker], NAMES[exchange.target]
+    return f'{asker} asked {target}: "{exchange.question}" - "{exchange.answer}"'
 
 
 def _listed(people: Iterable[int], between: str = ", ") -> str:
     return between.join(NAMES[person] for person in people)
 
 
-def drawn(state: State, rounds: int) -> str:
+def show_state(state: State, rounds: int) -> str:
     """Everything, hidden cards too."""
     lines = [
         f"room {room}: {', '.join(_carded(state, who) for who in within(state.rooms[-1], room))}"
@@ -164,7 +167,7 @@ def drawn(state: State, rounds: int) -> str:
         lines.append(
             f'{NAMES[one.asker]} asked {NAMES[one.target]}: "{one.question}"'
             if one.answer is None
-            else _spoken(one)
+            else _format_exchange(one)
         )
     if state.chosen is not None:
         lines.append(f"room 0 sends {NAMES[state.chosen]}")

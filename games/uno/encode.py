@@ -104,10 +104,10 @@ def play_on(state: np.ndarray, seat: int, key: np.uint64) -> int:
 
 
 @compiled
-def describe(state: np.ndarray, seat: int, codes: int, room: Room, told: Told) -> None:
+def describe(state: np.ndarray, seat: int, codes: int, room: Room, encoding: Told) -> None:
     """Tells of the choice that `seat` has in `state`, as `encode` does, and its `codes`, a mask."""
     held, sizes = room
-    row, legal_codes = told
+    row, legal_codes = encoding
     count_cards(state, hand_of(seat), held)
     sizes[0] = state[PILE]
     for other in range(state[SEATS]):
@@ -136,17 +136,19 @@ class Practice:
 
     def begin(self, game: int) -> bool:
         self._game = game
-        return self._told(self._open(self.state, self._seat, self._seed, game))
+        return self._encode_choice(self._open(self.state, self._seat, self._seed, game))
 
     def take(self, code: int) -> bool:
-        return self._told(self._go_on(self.state, self._seat, self._seed, self._game, code))
+        return self._encode_choice(
+            self._go_on(self.state, self._seat, self._seed, self._game, code)
+        )
 
     @property
     def result(self) -> float:
         winner = self.state.item(WINNER)
         return 0.0 if winner < 0 else 1.0 if winner == self._seat else -1.0
 
-    def _told(self, codes: int) -> bool:
+    def _encode_choice(self, codes: int) -> bool:
         if codes:
             describe(self.state, self._seat, codes, self._room, (self.features, self.legal))
         return codes != 0

@@ -21,9 +21,9 @@ from gauntlet.games.uno.state import (
     count,
     distinct,
     hand,
-    known,
     listed,
     played_itself,
+    possible_state,
 )
 
 CODES = {
@@ -210,7 +210,7 @@ class Uno:
     ) -> np.ndarray:
         view: View = observation.view
         actions = sorted(set(view.options))
-        array = known(view)
+        array = possible_state(view)
         found = values(array, measured, self.codes(policies), playouts, seed)
         return np.array([found[actions.index(action)] for action in view.options])
 

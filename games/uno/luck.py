@@ -59,7 +59,7 @@ from gauntlet.games.uno.rules import (
 )
 
 WALK, UNIFORM = range(2)
-"""Where worlds come from: the posterior, or the cards dealt afresh as if nothing had been seen.
+"""Where worlds come from: the posterior, or the cards dealt again as if nothing had been seen.
 The latter is biased; it is here to be compared with."""
 
 WORLD, OTHER = 3, 4

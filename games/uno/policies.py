@@ -241,7 +241,7 @@ def simulate(policies: np.ndarray, games: int, seed: int) -> np.ndarray:
 
 @compiled
 def redeal(state: np.ndarray, seat: int, key: np.uint64) -> None:
-    """Deals afresh, uniformly, all that `seat` cannot see: the pile and the other hands."""
+    """Deals again, uniformly, all that `seat` cannot see: the pile and the other hands."""
     redeal_lazily(state, seat, key)
     settle(state)
 
@@ -279,7 +279,7 @@ def winners(state: np.ndarray, policies: np.ndarray, n: int, seed: int, hidden: 
     n: playouts an action. The standard error of a share is at most 0.5 / sqrt(n); that of the
         difference of two is smaller than independence would give, as all actions meet the same
         hidden cards and the same chance in each playout.
-    hidden: whether each playout deals afresh what the seat to move cannot see, which values the
+    hidden: whether each playout deals again what the seat to move cannot see, which values the
         actions for that seat's knowledge; False plays on from the true cards.
 
     Returns uint16 of shape (actions, n), actions in order of number: bit s is set where seat s

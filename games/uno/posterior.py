@@ -135,30 +135,30 @@ def walk(
 
 
 @compiled
-def ratio(memory: Memory, world: World, policies: np.ndarray, one: int, other: int) -> float:
+def ratio(memory: Memory, world: World, policies: np.ndarray, place: int, other: int) -> float:
     """How much likelier what was seen becomes when the cards at two hidden places, the first of
     them in a hand, are swapped. Nodes the new chances of the turns in `world.drafts`."""
     state = world.state
-    mine, its = ticket_at(memory, one), ticket_at(memory, other)
+    mine, its = ticket_at(memory, place), ticket_at(memory, other)
     epoch = state[SHUFFLES] - memory.counts[SHUFFLED]
     if memory.arrivals[mine, EPOCH] != (epoch if its < 0 else memory.arrivals[its, EPOCH]):
         return 0.0
-    if not admits(memory, mine, state[other]) or not admits(memory, its, state[one]):
+    if not admits(memory, mine, state[other]) or not admits(memory, its, state[place]):
         return 0.0
     able = world.counts[ABLE]
-    likelier = able / (able + freed(memory, world, one, other))
+    likelier = able / (able + freed(memory, world, place, other))
     for turn in range(first_touched(memory, mine, its), memory.counts[TURNS]):
         seat = memory.turns[turn, SEAT]
-        gains = owner(one) == seat and memory.arrivals[mine, SINCE] <= turn
+        gains = owner(place) == seat and memory.arrivals[mine, SINCE] <= turn
         loses = its >= 0 and owner(other) == seat and memory.arrivals[its, SINCE] <= turn
         if (gains and overtakes(memory, turn, mine, state[other])) or (
-            loses and overtakes(memory, turn, its, state[one])
+            loses and overtakes(memory, turn, its, state[place])
         ):
             return 0.0
         world.drafts[turn] = world.chances[turn]
         if gains != loses:
-            first = world.first[turn] ^ bits(state[one], state[other], 0)
-            second = world.second[turn] ^ bits(state[one], state[other], 64)
+            first = world.first[turn] ^ bits(state[place], state[other], 0)
+            second = world.second[turn] ^ bits(state[place], state[other], 64)
             policy = policies[seat]
             drafted = chance(policy, state[SEATS], memory.turns[turn], first, second, world.weights)
             if drafted == 0.0:
@@ -169,20 +169,20 @@ def ratio(memory: Memory, world: World, policies: np.ndarray, one: int, other: i
 
 
 @compiled
-def swap(memory: Memory, world: World, one: int, other: int) -> None:
+def swap(memory: Memory, world: World, place: int, other: int) -> None:
     """Swaps the cards at two places after `ratio` of them."""
     state = world.state
-    mine, its = ticket_at(memory, one), ticket_at(memory, other)
-    world.counts[ABLE] += freed(memory, world, one, other)
+    mine, its = ticket_at(memory, place), ticket_at(memory, other)
+    world.counts[ABLE] += freed(memory, world, place, other)
     for turn in range(first_touched(memory, mine, its), memory.counts[TURNS]):
         seat = memory.turns[turn, SEAT]
-        gains = owner(one) == seat and memory.arrivals[mine, SINCE] <= turn
+        gains = owner(place) == seat and memory.arrivals[mine, SINCE] <= turn
         loses = its >= 0 and owner(other) == seat and memory.arrivals[its, SINCE] <= turn
         if gains != loses:
-            world.first[turn] ^= bits(state[one], state[other], 0)
-            world.second[turn] ^= bits(state[one], state[other], 64)
+            world.first[turn] ^= bits(state[place], state[other], 0)
+            world.second[turn] ^= bits(state[place], state[other], 64)
             world.chances[turn] = world.drafts[turn]
-    state[one], state[other] = state[other], state[one]
+    state[place], state[other] = state[other], state[place]
 
 
 @inlined
@@ -206,10 +206,10 @@ def admits(memory: Memory, ticket: int, card: int) -> bool:
 
 
 @inlined
-def freed(memory: Memory, world: World, one: int, other: int) -> int:
+def freed(memory: Memory, world: World, place: int, other: int) -> int:
     """How many more cards could have been turned up at the start if two places were swapped."""
-    mine, its = ticket_at(memory, one), ticket_at(memory, other)
-    gone = int(trait_of(world.state[one]) != WILD_DRAW_FOUR)
+    mine, its = ticket_at(memory, place), ticket_at(memory, other)
+    gone = int(trait_of(world.state[place]) != WILD_DRAW_FOUR)
     come = int(trait_of(world.state[other]) != WILD_DRAW_FOUR)
     early = memory.arrivals[mine, EARLY]
     late = memory.arrivals[its, EARLY] if its >= 0 else 0
@@ -232,11 +232,11 @@ def overtakes(memory: Memory, turn: int, ticket: int, card: int) -> bool:
 
 
 @inlined
-def bits(one: int, other: int, copy: int) -> int:
+def bits(place: int, other: int, copy: int) -> int:
     """The bits in which hands that hold one or the other of two cards differ, of a copy."""
     mask = 0
-    if one & 64 == copy:
-        mask ^= 1 << (one & 63)
+    if place & 64 == copy:
+        mask ^= 1 << (place & 63)
     if other & 64 == copy:
         mask ^= 1 << (other & 63)
     return mask

@@ -50,7 +50,7 @@ class View(NamedTuple):
     options: tuple[Action, ...]
 
 
-def known(view: View) -> np.ndarray:
+def possible_state(view: View) -> np.ndarray:
     """A state that `view` could be of; what its seat cannot see lies in order of the deck."""
     array = rules.blank(len(view.sizes))
     array[rules.SEATS], array[rules.TO_MOVE] = len(view.sizes), view.seat

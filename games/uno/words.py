@@ -47,14 +47,14 @@ CARD_NAMES = tuple(card_name(kind) for kind in range(DRAW))
 MOVE_NAMES = tuple(move_name(action) for action in range(DRAW + 1))
 
 
-def clause(seat: int, action: int, drawn: int | None) -> str:
-    """What `seat` did, in public: played `action`, or drew; `drawn` is the action that the drawn
-    card played itself as, None if it was kept."""
+def clause(seat: int, action: int, played_as: int | None) -> str:
+    """What `seat` did, in public: played `action`, or drew; `played_as` is the action that the
+    drawn card played itself as, None if it was kept."""
     if action != DRAW:
         return f"player {seat} played {MOVE_NAMES[action]}"
-    if drawn is None:
+    if played_as is None:
         return f"player {seat} drew a card"
-    return f"player {seat} drew and played {MOVE_NAMES[drawn]}"
+    return f"player {seat} drew and played {MOVE_NAMES[played_as]}"
 
 
 def top_card(kind: int, colour: int, seat: int) -> str:
@@ -141,7 +141,9 @@ def review(
         return ()
     tallies = tally(history, moves)
     order = [(seat + step) % seats for step in range(1, seats + 1)]
-    facts = [Fact(f"Player {s}{' (you)' * (s == seat)}", _told(tallies[s])) for s in order]
+    facts = [
+        Fact(f"Player {s}{' (you)' * (s == seat)}", _describe_tally(tallies[s])) for s in order
+    ]
     return (*facts, Fact("Played pile", _by_colour(played)))
 
 
@@ -177,7 +179,7 @@ def _count(tallied: Tally, done: str, card: str, colour: str) -> None:
         tallied.traits[trait] += 1
 
 
-def _told(tallied: Tally) -> str:
+def _describe_tally(tallied: Tally) -> str:
     """ "played 2 red, 1 blue (7, 7, skip); drew 1 time, on green; challenged wrongly 1 time"."""
     parts = []
     if tallied.traits:

@@ -1,6 +1,6 @@
 """Watching as a game: one seat sees others play, and guesses step by step who plays how.
 
-`deal` plays the watched games to their end, so what is watched hangs on the deal alone. The match
+`deal` plays the watched games to their end, so what is watched depends on the deal alone. The match
 itself is the guesses. Source of the task: "Observer, Not Player" (rock-paper-scissors); here any
 game with scripted players can be watched.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction, nearest
+from gauntlet.common.errors import IllegalAction, suggest
 from gauntlet.common.ids import class_id
 from gauntlet.games.base import Action, Fact, Game, Observation, TextMove, move_fault
 from gauntlet.games.capabilities import Measure, Scripted, deal_key_of
@@ -78,7 +78,7 @@ class Watch:
         known, name = policies_of(self.of), type(self.of).__name__
         for policy in self.catalogue:
             if policy not in known:
-                raise ValueError(f"{name} has no policy {policy!r}{nearest(policy, known)}")
+                raise ValueError(f"{name} has no policy {policy!r}{suggest(policy, known)}")
         if len(set(self.policies)) < max(2, len(self.policies)):
             told = ", ".join(self.policies)
             raise ValueError(f"a catalogue has 2 policies or more, each once; of {name}: {told}")
@@ -87,7 +87,7 @@ class Watch:
             raise ValueError(f"{told}, got {len(self.players)}")
         for player in self.players:
             if player not in self.policies:
-                near = nearest(player, self.policies)
+                near = suggest(player, self.policies)
                 raise ValueError(f"the player {player!r} is not in the catalogue{near}")
 
     @property
@@ -152,15 +152,17 @@ class Watch:
 
     def observe(self, state: State, seat: int) -> Observation:
         of: Any = self.of  # frozen, and so fit for a cache
-        steps, shown = state.transcript, self._shown(state)
+        steps, shown = state.transcript, self._steps_shown(state)
         first = max(0, shown - (self.window or shown))
         opening = steps.opening
         return Observation(
             game=f"Watching {opening.game}",
             seat=seat,
             rules=transcript.rules(of, opening.game, opening.rules, self.policies, self.codes),
-            facts=(Fact("History", transcript.told(steps, first, shown)),),
-            history=tuple(map(self._clause, range(len(state.guesses)), self._said(state))),
+            facts=(Fact("History", transcript.format_steps(steps, first, shown)),),
+            history=tuple(
+                map(self._clause, range(len(state.guesses)), self._format_guesses(state))
+            ),
             options=("guess",),
             view=View(shown, len(steps), steps.steps[first:shown]),
             role=ROLE,
@@ -174,13 +176,13 @@ class Watch:
         return tuple(map(self.policies.index, state.transcript.players))
 
     def show(self, state: State) -> str:
-        shown, right = self._shown(state), state.guesses.count(self.truth(state))
+        shown, right = self._steps_shown(state), state.guesses.count(self.truth(state))
         lines = [
-            transcript.told(state.transcript, max(0, shown - 5), shown),
+            transcript.format_steps(state.transcript, max(0, shown - 5), shown),
             f"step {shown} of {len(state.transcript)}, played by {self.guess(self.truth(state))}",
         ]
         if state.guesses:
-            last = self._said(state)[-1]
+            last = self._format_guesses(state)[-1]
             lines.append(f"last guess {last}; {right} of {len(state.guesses)} guesses right")
         return "\n".join(lines)
 
@@ -218,7 +220,7 @@ class Watch:
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
         real, known = self.truth(state), self.prospects()
-        found = guesses.measured(self.watched, self.policies, real, state.guesses, known)
+        found = guesses.measure(self.watched, self.policies, real, state.guesses, known)
         return {name: (figure,) for name, figure in found.items()}
 
     def prospects(self) -> Outlook | None:
@@ -230,13 +232,13 @@ class Watch:
         """How many guesses a match has."""
         return max(1, len(state.transcript) - self.warmup)
 
-    def _shown(self, state: State) -> int:
+    def _steps_shown(self, state: State) -> int:
         """How many steps the next guess knows; all of them once there is none."""
         left = self._guesses(state) - len(state.guesses)
         return len(state.transcript) - max(0, left - 1)
 
-    def _said(self, state: State) -> list[str]:
+    def _format_guesses(self, state: State) -> list[str]:
         return [self.guess(guess) if guess else NULL for guess in state.guesses]
 
-    def _clause(self, number: int, said: str) -> str:
-        return f"guess {number + 1}: {said}"
+    def _clause(self, number: int, guess: str) -> str:
+        return f"guess {number + 1}: {guess}"

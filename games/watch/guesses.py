@@ -163,24 +163,24 @@ def measures_of(names: Sequence[str], losses: bool) -> tuple[Measure, ...]:
     return tuple(own)
 
 
-def measured(
+def measure(
     names: Sequence[str],
     policies: Sequence[str],
     truth: Guess,
     guesses: Sequence[Guess],
-    known: Outlook | None,
+    outlook: Outlook | None,
 ) -> dict[str, float]:
     """Each of `measures_of`, of a finished match."""
     named = [[policies[one] for one in guess] if guess else None for guess in guesses]
     found = observation.identified([policies[one] for one in truth], named)
     figures = {"sir": found.sir, "null_rate": found.null_rate, "lag": float(found.lag)}
     figures |= {f"sir_{name}": share for name, share in zip(names, found.each, strict=True)}
-    if known is None:
+    if outlook is None:
         return figures
     shape = (len(policies),) * len(truth)
     right = int(np.ravel_multi_index(truth, shape))
     places = [int(np.ravel_multi_index(guess, shape)) if guess else None for guess in guesses]
-    alike, curves = known.alike(right), known.curves(right, places)
+    alike, curves = outlook.alike(right), outlook.curves(right, places)
     figures["same_outcome"] = float(np.mean([at is not None and alike[at] for at in places]))
     figures |= {"alike": float(alike.sum()), "blind": float(_blind(alike.reshape(shape), truth))}
     for name, curve in curves.items():

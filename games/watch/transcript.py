@@ -153,11 +153,11 @@ def names(game: Game[Any]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def rules(
-    game: Game[Any], title: str, own: str, policies: tuple[str, ...], codes: tuple[str, ...]
+    game: Game[Any], title: str, game_rules: str, policies: tuple[str, ...], codes: tuple[str, ...]
 ) -> str:
-    """The watched game, the catalogue, and what is asked of who watches. title, own: what the game
-    calls itself, and its rules as it tells them to those who play."""
-    played = game.spectator_rules if isinstance(game, Spectated) else _rules(title, own)
+    """The watched game, the catalogue, and what is asked of who watches. title, game_rules: what
+    the game calls itself, and its rules as it tells them to those who play."""
+    played = game.spectator_rules if isinstance(game, Spectated) else _rules(title, game_rules)
     known: Mapping[str, str] = getattr(game, "told_policies", {})
     listed = "; ".join(
         f"{code}: {known[policy]}" if policy in known else code
@@ -171,14 +171,14 @@ def rules(
     )
 
 
-def _rules(title: str, own: str) -> str:
+def _rules(title: str, game_rules: str) -> str:
     return (
-        f"A match of {title} is played. Its rules: {own} A step of it is written "
+        f"A match of {title} is played. Its rules: {game_rules} A step of it is written "
         "as its number, the player who moves, what that player knows, and what it takes."
     )
 
 
-def told(transcript: Transcript, first: int, end: int) -> str:
+def format_steps(transcript: Transcript, first: int, end: int) -> str:
     """The steps from index `first` on and before `end`, numbered from 1."""
     steps = transcript.steps[first:end]
     if isinstance(transcript.game, Spectated):
@@ -189,9 +189,9 @@ def told(transcript: Transcript, first: int, end: int) -> str:
     )
 
 
-def _line(one: Acted) -> str:
-    seen = one.observation
+def _line(acted: Acted) -> str:
+    seen = acted.observation
     facts = ", ".join(f"{fact.name}: {fact.text}".replace("\n", " / ") for fact in seen.facts)
     options = f" of {', '.join(seen.options)}" if len(seen.options) > 1 else ""
-    line = f"player {one.seat} ({facts}) takes {seen.options[one.taken]}{options}"
+    line = f"player {acted.seat} ({facts}) takes {seen.options[acted.taken]}{options}"
     return line.replace(" (you)", "")

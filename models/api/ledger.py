@@ -57,7 +57,7 @@ class Prices:
     written: float
     cap: float | None = None
 
-    def of(self, tokens: Tokens) -> float:
+    def cost(self, tokens: Tokens) -> float:
         return (tokens.prompt * self.prompt + tokens.written * self.written) / 1e6
 
 
@@ -182,15 +182,15 @@ class Ledger:
         if prices.cap is None:
             return True
         spending = self._spending()
-        under_way = prices.of(self._unanswered(f"(until > {time.time()})"))
-        paid, unsure = prices.of(spending.paid), prices.of(spending.unsure)
-        if paid + unsure - under_way + prices.of(most) > prices.cap:
+        under_way = prices.cost(self._unanswered(f"(until > {time.time()})"))
+        paid, unsure = prices.cost(spending.paid), prices.cost(spending.unsure)
+        if paid + unsure - under_way + prices.cost(most) > prices.cap:
             raise Stopped(
                 f"{self._account}: the spending cap of {prices.cap:g} is reached ({paid:.4g} paid, "
-                f"{unsure:.4g} at most for requests without a reply, {prices.of(most):.2g} at most "
-                "for the next); what was answered is kept, a larger model.cap goes on"
+                f"{unsure:.4g} at most for requests without a reply, {prices.cost(most):.2g} at "
+                "most for the next); what was answered is kept, a larger model.cap goes on"
             )
-        return paid + unsure + prices.of(most) <= prices.cap
+        return paid + unsure + prices.cost(most) <= prices.cap
 
     def _until(self) -> float:
         return time.time() + self._timeout + GRACE_SECONDS

@@ -124,7 +124,7 @@ class OpenAI:
         return model
 
     def price(self, read: int, written: int) -> float:
-        return self._prices.of(Tokens(read, written))
+        return self._prices.cost(Tokens(read, written))
 
     def account(self) -> str:
         """What the replies in the cache cost, by all runs that share it."""
@@ -134,8 +134,8 @@ class OpenAI:
         return (
             f"{self.name} at {self.base_url}: {spending.replies:,} replies kept, "
             f"{spending.paid.prompt:,} tokens read, {spending.paid.written:,} written; "
-            f"{self._prices.of(spending.paid):.4g} paid, at most "
-            f"{self._prices.of(spending.unsure):.4g} more for requests without a reply"
+            f"{self._prices.cost(spending.paid):.4g} paid, at most "
+            f"{self._prices.cost(spending.unsure):.4g} more for requests without a reply"
         )
 
     @property

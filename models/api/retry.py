@@ -215,11 +215,11 @@ class Asker:
         return dict(reply)
 
     def _refusal(
-        self, status: int | None, told: str, after: float | None, shape: frozenset[str]
+        self, status: int | None, message: str, after: float | None, shape: frozenset[str]
     ) -> Exception:
         """What an error status means: to try again, to stop the run, or to give up this one.
         after: seconds that the server asks all to wait."""
-        said = self._clean(told) if status is None else f"{status}: {self._clean(told)}"
+        said = self._clean(message) if status is None else f"{status}: {self._clean(message)}"
         if status is None or status >= 500 or status in TRANSIENT:
             if after is not None:
                 with self._lock:
@@ -230,11 +230,11 @@ class Asker:
             state = "is not accepted" if self._key else "is not set"
             return Stopped(f"{self.who}: the key in the variable {KEY} {state} ({said})")
         if status == 404:
-            return Stopped(f"{self.who}: not found ({said}){self._known()}")
+            return Stopped(f"{self.who}: not found ({said}){self._served_models()}")
         # A server that has answered such a request before refuses this prompt, not our way to ask.
         return (ModelError if shape in self._shapes else Refused)(f"{self.who}: refused ({said})")
 
-    def _known(self) -> str:
+    def _served_models(self) -> str:
         """The names of the server's models, where it lists them."""
         names = sorted(self._clean(name) for name in self._sender.models())
         return f"; it has: {one_line(', '.join(names[:20]))}" if names else ""

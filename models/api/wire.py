@@ -41,7 +41,7 @@ class Reported:
     logprobs: Mapping[str, float]
     ceiling: float
 
-    def of(self, words: Sequence[str]) -> tuple[float, ...]:
+    def logprobs_of(self, words: Sequence[str]) -> tuple[float, ...]:
         """The logprob of each word, spelt with or without a leading space; minus infinity where
         neither is listed."""
         found = self.logprobs
@@ -61,7 +61,7 @@ class Heard:
     def logprobs(self, choices: Sequence[str]) -> tuple[float, ...]:
         """Of drawn texts the logarithm of each choice's share; it may stand behind spaces."""
         if isinstance(self.said, Reported):
-            return self.said.of(choices)
+            return self.said.logprobs_of(choices)
         drawn = Counter(text.strip() for text in self.said)
         shares = (drawn[choice] / len(self.said) for choice in choices)
         return tuple(math.log(share) if share else -math.inf for share in shares)
@@ -191,7 +191,7 @@ def failure(reply: Any) -> tuple[str, int | None] | None:
     return str(error.get("message") or error), code if known else None
 
 
-def reported(listed: Sequence[tuple[str, float]], drawn: Sequence[str] | None) -> Reported:
+def reported(listed: Sequence[tuple[str, float]], sampled: Sequence[str] | None) -> Reported:
     """The tokens listed for a place. Some servers list the token that was drawn beside the
     likeliest ones; so that one, `drawn[0]`, says nothing of those left out. Raises ValueError for
     a log-probability that is not finite or is above 0."""
@@ -201,13 +201,13 @@ def reported(listed: Sequence[tuple[str, float]], drawn: Sequence[str] | None) -
             raise ValueError(f"it gives the token {token!r} a log-probability of {logprob:g}")
     for token, logprob in sorted(listed, key=lambda pair: -pair[1]):
         logprobs.setdefault(token, float(logprob))
-    others = [value for token, value in logprobs.items() if not drawn or token != drawn[0]]
+    others = [value for token, value in logprobs.items() if not sampled or token != sampled[0]]
     return Reported(logprobs, min(others, default=0.0))
 
 
-def _text(said: Any) -> str:
+def _text(value: Any) -> str:
     """As text; halves of characters, which JSON can spell and no file can hold, are replaced."""
-    return str(said).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

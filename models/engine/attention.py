@@ -59,7 +59,7 @@ class Attention:
     def __call__(
         self,
         queries: Tensor,
-        own: Layer,
+        fresh: Layer,
         layer: int,
         scaling: float,
         softcap: float | None = None,
@@ -68,8 +68,8 @@ class Attention:
         """(asking rows, heads * size of values) from the queries (asking rows, heads, head size) of
         a layer and the keys and values of all rows of the pass."""
         if not self.groups:
-            return queries.new_zeros(*queries.shape[:2], own[1].shape[-1]).flatten(1)
-        banks = zip(*[past[layer] for past in self.pasts], own, strict=True)
+            return queries.new_zeros(*queries.shape[:2], fresh[1].shape[-1]).flatten(1)
+        banks = zip(*[past[layer] for past in self.pasts], fresh, strict=True)
         keys, values = (torch.cat(bank) for bank in banks)
         mixed = []
         for group in self.groups:

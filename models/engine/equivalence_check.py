@@ -121,7 +121,7 @@ def class_ends(config: Any) -> Iterator[int]:
 
 
 def lengths(settings: Any, name: str = "") -> Iterator[int]:
-    """The whole numbers among the settings, nested ones too, whose name speaks of a length."""
+    """The integers among the settings, nested ones too, whose name speaks of a length."""
     if isinstance(settings, dict):
         for key, value in settings.items():
             yield from lengths(value, str(key))

@@ -185,7 +185,7 @@ class Stamp(NamedTuple):
     number: int
 
     @classmethod
-    def of(cls, file: Path) -> Stamp:
+    def from_file(cls, file: Path) -> Stamp:
         stat = file.stat()
         times = stat.st_mtime_ns, stat.st_ctime_ns
         return cls(str(file.resolve()), stat.st_size, *times, stat.st_ino)
@@ -202,11 +202,11 @@ def file_hash(file: Path, name: str) -> str:
     """SHA-256 of one file, read as a stream, and again only where its stamp has changed. Raises
     ModelError where it does not stay the same for as long as a reading takes."""
     for _ in range(READINGS):
-        before = Stamp.of(file)
+        before = Stamp.from_file(file)
         if before not in HASHES:
             with file.open("rb") as stream:
                 found = hashlib.file_digest(stream, "sha256").hexdigest()
-            if Stamp.of(file) != before:
+            if Stamp.from_file(file) != before:
                 continue
             HASHES[before] = found
         return HASHES[before]

@@ -110,12 +110,12 @@ class General:
         ]
         return torch.cat(picked)
 
-    def _logits(self, pieces: Sequence[Piece], kept: list[Layer] | None) -> Tensor:
+    def _logits(self, pieces: Sequence[Piece], layers: list[Layer] | None) -> Tensor:
         """The logits after every end, as the network gives them."""
         like, at_once = self._like, self._at_once
         layout = lay_out(pieces, self._tiles, like, at_once)
         going = Pass(
-            layout, cache(lambda window: windowed(layout, pieces, window, like, at_once)), kept
+            layout, cache(lambda window: windowed(layout, pieces, window, like, at_once)), layers
         )
         with _pass(going), self._tiled if self._invariant else nullcontext():
             logits: Tensor = self._network(

@@ -32,15 +32,15 @@ class KVCache:
             shape = (texts, keys.shape[1], long, keys.shape[2])
             self._layers.append((keys.new_zeros(shape), values.new_zeros(shape)))
 
-    def add(self, past: KeysValues, own: KeysValues) -> None:
+    def add(self, past: KeysValues, fresh: KeysValues) -> None:
         """The next text: a known part and what follows it."""
         row, before = len(self.lengths), len(past[0][0]) if past else 0
-        length = before + len(own[0][0])
+        length = before + len(fresh[0][0])
         for number, kept in enumerate(self._layers):
             for side, block in enumerate(kept):
                 if past:
                     block[row, :, :before] = past[number][side].transpose(0, 1)
-                block[row, :, before:length] = own[number][side].transpose(0, 1)
+                block[row, :, before:length] = fresh[number][side].transpose(0, 1)
         self.lengths.append(length)
 
     def keep(self, rows: Sequence[int]) -> None:
@@ -59,9 +59,9 @@ class KVCache:
         ends = torch.tensor(self.lengths, device=device)
         masks = [_mask(ends[first:last], long) for first, last, long in spans]
 
-        def mixing(number: int, queries: Tensor, own: Layer, scaling: float) -> Tensor:
+        def mixing(number: int, queries: Tensor, fresh: Layer, scaling: float) -> Tensor:
             kept, count = self._layers[number], len(self.lengths)
-            for block, new in zip(kept, own, strict=True):
+            for block, new in zip(kept, fresh, strict=True):
                 block[rows, :, ends] = new[:count]
             out = torch.zeros_like(queries)
             for (first, last, long), mask in zip(spans, masks, strict=True):

@@ -120,7 +120,7 @@ def mask_of(piece: Piece, window: int | None = None) -> NDArray[np.float32]:
 
 
 def _joined(parts: Sequence[NDArray[np.int64]], tile: int | None) -> NDArray[np.int64]:
-    """The parts one after another, then zeros up to a whole number of tiles."""
+    """The parts one after another, then zeros up to an integer of tiles."""
     length = sum(map(len, parts))
     out = np.zeros(rounded_up(length, tile or EVEN), dtype=np.int64)
     np.concatenate(parts, out=out[:length])

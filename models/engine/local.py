@@ -101,7 +101,7 @@ def load_network(
 
 def _stamp(folder: Path, name: str) -> tuple[Stamp, ...]:
     """The files that make the network, and when they last changed."""
-    return tuple(map(Stamp.of, (folder / "config.json", *weight_files(folder, name))))
+    return tuple(map(Stamp.from_file, (folder / "config.json", *weight_files(folder, name))))
 
 
 def owned(network: Any) -> Any:

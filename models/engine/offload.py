@@ -33,7 +33,7 @@ def open_network(folder: Path, name: str, dtype: str, place: torch.device) -> An
     path, layers = _layers(network, name)
     found = [_matched(network, recipe, name) for recipe in recipes(network, files.tensors)]
     made = {weight: recipe for recipe, weights in found for weight in weights}
-    lying = _laid_out(network, path, made, place)
+    lying = _lay_out(network, path, made, place)
     _load_ends(network, path, made, reader, place)
     _tie(network, made, name)
     parent, _, last = path.rpartition(".")
@@ -105,8 +105,8 @@ def _matched(network: Any, recipe: Recipe, name: str) -> tuple[Recipe, tuple[str
     return recipe, tuple(made)
 
 
-def _laid_out(
-    network: Any, path: str, made: Mapping[str, Recipe], place: torch.device
+def _lay_out(
+    network: Any, path: str, recipes: Mapping[str, Recipe], place: torch.device
 ) -> list[Lying]:
     """Gives the layers' weights, as far as the files have them, their places in the blocks."""
     layers = network.get_submodule(path)
@@ -114,7 +114,7 @@ def _laid_out(
         {
             f"{path}.{number}.{key}": weight
             for key, weight in layer.named_parameters()
-            if f"{path}.{number}.{key}" in made
+            if f"{path}.{number}.{key}" in recipes
         }
         for number, layer in enumerate(layers)
     ]
@@ -126,7 +126,7 @@ def _laid_out(
         views = _views(blocks[number % BLOCKS], weights)
         for key, view in views.items():
             _put(network, key, view)
-        used = {id(made[key]): made[key] for key in weights}
+        used = {id(recipes[key]): recipes[key] for key in weights}
         lying.append(Lying(views, tuple(used.values())))
     return lying
 
@@ -146,16 +146,16 @@ def _room(weight: Tensor) -> int:
 
 
 def _load_ends(
-    network: Any, path: str, made: Mapping[str, Recipe], reader: Reader, place: torch.device
+    network: Any, path: str, recipes: Mapping[str, Recipe], reader: Reader, place: torch.device
 ) -> None:
     """Loads what is of no layer, and the buffers of layers, which are small."""
     held = dict(network.named_parameters()) | dict(network.named_buffers())
     ends = {
         key: torch.empty(held[key].shape, dtype=held[key].dtype, device=place)
-        for key in made
+        for key in recipes
         if held[key].device.type == "meta" or key in dict(network.named_buffers())
     }
-    used = {id(made[key]): made[key] for key in ends}
+    used = {id(recipes[key]): recipes[key] for key in ends}
     reader.fill(Lying(ends, tuple(used.values())))
     for key, tensor in ends.items():
         _put(network, key, tensor)
@@ -173,9 +173,9 @@ def _put(network: Any, key: str, tensor: Tensor) -> None:
         module._buffers[leaf] = tensor
 
 
-def _tie(network: Any, made: Mapping[str, Recipe], name: str) -> None:
+def _tie(network: Any, recipes: Mapping[str, Recipe], name: str) -> None:
     """Lets weights that are one be one. Raises ModelError where some are nowhere."""
-    absent = {key for key in network.state_dict() if key not in made}
+    absent = {key for key in network.state_dict() if key not in recipes}
     network.tie_weights(missing_keys=absent, recompute_mapping=False)
     lacking = sorted(k for k, weight in network.named_parameters() if weight.is_meta)
     if lacking:

@@ -210,10 +210,10 @@ class Packed:
             reasons.append(str(self.proof.objection))
         self._tell("one prompt at a time", reasons)
 
-    def _tell(self, how: str, reasons: Sequence[str]) -> None:
+    def _tell(self, path: str, reasons: Sequence[str]) -> None:
         ways = ("the flat pass", "the flat pass by its own modules", "the portable path")
         why = "; ".join(f"{way} {reason}" for way, reason in zip(ways, reasons, strict=False))
-        LOG.warning("model %r is scored %s: %s", self.tokens.name, how, why)
+        LOG.warning("model %r is scored %s: %s", self.tokens.name, path, why)
 
 
 def _read(running: Running) -> Iterator[tuple[Score, Scores]]:

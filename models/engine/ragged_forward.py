@@ -109,16 +109,16 @@ class Flat:
     def _laid_out(self, pieces: Sequence[Piece]) -> Layout:
         return lay_out(pieces, self.tiles, self._like, self._at_once)
 
-    def _read(self, layout: Layout, kept: list[Layer] | None) -> Tensor:
-        """The last hidden row of every answer; appends each layer's keys and values to `kept`."""
+    def _read(self, layout: Layout, cache: list[Layer] | None) -> Tensor:
+        """The last hidden row of every answer; appends each layer's keys and values to `cache`."""
         hidden: Tensor = self._base.embed_tokens(layout.tokens)
         rotary = self._rotary.at(layout.places, layout.furthest)
         attention, tile = layout.all, self.tiles.rows
         for number, layer in enumerate(self._base.layers):
             inner = layer.input_layernorm(hidden)
             own = self._keys_values(layer.self_attn, inner, rotary, self.tiles.rows)
-            if kept is not None:
-                kept.append(own)
+            if cache is not None:
+                cache.append(own)
             if number == len(self._base.layers) - 1:
                 attention, tile = layout.ends, self.tiles.answers
                 hidden, inner = hidden[layout.answers], inner[layout.answers]

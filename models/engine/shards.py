@@ -58,7 +58,7 @@ def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> t
     place = choose_device(device)
     least = meet(rank, place)
     whole = read_network(folder, name, dtype, torch.device("cpu"))
-    asked = _Asked(whole, rank.of, name)
+    asked = _Unsharded(whole, rank.of, name)
     reasons: list[str] = []
     for by, cut in (("DeepSpeed", _by_deepspeed), ("transformers", _by_transformers)):
         try:
@@ -118,7 +118,7 @@ Read = Callable[[dict[str, Any]], Any]
 """Reads the network anew, with further options of the library."""
 
 
-def _by_deepspeed(whole: Any, ranks: int, read: Read) -> Any:
+def _by_deepspeed(model: Any, ranks: int, read: Read) -> Any:
     """The network with its layers replaced by parts, in place, on this rank's device."""
     import deepspeed
     import deepspeed.ops
@@ -127,9 +127,9 @@ def _by_deepspeed(whole: Any, ranks: int, read: Read) -> Any:
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)  # it takes what is there
     engine = deepspeed.init_inference(
-        whole,
+        model,
         tensor_parallel={"tp_size": ranks, "tp_grain_size": 1},
-        dtype=whole.dtype,
+        dtype=model.dtype,
         replace_with_kernel_inject=False,
     )
     network = engine.module
@@ -138,7 +138,7 @@ def _by_deepspeed(whole: Any, ranks: int, read: Read) -> Any:
     return network
 
 
-def _by_transformers(whole: Any, ranks: int, read: Read) -> Any:
+def _by_transformers(model: Any, ranks: int, read: Read) -> Any:
     from transformers.distributed.configuration_utils import DistributedConfig
 
     return read({"distributed_config": DistributedConfig(tp_size=ranks)})
@@ -157,23 +157,23 @@ class _Head(nn.Module):
         return out
 
 
-class _Asked:
+class _Unsharded:
     """What the whole network was, to hold a part of it against."""
 
-    def __init__(self, whole: Any, ranks: int, name: str) -> None:
+    def __init__(self, network: Any, ranks: int, name: str) -> None:
         """Raises ModelError where there are fewer heads of keys than ranks."""
-        config = whole.config.get_text_config()
+        config = network.config.get_text_config()
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         if ranks > heads:
             raise ModelError(
                 f"model {name!r} has {heads} key head(s): it can be cut into at most {heads} "
                 f"shards, not {ranks}"
             )
-        self._most = SLACK * -(-heads // ranks) / heads * layer_weights(whole)
+        self._most = SLACK * -(-heads // ranks) / heads * layer_weights(network)
         # The known families are tested; of any other, a text's answers are kept to compare.
         known = config.model_type in FAMILIES
-        self._answers = None if known else _probe(whole)
-        self._tolerance = TOLERANCE[whole.dtype]
+        self._answers = None if known else _probe(network)
+        self._tolerance = TOLERANCE[network.dtype]
 
     def objection(self, part: Any) -> str | None:
         """Why this is not a rank's part of the network, if it is not."""

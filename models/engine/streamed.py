@@ -1,10 +1,10 @@
 """Networks larger than memory: their layers stay in files, and each pass reads them.
 
-Embeddings, norms and the head are loaded as ever. The weights of even layers are views of one block
-of memory, those of odd layers of another; whoever goes through the list of layers finds each in its
-block when its turn comes, while a thread reads the next one into the other block. So no way to run
-a network knows of it, there are never more than two layers in memory, and the floats and what is
-done with them are the same.
+Embeddings, norms and the head are loaded as usual. The weights of even layers are views of one
+block of memory, those of odd layers of another; whoever goes through the list of layers finds each
+in its block when its turn comes, while a thread reads the next one into the other block. So no way
+to run a network knows of it, there are never more than two layers in memory, and the floats and
+what is done with them are the same.
 
 A pass over so many tokens that a layer's products take longer than reading it costs no more time
 than with all weights in memory: `Stream.hiding` says how many those are.
@@ -205,7 +205,7 @@ class Reader:
             now.synchronize()
 
     def token_seconds(self, lying: Lying) -> float:
-        """What a layer's products take for a token, reckoned from one with its largest matrix. Of
+        """What a layer's products take for a token, computed from one with its largest matrix. Of
         experts, whose matrices lie in one weight, those count that a token meets."""
         from gauntlet.models.engine.ragged_forward import ROWS
 

@@ -94,7 +94,7 @@ class Tokens:
         return bool(shown[0] != shown[1])
 
     def encode(self, prompt: Prompt) -> list[int]:
-        return self._whole(self.text(prompt))
+        return self._encode(self.text(prompt))
 
     def head(self, prompt: Prompt) -> list[int]:
         """The tokens of the text with which every prompt of this system text and static part
@@ -104,7 +104,7 @@ class Tokens:
             if len(self._heads) >= FRAGMENTS:
                 self._heads.clear()
             probes = [self.text(Prompt(prompt.static, last, "", prompt.system)) for last in "01"]
-            self._heads[opening] = self._whole(probes[0][: shared_length(*probes)])
+            self._heads[opening] = self._encode(probes[0][: shared_length(*probes)])
         return self._heads[opening]
 
     def encode_all(self, prompts: Sequence[Prompt]) -> list[list[int]]:
@@ -126,7 +126,7 @@ class Tokens:
     def decode(self, ids: Sequence[int]) -> str:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
 
-    def _whole(self, text: str) -> list[int]:
+    def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
 
     def _bare(self, text: str) -> list[int]:
@@ -149,7 +149,7 @@ class Tokens:
 
     def _special_opening(self) -> list[int] | None:
         """The special tokens before a text; None where some follow it too."""
-        bare, whole = self._bare("0"), self._whole("0")
+        bare, whole = self._bare("0"), self._encode("0")
         opening = whole[: len(whole) - len(bare)]
         return opening if opening + bare == whole else None
 

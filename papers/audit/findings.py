@@ -36,12 +36,12 @@ def findings(
     return pd.DataFrame(rows, columns=["id", "claim", "recomputed", "verdict"])
 
 
-def view(found: pd.DataFrame) -> WrappedTable:
+def view(findings: pd.DataFrame) -> WrappedTable:
     """The findings as a person reads them."""
     shown = WrappedTable(gap=2)
     for heading in ("id", "claim", "recomputed", "verdict"):
         shown.add_column(heading, overflow="fold", no_wrap=heading in ("id", "verdict"))
-    for row in found.to_dict("records"):
+    for row in findings.to_dict("records"):
         shown.add_row(*(str(value) for value in row.values()))
         shown.add_row()
     return shown
@@ -63,6 +63,6 @@ def z_and_p_of_two(
     return z, float(norm.sf(z))
 
 
-def in_words(found: Mapping[str, tuple[float, float]]) -> str:
+def in_words(tests: Mapping[str, tuple[float, float]]) -> str:
     """z and p of every test, by what was tested."""
-    return "; ".join(f"{model} z={z:.3f} p={p:.3g}" for model, (z, p) in found.items())
+    return "; ".join(f"{model} z={z:.3f} p={p:.3g}" for model, (z, p) in tests.items())

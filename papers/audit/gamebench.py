@@ -31,10 +31,10 @@ def values(table: str) -> dict[tuple[str, str], float]:
     return {(agent, column): value for agent, column, _, value in fields(told, table)}
 
 
-def above(one: str, other: str) -> list[str]:
+def above(agent: str, other: str) -> list[str]:
     """The printed columns in which one agent is rated above another."""
     found = values("table1")
-    return [column for column in printed("columns") if found[one, column] > found[other, column]]
+    return [column for column in printed("columns") if found[agent, column] > found[other, column]]
 
 
 def truly(names: list[str]) -> str:
@@ -137,13 +137,13 @@ def gb_01(again: Again) -> Finding:
     ) -> int:
         return sum(fits(agent, game(column), v) for (agent, column), v in values(table).items())
 
-    def own(column: str) -> str:
+    def own_game(column: str) -> str:
         return ALL if column == OVERALL else str(told["games"][column])
 
     really = columns(told).__getitem__
     wrong = [column for column, game in told["columns"].items() if told["games"][column] != game]
-    scores = [fitting("table2", scored, game) for game in (own, really)]
-    ratings = [fitting("table1", rated, game) for game in (own, really)]
+    scores = [fitting("table2", scored, game) for game in (own_game, really)]
+    ratings = [fitting("table1", rated, game) for game in (own_game, really)]
     order = ", ".join(f"{column} is {truly([column])}" for column in wrong)
     return (
         f"Tables 1 and 2: columns {', '.join(told['columns'])}",

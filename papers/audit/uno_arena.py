@@ -92,9 +92,9 @@ def ua_03() -> Finding:
     )
 
 
-def near(value: float, shown: float) -> bool:
+def near(value: float, printed: float) -> bool:
     """Whether this may stand in print with two decimals: cut, or from numbers rounded before."""
-    return abs(value - shown) <= 0.01 + 1e-9
+    return abs(value - printed) <= 0.01 + 1e-9
 
 
 def ua_04() -> Finding:
@@ -138,10 +138,15 @@ def ua_06() -> Finding:
     )
 
 
-def supports(found: Mapping[str, float], said: Mapping[str, float]) -> bool:
+def supports(correlations: Mapping[str, float], claimed: Mapping[str, float]) -> bool:
     """Whether these are the highest and the lowest correlation, and of that size."""
-    extremes = {max(found, key=found.__getitem__), min(found, key=found.__getitem__)}
-    return extremes == set(said) and all(near(found[column], r) for column, r in said.items())
+    extremes = {
+        max(correlations, key=correlations.__getitem__),
+        min(correlations, key=correlations.__getitem__),
+    }
+    return extremes == set(claimed) and all(
+        near(correlations[column], r) for column, r in claimed.items()
+    )
 
 
 def correlations(table: str) -> dict[str, float]:

@@ -34,18 +34,18 @@ TITLES = {
 }
 
 
-def figures(told: Mapping[str, Any], again: Again) -> Iterator[tuple[str, Figure]]:
+def figures(reported: Mapping[str, Any], again: Again) -> Iterator[tuple[str, Figure]]:
     """Every figure by its name."""
-    yield "gamebench_fig1a", proportional(told, again)
+    yield "gamebench_fig1a", proportional(reported, again)
     yield "gamebench_fig1b", overall(again)
-    yield "gamebench_fig2", counts(told, again)
-    for game in (ALL, *told["games"].values()):
+    yield "gamebench_fig2", counts(reported, again)
+    for game in (ALL, *reported["games"].values()):
         yield f"gamebench_app_l_{game}", panels(again, game)
 
 
-def proportional(told: Mapping[str, Any], again: Again) -> Figure:
+def proportional(reported: Mapping[str, Any], again: Again) -> Figure:
     """Fig. 1a: in each game exp(rating) of every agent over that of the best."""
-    games = list(told["games"].values())
+    games = list(reported["games"].values())
     figure, axes = plot_style.canvas(3.4)
     for at, agent in enumerate(again.agents):
         colour = COLOURS[at % len(COLOURS)]
@@ -56,7 +56,7 @@ def proportional(told: Mapping[str, Any], again: Again) -> Figure:
             spot = place + 0.08 * (at - (len(again.agents) - 1) / 2)
             axes.plot(spot, worth[at] / worth.max(), MARKS[at], **look)
         axes.plot([], [], MARKS[at], color=colour, ms=5, label=agent)
-    axes.set_xticks(range(len(games)), [heading(told, game) for game in games])
+    axes.set_xticks(range(len(games)), [heading(reported, game) for game in games])
     axes.set_ylabel("proportional rating")
     plot_style.keyed(figure, 4)
     plot_style.titled(figure, "Fig. 1a: proportional ratings; hollow: no match in this game")
@@ -91,17 +91,17 @@ def boxes(axes: Axes, again: Again, game: str) -> None:
     axes.set_ylabel("rating")
 
 
-def _box(found: Bootstrapped, name: str, at: int) -> dict[str, Any]:
-    quantiles = np.quantile(found.draws[:, at], (0.05, 0.25, 0.5, 0.75, 0.95))
+def _box(bootstrapped: Bootstrapped, name: str, at: int) -> dict[str, Any]:
+    quantiles = np.quantile(bootstrapped.draws[:, at], (0.05, 0.25, 0.5, 0.75, 0.95))
     names = ("whislo", "q1", "med", "q3", "whishi")
     return {"label": name, "fliers": [], **dict(zip(names, quantiles, strict=True))}
 
 
-def counts(told: Mapping[str, Any], again: Again) -> Figure:
+def counts(reported: Mapping[str, Any], again: Again) -> Figure:
     """Fig. 2: matches by agent and by game."""
     figure, axes = plot_style.panels(1, 2, 2.6)
     by_agent = {agent: again.played(agent, ALL) for agent in again.agents}
-    by_game = {heading(told, game): len(again.matches(game)) for game in again.contest.games}
+    by_game = {heading(reported, game): len(again.matches(game)) for game in again.contest.games}
     for one, found, title in zip(axes, (by_agent, by_game), ("by agent", "by game"), strict=True):
         ordered = sorted(found.items(), key=lambda item: item[1])
         names, numbers = zip(*ordered, strict=True)

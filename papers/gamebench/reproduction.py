@@ -63,7 +63,7 @@ def reproduce(settings: Settings) -> Reproduction:
     return Reproduction(found, [*shown, views.summary(found)], [tables, drawn])
 
 
-def lines(again: Again | None, own: RatingTables | None) -> Iterator[Row]:
+def lines(again: Again | None, own_ratings: RatingTables | None) -> Iterator[Row]:
     """Every line of gamebench.csv."""
     told = paper("gamebench")
     yield from rows.setting_rows(told, again)
@@ -72,8 +72,8 @@ def lines(again: Again | None, own: RatingTables | None) -> Iterator[Row]:
     yield from rows.category_rows(told)
     yield from rows.count_rows(told, again)
     yield from rows.figure_rows(told)
-    if own is not None:
-        yield from rows.own_rows(own)
+    if own_ratings is not None:
+        yield from rows.own_rows(own_ratings)
 
 
 def rated_better(settings: Settings, again: Again) -> Iterator[RenderableType]:

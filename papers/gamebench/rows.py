@@ -20,20 +20,20 @@ ROUNDED = 0.005 + 1e-9
 """Half a digit of a rating or score in print."""
 
 
-def setting_rows(told: Mapping[str, Any], again: Again | None) -> Iterator[Row]:
+def setting_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[Row]:
     """The settings that come into ratings; those of games and agents are not of the match file."""
     own = {"bootstrap_B": DRAWS, "ci": LEVEL, "ilsr_alpha": ALPHA}
     if again is not None:
         own |= {"games": len(again.contest.games), "agents": len(again.agents)}
-    for printed in told["settings"]:
+    for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
         yield exact(entry, own[name]) if name in own else not_run(entry)
 
 
-def table_rows(told: Mapping[str, Any], name: str, again: Again | None) -> Iterator[Row]:
+def table_rows(reported: Mapping[str, Any], name: str, again: Again | None) -> Iterator[Row]:
     """Table 1 or 2, a line a field under its printed column; n: matches of the agent, which are
     theirs too. A blank in print has no reference."""
-    for agent, column, game, value in fields(told, name):
+    for agent, column, game, value in fields(reported, name):
         entry = {"id": f"gamebench.{name}.{agent}.{column}", "kind": "recount", "value": value}
         if again is None:
             yield not_run(entry)
@@ -60,39 +60,39 @@ def rating_gap(again: Again, agent: str, game: str, value: float) -> Gap:
     return of_draws(ours, again.draws, value, THEIR_DRAWS, sd, ROUNDED)
 
 
-def category_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+def category_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """Table 3: printed totals against the games that are listed."""
-    for name, category in told["table3"].items():
+    for name, category in reported["table3"].items():
         entry = {"id": f"gamebench.table3.{name}", "kind": "recount", "value": category["total"]}
         yield exact(entry, len(category["games"]))
 
 
-def count_rows(told: Mapping[str, Any], again: Again | None) -> Iterator[Row]:
+def count_rows(reported: Mapping[str, Any], again: Again | None) -> Iterator[Row]:
     """Fig. 2: matches by game and by agent, and in all."""
     where, kind = "gamebench.fig2.matches", {"kind": "recount"}
-    for game, count in told["matches"]["games"].items():
+    for game, count in reported["matches"]["games"].items():
         entry = {"id": f"{where}.game.{game}", "value": count, **kind}
         yield exact(entry, len(again.matches(game))) if again else not_run(entry)
-    for agent, count in told["matches"]["agents"].items():
+    for agent, count in reported["matches"]["agents"].items():
         entry = {"id": f"{where}.agent.{agent}", "value": count, **kind}
         yield exact(entry, again.played(agent, ALL)) if again else not_run(entry)
-    entry = {"id": f"{where}.total", "value": told["matches"]["total"], **kind}
+    entry = {"id": f"{where}.total", "value": reported["matches"]["total"], **kind}
     yield exact(entry, len(again.contest.matches)) if again else not_run(entry)
 
 
-def figure_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """Figures that print no number are drawn of the same matches, and have none to be held to."""
-    for figure in told["figures"]:
+    for figure in reported["figures"]:
         yield only_drawn({"id": f"gamebench.{figure}"})
 
 
-def own_rows(found: RatingTables) -> Iterator[Row]:
+def own_rows(ratings: RatingTables) -> Iterator[Row]:
     """Our own players over the nine games, whom the paper does not have: with 90% intervals."""
-    for row in found.overall.to_dict("records"):
+    for row in ratings.overall.to_dict("records"):
         where, rating = f"gamebench.own.{row['player']}.Overall", _rating(row)
         yield alone({"id": f"{where}.rating"}, rating, row["matches"])
         yield alone({"id": f"{where}.score"}, Estimate(row["score"]), row["matches"])
-    for row in found.by_game.to_dict("records"):
+    for row in ratings.by_game.to_dict("records"):
         where = f"gamebench.own.{row['player']}.{row['game']}"
         yield alone({"id": f"{where}.rating"}, _rating(row), row["matches"])
 

@@ -69,29 +69,29 @@ class Again:
         return float(self.matches(game).means[self.agents.index(agent)])
 
 
-def columns(told: Mapping[str, Any]) -> Mapping[str, str]:
+def columns(reported: Mapping[str, Any]) -> Mapping[str, str]:
     """The printed columns of Tables 1 and 2, with the game whose numbers each holds."""
-    return {OVERALL: ALL, **told["columns"]}
+    return {OVERALL: ALL, **reported["columns"]}
 
 
-def heading(told: Mapping[str, Any], game: str) -> str:
+def heading(reported: Mapping[str, Any], game: str) -> str:
     """The heading that is a game's own."""
-    shorts: dict[str, str] = {name: short for short, name in told["games"].items()}
+    shorts: dict[str, str] = {name: short for short, name in reported["games"].items()}
     return OVERALL if game == ALL else shorts[game]
 
 
-def fields(told: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, str, float]]:
+def fields(reported: Mapping[str, Any], table: str) -> Iterator[tuple[str, str, str, float]]:
     """Every field in print: agent, column, the game that it really is of, and the value or nan."""
-    for agent, line in told[table].items():
-        for (column, game), value in zip(columns(told).items(), line, strict=True):
+    for agent, line in reported[table].items():
+        for (column, game), value in zip(columns(reported).items(), line, strict=True):
             yield agent, column, game, np.nan if value is None else value
 
 
-def table(told: Mapping[str, Any], again: Again, name: str) -> pd.DataFrame:
+def table(reported: Mapping[str, Any], again: Again, name: str) -> pd.DataFrame:
     """Table 1 or 2 beside ours. corrected: ours, empty where nobody played; low, high: its limits.
     A game of which all of an agent's matches are ties, as many as `ties`, tells nothing of it."""
     rows = []
-    for agent, column, game, value in fields(told, name):
+    for agent, column, game, value in fields(reported, name):
         ours = again.rating(agent, game) if name == "table1" else again.score(agent, game)
         played, at = again.played(agent, game), again.agents.index(agent)
         ends = (
@@ -105,9 +105,9 @@ def table(told: Mapping[str, Any], again: Again, name: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=TABLE_COLUMNS)
 
 
-def corrected(told: Mapping[str, Any], found: pd.DataFrame) -> pd.DataFrame:
+def corrected(reported: Mapping[str, Any], ratings: pd.DataFrame) -> pd.DataFrame:
     """Agents by games, under the games' own headings in the paper's order; nan is blank."""
-    wide = found.pivot(index="agent", columns="game", values="corrected")
-    order = [OVERALL, *told["games"]]
-    wide.columns = pd.Index([heading(told, str(game)) for game in wide.columns])
-    return wide.loc[list(told["agents"]), order]
+    wide = ratings.pivot(index="agent", columns="game", values="corrected")
+    order = [OVERALL, *reported["games"]]
+    wide.columns = pd.Index([heading(reported, str(game)) for game in wide.columns])
+    return wide.loc[list(reported["agents"]), order]

@@ -21,17 +21,19 @@ FOOT = (
 )
 
 
-def table_view(told: Mapping[str, Any], found: pd.DataFrame, name: str) -> RenderableType:
-    """found: of `tables.table`."""
+def table_view(reported: Mapping[str, Any], ratings: pd.DataFrame, name: str) -> RenderableType:
+    """ratings: of `tables.table`."""
     shown = WrappedTable(header_style="dim")
-    order = [OVERALL, *told["games"]]
-    fields = {(row["agent"], heading(told, row["game"])): row for row in found.to_dict("records")}
-    first = next(iter(told["agents"]))
+    order = [OVERALL, *reported["games"]]
+    fields = {
+        (row["agent"], heading(reported, row["game"])): row for row in ratings.to_dict("records")
+    }
+    first = next(iter(reported["agents"]))
     shown.add_column("agent", no_wrap=True)
     for short in order:
         title = f"{short}\n({fields[first, short]['printed_column']})"
         shown.add_column(title, justify="right", no_wrap=True)
-    for agent in told["agents"]:
+    for agent in reported["agents"]:
         shown.add_row(agent, *(_field(fields[agent, short]) for short in order))
     return Group(Text(TITLES[name], "bold"), shown, Text(FOOT, "dim"))
 
@@ -43,11 +45,11 @@ def _field(row: Mapping[Any, Any]) -> str:
     return f"{mine}{alone}\n({printed})"
 
 
-def summary(found: pd.DataFrame) -> str:
+def summary(frame: pd.DataFrame) -> str:
     """How many lines of each table have which verdict, and the largest difference."""
     lines = []
     for table in ("table1", "table2", "table3", "fig2"):
-        own = found[found["id"].str.startswith(f"gamebench.{table}.")]
+        own = frame[frame["id"].str.startswith(f"gamebench.{table}.")]
         verdicts = ", ".join(f"{n} {said}" for said, n in own["verdict"].value_counts().items())
         most = own["gap"].abs().max()
         lines.append(

@@ -88,17 +88,17 @@ def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> lis
     return found
 
 
-def without_effects(told: dict[str, Any]) -> dict[str, Any]:
+def without_effects(reported: dict[str, Any]) -> dict[str, Any]:
     """The paper's numbers with what is to be had without an effect: of seats equal shares, of
     models the printed baseline in the same seat, of the gain nothing."""
-    seats = {(entry["seats"], entry["seat"]): entry for entry in told["seats"]}
+    seats = {(entry["seats"], entry["seat"]): entry for entry in reported["seats"]}
     share = {seating: 1 / (1 + seat) for seating, seat in sorted(seats)}
-    for entry in told["seats"]:
+    for entry in reported["seats"]:
         entry["without"] = share[entry["seats"]]
-    for entry in told["cells"]:
+    for entry in reported["cells"]:
         entry["without"] = seats[BASELINES[entry["experiment"]]]["value"]
-    told["gain"]["without"] = 0.0
-    return told
+    reported["gain"]["without"] = 0.0
+    return reported
 
 
 def _seat_row(entry: dict[str, Any], seats: pd.DataFrame) -> Row:
@@ -130,10 +130,10 @@ def _gain_row(entry: dict[str, Any], cells: pd.DataFrame) -> Row:
     return measured(entry, Estimate(*ends), row["matches"], row["deals"])
 
 
-def _significant_row(told: dict[str, Any], cells: pd.DataFrame) -> Row:
+def _significant_row(reported: dict[str, Any], cells: pd.DataFrame) -> Row:
     """How many of the published solo cells are above the baseline; all must be there to count."""
-    entry = told["significant"]
-    published = [cell for cell in told["cells"] if cell["experiment"] == entry["experiment"]]
+    entry = reported["significant"]
+    published = [cell for cell in reported["cells"] if cell["experiment"] == entry["experiment"]]
     there = [_cell(cell, cells) for cell in published]
     if any(row is None for row in there):
         return not_run(entry)

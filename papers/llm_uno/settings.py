@@ -25,14 +25,14 @@ def recent_moves(folder: Path) -> dict[str, int]:
     return found
 
 
-def setting_rows(told: dict[str, Any], cells: pd.DataFrame, alpha: float) -> list[Row]:
+def setting_rows(reported: dict[str, Any], cells: pd.DataFrame, alpha: float) -> list[Row]:
     """The settings that the paper gives, against those of the cells that were played: of several,
     the one furthest off. Where no cell was, and of the models where none of the paper's, not_run.
 
     cells: with columns model, matches and moves. alpha: the level that their p-values are held to.
     """
     played = cells[cells["matches"] > 0]
-    theirs = {cell["model"] for cell in told["cells"]}.intersection(played["model"])
+    theirs = {cell["model"] for cell in reported["cells"]}.intersection(played["model"])
     ours = {
         "games_default": list(played["matches"]),
         "alpha": [alpha] if len(played) else [],
@@ -41,7 +41,7 @@ def setting_rows(told: dict[str, Any], cells: pd.DataFrame, alpha: float) -> lis
     }
     return [
         _row({**entry, "kind": "setting"}, ours[entry["id"].rpartition(".")[2]])
-        for entry in told["settings"]
+        for entry in reported["settings"]
     ]
 
 

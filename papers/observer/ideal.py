@@ -25,7 +25,7 @@ def sir(pair: str, react: str = "lag1", window: int = 50, runs: int = RUNS) -> F
     pair: two codes. Guess k of a run knows the last `window` of WARMUP + k rounds.
     """
     game = RockPaperScissors(rounds=ROUNDS, react=react)
-    hands = strategies.drawn(game.together(pair), runs, ROUNDS, np.random.default_rng(SEED))
+    hands = strategies.play_rounds(game.together(pair), runs, ROUNDS, np.random.default_rng(SEED))
     named = [
         right(strategies.likelihoods(hands[seat], hands[1 - seat]), CODES.index(code), window)
         for seat, code in enumerate(pair)

@@ -71,7 +71,7 @@ def reproduce(settings: Settings) -> Reproduction:
     with plot_style.drawn_for(plot_style.WIDE):
         plot_style.save_png(dict(drawings(base)), drawn)
     found = frame([*lines(told, base, extras, here)])
-    return Reproduction(found, [*shown(base, extras, here)], [tables, drawn])
+    return Reproduction(found, [*views_of(base, extras, here)], [tables, drawn])
 
 
 def played(settings: Settings, models: Sequence[str], extra: Extra | None = None) -> list[Watched]:
@@ -121,21 +121,21 @@ def drawings(base: Sequence[Watched]) -> Iterator[tuple[str, Figure]]:
 
 
 def lines(
-    told: Mapping[str, Any],
+    reported: Mapping[str, Any],
     base: Sequence[Watched],
     extras: Mapping[Extra, Sequence[Watched]],
     models: Sequence[str],
 ) -> Iterator[Row]:
     """Every line of observer.csv."""
-    yield from rows.setting_rows(told, played_settings(base, models))
-    yield from rows.table1_rows(told, totals(base))
+    yield from rows.setting_rows(reported, played_settings(base, models))
+    yield from rows.table1_rows(reported, totals(base))
     for extra, matches in extras.items():
-        yield from rows.extra_rows(told, extra.name, totals(matches), extra.react, extra.window)
-    yield from rows.ideal_rows(told)
-    yield from rows.table2_rows(told)
-    yield from rows.table3_rows(told)
-    yield from rows.outcome_rows(told)
-    yield from rows.figure_rows(told)
+        yield from rows.extra_rows(reported, extra.name, totals(matches), extra.react, extra.window)
+    yield from rows.ideal_rows(reported)
+    yield from rows.table2_rows(reported)
+    yield from rows.table3_rows(reported)
+    yield from rows.outcome_rows(reported)
+    yield from rows.figure_rows(reported)
 
 
 def played_settings(base: Sequence[Watched], models: Sequence[str]) -> dict[str, float]:
@@ -167,7 +167,7 @@ def played_settings(base: Sequence[Watched], models: Sequence[str]) -> dict[str,
     return own
 
 
-def shown(
+def views_of(
     base: Sequence[Watched], extras: Mapping[Extra, Sequence[Watched]], models: Sequence[str]
 ) -> Iterator[RenderableType]:
     deals = len({one.deal for one in base})

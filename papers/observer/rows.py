@@ -24,8 +24,8 @@ PARTS = ("player1", "player2", "same_outcome", "null_rate")
 LOSSES = ("ce", "brier", "ev_loss", "union", "late")
 
 
-def records(found: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for row in found.to_dict("records"):
+def records(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for row in frame.to_dict("records"):
         yield {str(name): value for name, value in row.items()}
 
 
@@ -34,10 +34,10 @@ def behind(match_up: str) -> str:
     return match_up.replace("-", "_vs_")
 
 
-def setting_rows(told: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
+def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
     """The paper's settings, against those that were played, by their names; where it tells none,
     ours alone."""
-    for printed in told["settings"]:
+    for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
         if name not in played:
             yield not_run(entry)
@@ -47,21 +47,21 @@ def setting_rows(told: Mapping[str, Any], played: Mapping[str, float]) -> Iterat
             yield alone(entry, Estimate(played[name]))
 
 
-def table1_rows(told: Mapping[str, Any], found: pd.DataFrame) -> Iterator[Row]:
+def table1_rows(reported: Mapping[str, Any], frame: pd.DataFrame) -> Iterator[Row]:
     """Table 1: the paper's models, then our observers; the ideal one against our older figure.
-    found: of `totals.totals`."""
-    table, ours = told["table1"], found.set_index(["match_up", "observer"])
-    for place, name in enumerate(told["match_ups"]):
+    frame: of `totals.totals`."""
+    table, ours = reported["table1"], frame.set_index(["match_up", "observer"])
+    for place, name in enumerate(reported["match_ups"]):
         match_up = name.replace("_vs_", "-")
         for model, line in table["rows"].items():
             entry = {"id": f"observer_rps.table1.{model}.{name}.sir", "value": line[place]}
             entry |= {"n": table["runs"], "without": CHANCE}
             played = (match_up, model) in ours.index
             yield _sir(entry, ours.loc[(match_up, model)]) if played else not_run(entry)
-    for row in records(found):
+    for row in records(frame):
         if row["observer"] not in table["rows"]:
             where = f"observer_rps.table1.{row['observer']}.{behind(row['match_up'])}"
-            yield _sir({"id": f"{where}.sir", **_before(told, row, "lag1", 50)}, row)
+            yield _sir({"id": f"{where}.sir", **_before(reported, row, "lag1", 50)}, row)
         yield from part_rows("table1", row)
 
 
@@ -76,12 +76,12 @@ def part_rows(part: str, row: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def extra_rows(
-    told: Mapping[str, Any], part: str, found: pd.DataFrame, react: str, window: int
+    reported: Mapping[str, Any], part: str, frame: pd.DataFrame, react: str, window: int
 ) -> Iterator[Row]:
     """SIR with another window or other reactions."""
-    for row in records(found):
+    for row in records(frame):
         where = f"observer_rps.{part}.{row['observer']}.{behind(row['match_up'])}.sir"
-        yield _sir({"id": where, **_before(told, row, react, window)}, row)
+        yield _sir({"id": where, **_before(reported, row, react, window)}, row)
 
 
 def _sir(entry: dict[str, Any], row: Mapping[str, Any]) -> Row:
@@ -90,43 +90,43 @@ def _sir(entry: dict[str, Any], row: Mapping[str, Any]) -> Row:
 
 
 def _before(
-    told: Mapping[str, Any], row: Mapping[str, Any], react: str, window: int
+    reported: Mapping[str, Any], row: Mapping[str, Any], react: str, window: int
 ) -> dict[str, Any]:
     """What the ideal observer had in our older runs, where they have it."""
-    known = told["ideal"]["sir"].get(row["match_up"], {}).get(react, {})
+    known = reported["ideal"]["sir"].get(row["match_up"], {}).get(react, {})
     if row["observer"] != "likeliest" or window not in known:
         return {}
-    return _older(told, row["match_up"], react, window)
+    return _older(reported, row["match_up"], react, window)
 
 
-def _older(told: Mapping[str, Any], match_up: str, react: str, window: int) -> dict[str, Any]:
+def _older(reported: Mapping[str, Any], match_up: str, react: str, window: int) -> dict[str, Any]:
     """Our own older figure."""
-    found = told["ideal"]["sir"][match_up]
+    found = reported["ideal"]["sir"][match_up]
     return {
         "kind": "own_earlier",
         "value": round(PERCENT * found[react][window][0], 1),
-        "n": told["ideal"]["runs"],
+        "n": reported["ideal"]["runs"],
         "without": CHANCE,
     }
 
 
-def ideal_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+def ideal_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """The ideal observer in as many runs as before, without the pipeline."""
-    for match_up, by_react in told["ideal"]["sir"].items():
+    for match_up, by_react in reported["ideal"]["sir"].items():
         for react, windows in by_react.items():
             for window in windows:
                 runs = ideal.sir(match_up.replace("-", ""), react, window)
                 each = (float(runs.mean()), *map(float, limits(runs, (0.0, 1.0))))
                 where = f"observer_rps.ideal.{behind(match_up)}.{react}.window{window}.sir"
-                entry = {"id": where, **_older(told, match_up, react, window)}
+                entry = {"id": where, **_older(reported, match_up, react, window)}
                 found = Estimate(*(PERCENT * one for one in each))
                 yield measured(entry, found, len(runs), len(runs))
 
 
-def table2_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+def table2_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """The shares of throws that models quote, compared with the strategy's mix; without an effect
     all hands are played equally often."""
-    table, mixes = told["table2"], RockPaperScissors().mixes
+    table, mixes = reported["table2"], RockPaperScissors().mixes
     for snippet in table["snippets"]:
         for hand, share in snippet["hands"].items():
             chance = mixes[snippet["strategy"]][HANDS.index(hand)]
@@ -136,33 +136,36 @@ def table2_rows(told: Mapping[str, Any]) -> Iterator[Row]:
             yield proven(entry, chance)
 
 
-def table3_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+def table3_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """The catalogue, a chance a line, and how the reactive strategies answer."""
     mixes = RockPaperScissors(legacy_D=True).mixes
-    for code, mix in told["table3"]["mixes"].items():
+    for code, mix in reported["table3"]["mixes"].items():
         for at, hand in enumerate(HANDS):
             entry = {"id": f"observer_rps.table3.{code}.mix.{hand}", "value": mix[at]}
             yield exact({**entry, "kind": "setting"}, mixes[code][at])
-    for code, ahead in told["table3"]["rules"].items():
+    for code, ahead in reported["table3"]["rules"].items():
         entry = {"id": f"observer_rps.table3.{code}.rule", "value": ahead, "kind": "setting"}
         yield exact(entry, ANSWERS[code])
 
 
-def outcome_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+def outcome_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """The outcomes of the match-ups, from the mixes, and how many pairs no loss tells from them."""
-    for match_up, chances in told["outcomes"].items():
+    for match_up, chances in reported["outcomes"].items():
         one, other = match_up.split("_vs_")
         ours = RockPaperScissors().outlook((one, other))
         for name, value, found in zip(("win", "draw", "loss"), chances, ours, strict=True):
             entry = {"id": f"observer_rps.derived.{match_up}.outcome.{name}", "value": value}
             yield exact({**entry, "kind": "own_derivation"}, found, ROUNDED)
-        entry = {"id": f"observer_rps.derived.{match_up}.alike", "value": told["alike"][match_up]}
+        entry = {
+            "id": f"observer_rps.derived.{match_up}.alike",
+            "value": reported["alike"][match_up],
+        }
         yield exact({**entry, "kind": "own_derivation"}, float(same((one, other)).sum()))
 
 
-def figure_rows(told: Mapping[str, Any]) -> Iterator[Row]:
+def figure_rows(reported: Mapping[str, Any]) -> Iterator[Row]:
     """The figures, which print no number and are drawn of ours; then what the text says of the
     paper's models in one of them."""
-    for figure in told["figures"]:
+    for figure in reported["figures"]:
         yield only_drawn({"id": f"observer_rps.{figure}.curves"})
-    yield from map(not_run, told["fig5"])
+    yield from map(not_run, reported["fig5"])

@@ -56,9 +56,9 @@ class Watched:
         return observation.union(implied(*self.pair), self.outcomes, every, mode, over, eps)
 
 
-def implied(one: str, other: str) -> Floats:
+def implied(strategy: str, other: str) -> Floats:
     """[win, draw, loss] of the first of two strategies."""
-    found: Floats = grid()[CODES.index(one), CODES.index(other)]
+    found: Floats = grid()[CODES.index(strategy), CODES.index(other)]
     return found
 
 

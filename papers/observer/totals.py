@@ -47,20 +47,20 @@ def grouped(matches: Iterable[Watched]) -> Iterator[list[Watched]]:
         yield list(own)
 
 
-def _row(own: list[Watched]) -> dict[str, object]:
-    each, guesses = pd.DataFrame([dict(one.measures) for one in own]), own[0].guesses
-    right, total = each["sir"].to_numpy(float), len(own) * len(guesses)
+def _row(matches: list[Watched]) -> dict[str, object]:
+    each, guesses = pd.DataFrame([dict(one.measures) for one in matches]), matches[0].guesses
+    right, total = each["sir"].to_numpy(float), len(matches) * len(guesses)
     exact = clopper_pearson(round(float(right.sum()) * len(guesses)), total)
     low, high = limits(right, (0.0, 1.0))
     rates = {
-        "sir": right.mean(), "sir_sd": right.std(ddof=1) if len(own) > 1 else np.nan,
+        "sir": right.mean(), "sir_sd": right.std(ddof=1) if len(matches) > 1 else np.nan,
         "deal_low": low, "deal_high": high, "exact_low": exact.low, "exact_high": exact.high,
         **{name: each[measure].mean() for name, measure in SHARES.items()},
     }  # fmt: skip
     return {
-        "match_up": "-".join(own[0].pair),
-        "observer": own[0].observer,
-        "deals": len(own),
+        "match_up": "-".join(matches[0].pair),
+        "observer": matches[0].observer,
+        "deals": len(matches),
         "guesses": total,
         **{name: PERCENT * float(rate) for name, rate in rates.items()},
         **{name: each[name].mean() for name in MEANS},

@@ -21,14 +21,14 @@ SNIPPETS = 3
 """Reasons that are shown of a model."""
 
 
-def table1_view(found: pd.DataFrame, title: str) -> RenderableType:
-    """found: of `totals.totals`."""
+def table1_view(frame: pd.DataFrame, title: str) -> RenderableType:
+    """frame: of `totals.totals`."""
     shown = WrappedTable(header_style="dim")
     headings = ("truth", "observer", "SIR", "by deal", "by guess", "p1", "p2", "class", "null",
                 "Union", "late", "alike")  # fmt: skip
     for at, heading in enumerate(headings):
         shown.add_column(heading, justify="right" if at > 1 else "left", no_wrap=True)
-    for row in found.to_dict("records"):
+    for row in frame.to_dict("records"):
         shown.add_row(
             row["match_up"] + "*" * row["blind"],
             row["observer"],
@@ -57,15 +57,15 @@ def reasons(matches: Iterable[Watched]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def reasons_view(found: pd.DataFrame, models: Sequence[str]) -> RenderableType:
+def reasons_view(frame: pd.DataFrame, models: Sequence[str]) -> RenderableType:
     """Table 2: the first reasons of each model in the match-up that the paper shows."""
-    if found.empty:
+    if frame.empty:
         return Text("Table 2: no model gave reasons; observers without one give none")
     shown = WrappedTable(header_style="dim")
     for heading in ("model", "guess", "said", "right", "reasoning"):
         shown.add_column(heading, overflow="fold")
     for model in models:
-        own = found[(found["observer"] == model) & (found["match_up"] == "N-G")].head(SNIPPETS)
+        own = frame[(frame["observer"] == model) & (frame["match_up"] == "N-G")].head(SNIPPETS)
         for row in own.to_dict("records"):
             right = "yes" if row["right"] else "no"
             shown.add_row(model, str(row["round"]), row["guess"], right, row["reasoning"])

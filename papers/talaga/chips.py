@@ -12,7 +12,7 @@ import pandas as pd
 from gauntlet.games.capabilities import seatings_of
 from gauntlet.games.holdem import rules, words
 from gauntlet.games.holdem.game import Holdem
-from gauntlet.papers.talaga.ends import PERCENT, Counted, called
+from gauntlet.papers.talaga.ends import PERCENT, Counted, model_name
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.folder import Folder
@@ -44,7 +44,7 @@ def _rows(folder: Path) -> Iterator[tuple[Any, ...]]:
     for about in place.abouts():
         game = recorded_game(place.description(about)["identity"]["game"])
         assert isinstance(game, Holdem)
-        players = [called(name) for name in about.players]
+        players = [model_name(name) for name in about.players]
         for record in place.matches(about.stem):
             seating = seatings_of(game)[record.rotation % game.num_seats]
             for hand, won in enumerate([0, *won_by_hand(game, place.seed, record)]):
@@ -106,7 +106,7 @@ def hands_won(folder: Path) -> Counted:
     with its 95% interval by deals; of how many hands, and deals."""
     place, found = Folder(folder), {}
     for about in place.abouts():
-        other, own = map(called, about.players)
+        other, own = map(model_name, about.players)
         taken: list[np.ndarray] = []
         deals: list[int] = []
         for record in place.matches(about.stem):

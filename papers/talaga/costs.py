@@ -10,7 +10,7 @@ import pandas as pd
 
 from gauntlet.games.capabilities import seatings_of
 from gauntlet.models.exchanges import TextExchange
-from gauntlet.papers.talaga.ends import called
+from gauntlet.papers.talaga.ends import model_name
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.recorded import recorded_game
 from gauntlet.pipeline.log.schema import DecisionRecord
@@ -47,7 +47,10 @@ def costs(folders: Iterable[Path]) -> pd.DataFrame:
         place = Folder(folder)
         for about in place.abouts():
             seatings = seatings_of(recorded_game(place.description(about)["identity"]["game"]))
-            kind, players = about.labels["game"].partition("[")[0], list(map(called, about.players))
+            kind, players = (
+                about.labels["game"].partition("[")[0],
+                list(map(model_name, about.players)),
+            )
             for record in place.matches(about.stem):
                 seating = seatings[record.rotation % len(seatings)]
                 for decision in record.decisions:
@@ -58,5 +61,5 @@ def costs(folders: Iterable[Path]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _sums(found: dict[tuple[str, str], Cost]) -> dict[tuple[str, str], tuple[int, ...]]:
-    return {key: astuple(cost) for key, cost in found.items()}
+def _sums(costs: dict[tuple[str, str], Cost]) -> dict[tuple[str, str], tuple[int, ...]]:
+    return {key: astuple(cost) for key, cost in costs.items()}

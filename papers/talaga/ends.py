@@ -55,7 +55,7 @@ Counted = Mapping[tuple[str, str], tuple[Estimate, int, int]]
 """By a player and its opponent a figure, and how many matches or hands, and deals, it is of."""
 
 
-def called(name: str) -> str:
+def model_name(name: str) -> str:
     """llm.pocket.talaga is talaga, tot.pocket is tot, minimax is minimax."""
     for form in (ASKED, NAMED):
         if found := form.fullmatch(name):
@@ -67,7 +67,7 @@ def sides(folder: Path) -> dict[str, tuple[str, str]]:
     """Of every cell by its name: the measured player, and its opponent."""
     found = {}
     for about in Folder(folder).abouts():
-        other, own = map(called, about.players)
+        other, own = map(model_name, about.players)
         found[about.name] = (own, other)
     return found
 
@@ -94,7 +94,7 @@ def played(folder: Path) -> pd.DataFrame:
 def _played(folder: Path) -> Iterator[tuple[Any, ...]]:
     place = Folder(folder)
     for about in place.abouts():
-        names = [called(name) for name in about.players]
+        names = [model_name(name) for name in about.players]
         for record in place.matches(about.stem):
             for at in (0, 1):
                 seat = (at + record.rotation) % 2
@@ -130,6 +130,6 @@ def means(folder: Path) -> dict[str, Ends]:
     """Each player of a round robin over all its opponents; none where not all have met."""
     found, matches = {}, played(folder)
     for _, row in read_csv(folder / "standings.csv").iterrows():
-        player = called(row["player"])
+        player = model_name(row["player"])
         found[player] = _ends(row, matches[matches["player"] == player])
     return found

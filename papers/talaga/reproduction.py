@@ -160,26 +160,29 @@ def _method(folder: Path, player: str) -> Mapping[str, Any]:
 
 
 def lines(
-    told: Mapping[str, Any], scripted: Played, played: Mapping[str, Played], models: Sequence[str]
+    reported: Mapping[str, Any],
+    scripted: Played,
+    played: Mapping[str, Played],
+    models: Sequence[str],
 ) -> Iterator[Row]:
     """Every line of talaga.csv. models: those that were asked for, here or not."""
     first = next(iter(played.values()), Played({}))
-    yield from rows.setting_rows(told, first.settings)
-    yield from rows.table1_rows(told, scripted.met)
-    yield from rows.stand_in_rows(told, scripted.met)
+    yield from rows.setting_rows(reported, first.settings)
+    yield from rows.table1_rows(reported, scripted.met)
+    yield from rows.stand_in_rows(reported, scripted.met)
     yield from rows.actor_rows(scripted.met)
     yield from rows.chip_rows({"scripted": chips.finals(scripted.chips)})
     for model in models:
         own = played.get(model, Played({}))
-        yield from rows.table1_rows(told, own.met, model)
-        yield from rows.mean_rows(told, own.over, model)
-        yield from rows.table2_rows(told, own.met, model)
-        yield from rows.table3_rows(told, own.met, model)
-        yield from rows.table4_rows(told, own.hands, model)
+        yield from rows.table1_rows(reported, own.met, model)
+        yield from rows.mean_rows(reported, own.over, model)
+        yield from rows.table2_rows(reported, own.met, model)
+        yield from rows.table3_rows(reported, own.met, model)
+        yield from rows.table4_rows(reported, own.hands, model)
         final = chips.finals(own.chips)
         of_figure = {name: {pair: final[pair] for pair in pairs if pair in final}
                      for name, pairs in FIGURES.items()}  # fmt: skip
-        yield from rows.figure_rows(told, of_figure, model)
+        yield from rows.figure_rows(reported, of_figure, model)
         yield from rows.chip_rows(of_figure, model)
         yield from rows.cost_rows(own.costs, model)
 
@@ -202,11 +205,11 @@ def files(scripted: Played, played: Mapping[str, Played]) -> Iterator[tuple[str,
 
 
 def views(
-    told: Mapping[str, Any], found: pd.DataFrame, played: Mapping[str, Played]
+    reported: Mapping[str, Any], frame: pd.DataFrame, played: Mapping[str, Played]
 ) -> Iterator[RenderableType]:
-    judged = found["verdict"].isin(COMPARED)
-    in_square = found["id"].str.contains(r"\.table1\..*\.vs\..*\.win_rate\.")
-    yield view(found[judged & ~in_square])
+    judged = frame["verdict"].isin(COMPARED)
+    in_square = frame["id"].str.contains(r"\.table1\..*\.vs\..*\.win_rate\.")
+    yield view(frame[judged & ~in_square])
     for model, one in played.items():
-        yield table1_view(told, one.met, model)
+        yield table1_view(reported, one.met, model)
         yield cost_view(one.costs, model)

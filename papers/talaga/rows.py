@@ -62,17 +62,21 @@ def ours(player: str) -> str:
     return NAMES.get(player, player)
 
 
-def table1_rows(told: Mapping[str, Any], met: Met, model: str = "") -> Iterator[Row]:
+def table1_rows(reported: Mapping[str, Any], met: Met, model: str = "") -> Iterator[Row]:
     """Table 1's pairs: with a model those that ask it, else those that ask none.
 
     met: what was played; what is not in it is not_run.
     """
-    players, rows = told["players"], told["table1"]["rows"]
+    players, rows = reported["players"], reported["table1"]["rows"]
     for name, line in rows.items():
         for other, value in zip(players, line, strict=True):
             if value is not None and bool(model) != ({name, other} == {*SCRIPTED}):
                 where = f"talaga.table1.{name}.vs.{other}.win_rate{behind(model)}"
-                entry: dict[str, Any] = {"id": where, "value": value, "n": told["table1"]["games"]}
+                entry: dict[str, Any] = {
+                    "id": where,
+                    "value": value,
+                    "n": reported["table1"]["games"],
+                }
                 entry["without"] = CHANCE
                 row = _share(entry, met.get((ours(name), ours(other))), "all", "win")
                 yield unbeaten(entry, row) if other == UNBEATEN else row
@@ -85,16 +89,16 @@ def unbeaten(entry: Entry, played: Row) -> Row:
     return replace(proven(entry, 0.0, PERCENT), n=played.n, deals=played.deals)
 
 
-def stand_in_rows(told: Mapping[str, Any], met: Met) -> Iterator[Row]:
+def stand_in_rows(reported: Mapping[str, Any], met: Met) -> Iterator[Row]:
     """Table 1's pair of scripted players with those that lose in MinMax's place; then every two of
     our own scripted players, whom the paper does not have."""
-    players, rows = told["players"], told["table1"]["rows"]
+    players, rows = reported["players"], reported["table1"]["rows"]
     for name in STAND_INS:
         for pair in (("random", "minmax"), ("minmax", "random")):
             column = players.index(pair[1])
             own = [name if player == "minmax" else player for player in pair]
             entry: dict[str, Any] = {"id": f"talaga.table1.{own[0]}.vs.{own[1]}.win_rate"}
-            entry |= {"value": rows[pair[0]][column], "n": told["table1"]["games"]}
+            entry |= {"value": rows[pair[0]][column], "n": reported["table1"]["games"]}
             entry["without"] = CHANCE
             yield _share(entry, met.get((own[0], own[1])), "all", "win")
     done = {("random", "minimax"), *(("random", name) for name in STAND_INS)}
@@ -104,22 +108,22 @@ def stand_in_rows(told: Mapping[str, Any], met: Met) -> Iterator[Row]:
             yield _share(entry, ends, "all", "win")
 
 
-def mean_rows(told: Mapping[str, Any], means: Mapping[str, Ends], model: str) -> Iterator[Row]:
+def mean_rows(reported: Mapping[str, Any], means: Mapping[str, Ends], model: str) -> Iterator[Row]:
     """Table 1's means of rows and columns. means: of our players, by name."""
-    table = told["table1"]
+    table = reported["table1"]
     for column, end in (("wins", "win"), ("losses", "loss")):
-        for name, value in zip(told["players"], table[column], strict=True):
+        for name, value in zip(reported["players"], table[column], strict=True):
             where = f"talaga.table1.{name}.avg_{end}_rate{behind(model)}"
-            games = table["games"] * (len(told["players"]) - 1)
+            games = table["games"] * (len(reported["players"]) - 1)
             entry: dict[str, Any] = {"id": where, "value": value, "n": games, "without": CHANCE}
             found = means.get(ours(name))
             row = _share(entry, {"all": found} if found else None, "all", end)
             yield unbeaten(entry, row) if (name, end) == (UNBEATEN, "loss") else row
 
 
-def table2_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
+def table2_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
     """Table 2, and the abstract's advantage over tot, which is one of its margins."""
-    table = told["table2"]
+    table = reported["table2"]
     without = {"wins": CHANCE, "losses": CHANCE, "draws": DRAWN, "margin": 0.0}
     for place, column in enumerate(table["columns"]):
         for other, line in table["rows"].items():
@@ -129,8 +133,8 @@ def table2_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
             found = met.get(("talaga", ours(other)))
             end = {"wins": "win", "losses": "loss", "draws": "draw"}.get(column, column)
             yield _share(entry, found, "all", end)
-            if column == "margin" and other == told["abstract"]["opponent"]:
-                value = told["abstract"]["advantage"]
+            if column == "margin" and other == reported["abstract"]["opponent"]:
+                value = reported["abstract"]["advantage"]
                 entry |= {"id": f"talaga.abstract.advantage{behind(model)}", "value": value}
                 yield _share(entry, found, "all", end)
 
@@ -141,9 +145,9 @@ def margin_error(line: Sequence[float], games: int) -> float:
     return PERCENT * sqrt((won + lost - (won - lost) ** 2) / games)
 
 
-def table3_rows(told: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
+def table3_rows(reported: Mapping[str, Any], met: Met, model: str) -> Iterator[Row]:
     """Table 3: rates in percent, then wins where either moved first, as counts of PER_SIDE."""
-    table = told["table3"]
+    table = reported["table3"]
     without = {"all": CHANCE, "first": FIRST, "second": SECOND}
     for place, column in enumerate(table["columns"]):
         name, moved, end = TABLE3[column]
@@ -166,9 +170,9 @@ def actor_rows(met: Met) -> Iterator[Row]:
                 yield _share({"id": f"talaga.table3.{own}.vs_{other}.{end}"}, ends, "all", end)
 
 
-def table4_rows(told: Mapping[str, Any], hands: Counted, model: str) -> Iterator[Row]:
+def table4_rows(reported: Mapping[str, Any], hands: Counted, model: str) -> Iterator[Row]:
     """Table 4: shares of hands, of which the paper does not tell how many there were."""
-    table = told["table4"]
+    table = reported["table4"]
     for column, name in (("wins", "talaga_hand_win_rate"), ("losses", "other_hand_win_rate")):
         for other, line in table["rows"].items():
             where = f"talaga.table4.vs_{other}.{name}{behind(model)}"
@@ -182,16 +186,19 @@ def table4_rows(told: Mapping[str, Any], hands: Counted, model: str) -> Iterator
                 yield alone(entry, share, *sizes)
 
 
-def figure_rows(told: Mapping[str, Any], drawn: Mapping[str, Counted], model: str) -> Iterator[Row]:
-    """The figures, which print no number; drawn: those of ours, as `chip_rows` has them."""
-    for figure in told["figures"]:
+def figure_rows(
+    reported: Mapping[str, Any], finals_by_figure: Mapping[str, Counted], model: str
+) -> Iterator[Row]:
+    """The figures, which print no number; finals_by_figure: those of ours, as `chip_rows` has
+    them."""
+    for figure in reported["figures"]:
         entry = {"id": f"talaga.{figure}.curves{behind(model)}"}
-        yield only_drawn(entry) if drawn.get(figure) else not_run(entry)
+        yield only_drawn(entry) if finals_by_figure.get(figure) else not_run(entry)
 
 
-def chip_rows(drawn: Mapping[str, Counted], model: str = "") -> Iterator[Row]:
+def chip_rows(finals_by_figure: Mapping[str, Counted], model: str = "") -> Iterator[Row]:
     """The chips that each pair ended with, by the figure that it is drawn in."""
-    for figure, finals in drawn.items():
+    for figure, finals in finals_by_figure.items():
         for (own, other), (share, games, deals) in finals.items():
             where = f"talaga.{figure}.{own}.vs.{other}.final_chips{behind(model)}"
             yield alone({"id": where}, share, games, deals)
@@ -205,20 +212,24 @@ def cost_rows(costs: pd.DataFrame, model: str) -> Iterator[Row]:
             yield alone({"id": where}, Estimate(cost[name]), int(cost["decisions"]))
 
 
-def setting_rows(told: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
+def setting_rows(reported: Mapping[str, Any], played: Mapping[str, float]) -> Iterator[Row]:
     """The paper's settings, against those that were played, by their names."""
-    for printed in told["settings"]:
+    for printed in reported["settings"]:
         entry, name = {**printed, "kind": "setting"}, printed["id"].rpartition(".")[2]
         yield exact(entry, played[name]) if name in played else not_run(entry)
 
 
 def _share(
-    entry: dict[str, Any], found: Mapping[str, Ends] | None, moved: str, end: str, scale: float = 1
+    entry: dict[str, Any],
+    by_mover: Mapping[str, Ends] | None,
+    moved: str,
+    end: str,
+    scale: float = 1,
 ) -> Row:
     """A share of the matches in which `moved` moved first; scale: of the line's unit."""
-    if not found or moved not in found:
+    if not by_mover or moved not in by_mover:
         return not_run(entry)
-    ends = found[moved]
+    ends = by_mover[moved]
     share: Estimate = getattr(ends, end)
     own = Estimate(*(scale * one for one in (share.value, share.low, share.high)))
     if end == "margin":

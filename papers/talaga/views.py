@@ -14,15 +14,15 @@ from gauntlet.papers.talaga.ends import Met
 from gauntlet.papers.talaga.rows import ours
 
 
-def table1_view(told: Mapping[str, Any], met: Met, model: str) -> RenderableType:
+def table1_view(reported: Mapping[str, Any], met: Met, model: str) -> RenderableType:
     """How often the row's player won against the column's, in percent: ours, and the paper's in
     brackets."""
     shown = _table()
-    for heading in ("", *told["players"]):
+    for heading in ("", *reported["players"]):
         shown.add_column(heading, justify="right" if heading else "left", no_wrap=True)
-    for name, line in told["table1"]["rows"].items():
+    for name, line in reported["table1"]["rows"].items():
         cells = []
-        for other, value in zip(told["players"], line, strict=True):
+        for other, value in zip(reported["players"], line, strict=True):
             ends = met.get((ours(name), ours(other)))
             mine = f"{ends['all'].win.value:.0f}" if ends else "-"
             cells.append("" if value is None else f"{mine} ({value:g})")

@@ -27,14 +27,14 @@ SUBJECT, OPPONENT = 1, 0
 Fallbacks = Literal["left_out", "counted"]
 
 
-def paper_block(told: Mapping[str, Any], table: str) -> Block:
+def paper_block(reported: Mapping[str, Any], table: str) -> Block:
     """The paper's rows; none of Table 3 with rotated seats, which is ours."""
-    if table not in told:
+    if table not in reported:
         return Block("paper", {})
-    found = printed(told, table, "changes") if "changes" in told[table] else {}
+    found = printed(reported, table, "changes") if "changes" in reported[table] else {}
     behind = ".tutri" if table == "table4" else ""
     changes = {f"{player}{behind}": Change(one.measures) for player, one in found.items()}
-    return Block("paper", printed(told, table), changes, table == "table4")
+    return Block("paper", printed(reported, table), changes, table == "table4")
 
 
 def our_block(
@@ -59,20 +59,20 @@ def our_block(
     return Block("ours", lines)
 
 
-def _player(table: str, own: pd.DataFrame, found: pd.DataFrame) -> str:
+def _player(table: str, player_rows: pd.DataFrame, frame: pd.DataFrame) -> str:
     """What lines call a player. At a table of five a scripted player is told by the model there."""
-    who, prompt, key = own[["who", "prompt", "key"]].iloc[0]
+    who, prompt, key = player_rows[["who", "prompt", "key"]].iloc[0]
     if table == "table2":
         return str(who)
     if prompt:
         return f"{who}.{prompt}"
-    models = found[(found["key"] == key) & (found["prompt"] != "")]["who"]
+    models = frame[(frame["key"] == key) & (frame["prompt"] != "")]["who"]
     return f"{who}.with_{models.iloc[0]}"
 
 
-def _against_vanilla(folder: Path, table: str, found: pd.DataFrame, ranks: pd.DataFrame) -> Block:
-    """Tables 4 and 5. found: rows of `measured`. ranks: of `ranked`, in the same reading."""
-    subjects = found[found["player"] == SUBJECT].drop_duplicates("key")
+def _against_vanilla(folder: Path, table: str, frame: pd.DataFrame, ranks: pd.DataFrame) -> Block:
+    """Tables 4 and 5. frame: rows of `measured`. ranks: of `ranked`, in the same reading."""
+    subjects = frame[frame["player"] == SUBJECT].drop_duplicates("key")
     lines: dict[str, Line] = {}
     changes: dict[str, Change] = {}
     for model, own in subjects.groupby("who", sort=False):
@@ -81,21 +81,21 @@ def _against_vanilla(folder: Path, table: str, found: pd.DataFrame, ranks: pd.Da
             continue
         whole = side(folder, ranks, cells["tutri"], SUBJECT)
         if table == "table4":
-            lines[f"{model}.vanilla"] = line(_rows(found, cells["tutri"], OPPONENT))
-            lines[f"{model}.tutri"] = line(_rows(found, cells["tutri"], SUBJECT))
+            lines[f"{model}.vanilla"] = line(_rows(frame, cells["tutri"], OPPONENT))
+            lines[f"{model}.tutri"] = line(_rows(frame, cells["tutri"], SUBJECT))
             other = side(folder, ranks, cells["tutri"], OPPONENT)
             changes[f"{model}.tutri"] = change(whole, other)
             continue
         for prompt in (one for one in VARIANTS if one in cells):
             player = f"{model}.{VARIANTS[prompt]}"
-            lines[player] = line(_rows(found, cells[prompt], SUBJECT))
+            lines[player] = line(_rows(frame, cells[prompt], SUBJECT))
             if prompt != "tutri":
                 changes[player] = change(side(folder, ranks, cells[prompt], SUBJECT), whole)
     return Block("ours", lines, changes, table == "table4")
 
 
-def _rows(found: pd.DataFrame, key: str, player: int) -> pd.DataFrame:
-    return found[(found["key"] == key) & (found["player"] == player)]
+def _rows(frame: pd.DataFrame, key: str, player: int) -> pd.DataFrame:
+    return frame[(frame["key"] == key) & (frame["player"] == player)]
 
 
 def wanted(table: str, scripted: Sequence[str], models: Sequence[str]) -> list[str]:

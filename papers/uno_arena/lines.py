@@ -38,23 +38,23 @@ Lines = Mapping[str, Line]
 """The rows of one table, by player."""
 
 
-def printed(told: Mapping[str, Any], table: str, part: str = "rows") -> dict[str, Line]:
+def printed(reported: Mapping[str, Any], table: str, part: str = "rows") -> dict[str, Line]:
     """The paper's rows of a table, or its `changes`, by what a reproduction calls the player."""
-    columns, games = told["columns"], told[table]["games"]
+    columns, games = reported["columns"], reported[table]["games"]
     return {
-        line_id(told, name): Line(
+        line_id(reported, name): Line(
             games, {c: Estimate(value) for c, value in zip(columns, row, strict=True)}
         )
-        for name, row in told[table][part].items()
+        for name, row in reported[table][part].items()
     }
 
 
-def line_id(told: Mapping[str, Any], name: str) -> str:
+def line_id(reported: Mapping[str, Any], name: str) -> str:
     """GPT-4 TUTRI, as a table has it, is gpt-4.tutri."""
-    if name in told["ids"]:
-        return str(told["ids"][name])
+    if name in reported["ids"]:
+        return str(reported["ids"][name])
     model, _, prompt = name.rpartition(" ")
-    return f"{told['ids'][model]}.{prompt.lower()}"
+    return f"{reported['ids'][model]}.{prompt.lower()}"
 
 
 def newest(folder: Path) -> set[str]:
@@ -86,13 +86,13 @@ def with_names(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(who=parts["model"].fillna(plain), prompt=parts["prompt"].fillna(""))
 
 
-def line(own: pd.DataFrame) -> Line:
+def line(rows: pd.DataFrame) -> Line:
     """From a player's rows of `measured`, one a number of options."""
-    first = own.iloc[0]
+    first = rows.iloc[0]
     found = {"WR": Estimate(*(100 * first[f"win_{name}"] for name in ("rate", "low", "high")))}
-    for _, row in own.iterrows():
+    for _, row in rows.iterrows():
         for metric, scale in (("odhr", 100), ("adr", 1)):
             values = (scale * row[name] for name in (metric, f"{metric}_low", f"{metric}_high"))
             found[f"{metric.upper()}@{row['options']}"] = Estimate(*values)
-    counts = dict(zip(own["options"], own["decisions"], strict=True))
+    counts = dict(zip(rows["options"], rows["decisions"], strict=True))
     return Line(first["games"], found, first["solo_wins"], first["shared_wins"], counts)

@@ -138,11 +138,11 @@ def track(folders: Mapping[str, Path], ablation: Block, columns: Sequence[str], 
             print(f"warning: {error}")
 
 
-def layout(told: Mapping[str, Any], table: str, folders: Mapping[str, Path]) -> pd.DataFrame:
+def layout(reported: Mapping[str, Any], table: str, folders: Mapping[str, Path]) -> pd.DataFrame:
     """A table as a file: the paper's rows, then ours at both thresholds, with the decisions that a
     fallback took left out and counted."""
-    columns = told["columns"]
-    parts = [uno_arena_tables.layout(paper_block(told, table), columns)]
+    columns = reported["columns"]
+    parts = [uno_arena_tables.layout(paper_block(reported, table), columns)]
     readings = product(sorted(set(THRESHOLDS.values())), get_args(Fallbacks))
     for threshold, fallbacks in readings:
         block = our_block(folders, table, threshold, fallbacks)
@@ -154,7 +154,7 @@ def layout(told: Mapping[str, Any], table: str, folders: Mapping[str, Path]) -> 
 
 
 def rows(
-    told: Mapping[str, Any],
+    reported: Mapping[str, Any],
     blocks: Mapping[str, Block],
     stands: pd.DataFrame,
     models: Sequence[str],
@@ -162,22 +162,24 @@ def rows(
     """Every line of uno_arena.csv. models: those that were asked for, here or not."""
     for table in TABLES:
         asked = wanted(table, SCRIPTED, models)
-        yield from table_rows(told, table, blocks[table].lines, asked)
+        yield from table_rows(reported, table, blocks[table].lines, asked)
         if table in ("table4", "table5"):
-            yield from change_rows(told, table, blocks[table], asked)
-    yield from correlation_rows(told, {name: blocks[name].lines for name in ("table2", "table3")})
-    yield from trace_rows(told, stands, models)
+            yield from change_rows(reported, table, blocks[table], asked)
+    yield from correlation_rows(
+        reported, {name: blocks[name].lines for name in ("table2", "table3")}
+    )
+    yield from trace_rows(reported, stands, models)
 
 
-def views(told: Mapping[str, Any], blocks: Mapping[str, Block]) -> Iterator[RenderableType]:
+def views(reported: Mapping[str, Any], blocks: Mapping[str, Block]) -> Iterator[RenderableType]:
     for table in TABLES:
         title = f"{TITLES[table]}; decisions worth {THRESHOLDS[table]:.2f} or more"
-        both = (paper_block(told, table), blocks[table])
-        yield uno_arena_tables.view(title, both, told["columns"])
+        both = (paper_block(reported, table), blocks[table])
+        yield uno_arena_tables.view(title, both, reported["columns"])
 
 
 def figures(
-    told: Mapping[str, Any],
+    reported: Mapping[str, Any],
     blocks: Mapping[str, Block],
     stands: pd.DataFrame,
     here: Sequence[str],
@@ -185,7 +187,7 @@ def figures(
     """Fig. 2 from both tables, the paper's and ours, and Fig. 3 of every model that is here."""
     drawn = {}
     for table in ("table2", "table3"):
-        for block in (paper_block(told, table), blocks[table]):
+        for block in (paper_block(reported, table), blocks[table]):
             if block.lines:
                 name = f"uno_arena_fig2_{table}_{block.source}"
                 place = f"Table {table[-1]}, {block.source}"

@@ -27,15 +27,15 @@ NOT_CHANGED = {"table4": ".vanilla", "table5": ".full"}
 
 
 def table_rows(
-    told: Mapping[str, Any], table: str, ours: Lines, wanted: Sequence[str]
+    reported: Mapping[str, Any], table: str, ours: Lines, wanted: Sequence[str]
 ) -> Iterator[Row]:
     """A table's lines: the paper's players, then those of ours that the paper does not have.
 
     wanted: the players that were asked for; one that was not played is not_run.
     """
-    theirs = printed(told, table) if table in told else {}
+    theirs = printed(reported, table) if table in reported else {}
     for player in dict.fromkeys([*theirs, *ours, *wanted]):
-        for column in told["columns"]:
+        for column in reported["columns"]:
             where = f"uno_arena.{table}.{player}.{short(column)}"
             entry = _entry(where, theirs, player, column, without_skill(table, column))
             if player in ours:
@@ -46,14 +46,14 @@ def table_rows(
 
 
 def change_rows(
-    told: Mapping[str, Any], table: str, ours: Block, wanted: Sequence[str]
+    reported: Mapping[str, Any], table: str, ours: Block, wanted: Sequence[str]
 ) -> Iterator[Row]:
     """A table's brackets, as `table_rows`. A whole TUTRI's line bears its model's name alone."""
-    theirs = printed(told, table, "changes")
+    theirs = printed(reported, table, "changes")
     found = {name(player): player for player in ours.changes}
     asked = [name(player) for player in wanted if not player.endswith(NOT_CHANGED[table])]
     for player in dict.fromkeys([*theirs, *found, *asked]):
-        for column in told["columns"]:
+        for column in reported["columns"]:
             where = f"uno_arena.{table}.{player}.delta_{short(column)}"
             entry = _entry(where, theirs, player, column, 0.0)
             if player in found:
@@ -86,11 +86,11 @@ def name(player: str) -> str:
     return player.removesuffix(".tutri")
 
 
-def _row(entry: dict[str, Any], found: Estimate, games: int, each: int) -> Row:
+def _row(entry: dict[str, Any], estimate: Estimate, games: int, each: int) -> Row:
     """Win rates are of games, all else of decisions, many to a game; each: games of a deck."""
     if entry["id"].endswith(".wr"):
-        return counted(entry, found, games, games // each, 100)
-    return measured(entry, found, games, games // each)
+        return counted(entry, estimate, games, games // each, 100)
+    return measured(entry, estimate, games, games // each)
 
 
 def short(column: str) -> str:
@@ -98,14 +98,14 @@ def short(column: str) -> str:
     return column.lower().replace("@", "")
 
 
-def correlation_rows(told: Mapping[str, Any], ours: Mapping[str, Lines]) -> Iterator[Row]:
+def correlation_rows(reported: Mapping[str, Any], ours: Mapping[str, Lines]) -> Iterator[Row]:
     """Fig. 2: the paper's correlations, which are what its own tables give, and those over our
     players. ours: the lines of table2 and table3. `n` is a number of players.
     """
-    claim = told["correlations"]
+    claim = reported["correlations"]
     there = ours[claim["table"]]
-    theirs = printed(told, claim["table"])
-    for column in told["columns"][1:]:
+    theirs = printed(reported, claim["table"])
+    for column in reported["columns"][1:]:
         entry: dict[str, Any] = {"id": f"uno_arena.fig2.pearson.wr_{short(column)}"}
         if column in claim["strongest"]:
             entry |= {"value": claim["strongest"][column], "without": 0.0}
@@ -117,9 +117,9 @@ def correlation_rows(told: Mapping[str, Any], ours: Mapping[str, Lines]) -> Iter
     for table, lines in ours.items():
         for column, value in claim["strongest"].items():
             where = f"uno_arena.fig2.printed.{table}.wr_{short(column)}"
-            found = correlation(printed(told, table), column).estimate
+            found = correlation(printed(reported, table), column).estimate
             yield exact({"id": where, "kind": "recount", "value": value}, found, WITHIN)
-        for column in told["columns"][1:] if lines else ():
+        for column in reported["columns"][1:] if lines else ():
             where = f"uno_arena.fig2.ours.{table}.wr_{short(column)}"
             yield _correlated({"id": where}, correlation(lines, column), 0)
 
@@ -132,23 +132,25 @@ def correlation(lines: Lines, column: str) -> Correlation:
     return pearson(wins, other)
 
 
-def _correlated(entry: dict[str, Any], found: Correlation, players: int) -> Row:
+def _correlated(entry: dict[str, Any], correlation: Correlation, players: int) -> Row:
     """Judged where atanh(r) is about normal; its variance goes by the players less three."""
     value = entry.get("value", np.nan)
     told = {**entry, "n": players}
-    row = alone(told, Estimate(found.estimate, found.low, found.high), found.n)
-    if np.isnan([value, found.estimate, found.low]).any():
+    row = alone(
+        told, Estimate(correlation.estimate, correlation.low, correlation.high), correlation.n
+    )
+    if np.isnan([value, correlation.estimate, correlation.low]).any():
         return row
-    ends = (atanh(np.clip(r, -ALMOST, ALMOST)) for r in (found[0], *found[2:]))
-    gap = of_means(Estimate(*ends), inf, atanh(value), found.n - 3, players - 3)
+    ends = (atanh(np.clip(r, -ALMOST, ALMOST)) for r in (correlation[0], *correlation[2:]))
+    gap = of_means(Estimate(*ends), inf, atanh(value), correlation.n - 3, players - 3)
     judged = compared(row, {**entry, "value": atanh(value)}, gap)
     return replace(
-        judged, gap=found.estimate - value, gap_low=nan, gap_high=nan, matters=abs(value)
+        judged, gap=correlation.estimate - value, gap_low=nan, gap_high=nan, matters=abs(value)
     )
 
 
 def trace_rows(
-    told: Mapping[str, Any], stands: pd.DataFrame, wanted: Sequence[str]
+    reported: Mapping[str, Any], stands: pd.DataFrame, wanted: Sequence[str]
 ) -> Iterator[Row]:
     """Fig. 3: what its text tells of decks that nobody else has, then on each deck of ours the
     steepest fall of a model's chance to win from one ply to the next, in points, and what the
@@ -156,7 +158,7 @@ def trace_rows(
 
     stands: traces.csv with `who`, two players a match.
     """
-    yield from map(not_run, told["fig3"])
+    yield from map(not_run, reported["fig3"])
     for model in wanted:
         matches = stands[stands["who"] == model]
         for number, (match, own) in enumerate(matches.groupby("match", sort=False), 1):

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
+import dis
+import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from hydra.core.override_parser.types import Override, Quote, QuotedString
 from omegaconf import OmegaConf
 
-from gauntlet.common.errors import UserError, raised, raised_at
-from gauntlet.pipeline.config import command, interpolation, read, resolved, secrets
-from gauntlet.pipeline.config.jobs import Configs, plain
+from gauntlet.common.errors import UserError, raised, raised_at, suggest
+from gauntlet.pipeline.config import read, resolved, secrets
+from gauntlet.pipeline.config.jobs import Configs, explained, plain
 from gauntlet.pipeline.config.output_dir import own_folder
-from gauntlet.pipeline.config.read import CellConfig, Node, SweepConfig
+from gauntlet.pipeline.config.read import (
+    GROUPS,
+    RENAMED,
+    CellConfig,
+    Node,
+    SweepConfig,
+    fitting,
+    missing_choice,
+)
 from gauntlet.pipeline.config.yaml_files import CONF as CONF
-from gauntlet.pipeline.config.yaml_files import reading
+from gauntlet.pipeline.config.yaml_files import SWEEP, reading
 
 HELP = Path(__file__).parent / "help.txt"
 OF_AN_EXPERIMENT = ("experiment", "name", "output_dir", "allow_env")
 """What is typed that settles what an experiment is by itself."""
+OF_HYDRA = re.compile(r"(.*@)?hydra([./:]|$)")
 LONGEST = 1500
 """Characters of a refusal."""
 
@@ -35,17 +47,17 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
     """
     packages: set[str] = set()
     try:
-        asked = command.read(sys.argv[1:] if arguments is None else arguments)
+        asked = _asked(sys.argv[1:] if arguments is None else arguments)
         if shown := _shown(asked):
             print(shown)
             return 0
         cells, sweep = _composed(asked)
         packages.update(name for cell in cells for name in cell.packages)
         return then(cells, sweep)
-    except KeyboardInterrupt:
-        print("\ninterrupted; the same command again goes on", file=sys.stderr)
-        return 130
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # whatever a user's module may raise
+        if isinstance(error, KeyboardInterrupt) and not _by_statement(error, packages):
+            print("\ninterrupted; the same command again goes on", file=sys.stderr)
+            return 130
         message = _refusal(error, packages)
         if not message:
             raise
@@ -56,36 +68,28 @@ def compose(arguments: Sequence[str] | None, then: Act) -> int:
 
 def composed(given: Sequence[str]) -> tuple[Sequence[CellConfig], SweepConfig]:
     """The sweep that these words ask for. Raises UserError."""
-    return _composed(command.read(given))
+    return _composed(_asked(given))
 
 
-def _composed(asked: command.Asked) -> tuple[Sequence[CellConfig], SweepConfig]:
-    interpolation.use()
-    with reading(asked.folders) as loader:
+def _composed(asked: argparse.Namespace) -> tuple[Sequence[CellConfig], SweepConfig]:
+    with reading(asked.config_dir) as loader:
         configs = Configs(loader)
-        typed = configs.parsed(asked.words)
-        own_words = [
-            one
-            for one in typed
-            if one.key_or_group in OF_AN_EXPERIMENT and not one.is_sweep_override()
-        ]
-        own, choices = configs.compose(tuple(str(one.input_line) for one in own_words))
-        lists = _lists(OmegaConf.to_container(own, resolve=False))
-        jobs = configs.jobs(asked.words, lists)
+        typed = _typed(asked.words, configs)
+        simple = [one for one in typed if not one.is_sweep_override()]
+        own, choices = configs.compose(
+            tuple(str(one.input_line) for one in simple if one.key_or_group in OF_AN_EXPERIMENT)
+        )
+        listed = configs.listed(own)
+        jobs = configs.jobs([*listed, *typed])
         allowed = [str(one.input_line) for one in typed if one.key_or_group == "allow_env"]
 
         @cache
         def find(group: str, choice: str) -> Node:
             return configs.node(group, choice, allowed)
 
-        cells = [
-            cell
-            for job in jobs
-            for cell in read.read_cells(job.config, job.choices, job.overrides, find)
-        ]
+        cells = [cell for job in jobs for cell in read.read_cells(job, find)]
         sweep = read.read_sweep([job.config for job in jobs])
-        swept = {key: configs.parsed([f"{key}={value}"]) for key, value in lists.items()}
-        folder = own_folder(sweep.output_dir, typed, own, choices, swept)
+        folder = own_folder(sweep.output_dir, typed, own, choices, listed)
     config = {**resolved.document(jobs), "output_dir": str(folder)}
     return cells, replace(sweep, output_dir=folder, config=config)
 
@@ -105,28 +109,94 @@ def _refusal(error: BaseException, packages: Collection[str]) -> str:
     return ""
 
 
-def _lists(own: Any) -> Mapping[str, Any]:
-    lists = own.get(command.LISTS)
-    if not isinstance(lists, Mapping):
-        raise UserError(f"{command.LISTS} is {lists!r}; it must be a mapping, KEY: VALUES")
-    secrets.refuse({command.LISTS: lists})
-    return lists
+def _by_statement(error: BaseException, packages: Collection[str]) -> bool:
+    """Whether a `raise` in one of these packages raised it, and no Ctrl-C."""
+    step = error.__traceback__
+    while step and step.tb_next:
+        step = step.tb_next
+    code = step.tb_frame.f_code.co_code[step.tb_lasti] if step else 0
+    return dis.opname[code] == "RAISE_VARARGS" and bool(raised_at(error, packages))
 
 
-def _shown(asked: command.Asked) -> str:
+# --- the command line
+
+
+def _asked(given: Sequence[str]) -> argparse.Namespace:
+    """The options, and the other words as Hydra is to have them. Raises UserError."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("-m", "-r", "--multirun", "--run", action="store_true")  # all are sweeps
+    parser.add_argument("-c", "--cfg", choices=["job"])
+    parser.add_argument("--resolve", action="store_true")
+    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path)
+    try:
+        asked, words = parser.parse_known_args(list(given))
+    except argparse.ArgumentError as error:
+        raise UserError(str(error)) from error
+    known = [name for action in parser._actions for name in action.option_strings]
+    for word in words:
+        if word.startswith("-"):
+            raise UserError(f"{word} is not an option{suggest(word, known)}")
+        _refuse_word(word)
+    for folder in asked.config_dir:
+        if not folder.is_dir():
+            raise UserError(f"--config-dir {folder}: the folder is not found")
+    asked.config_dir = [folder.absolute() for folder in asked.config_dir]
+    # what is about a seat may add to it: a seat's file need not list all its keys
+    asked.words = [f"++{word}" if word.startswith("seats.") else word for word in words]
+    return asked
+
+
+def _refuse_word(word: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in word):
+        raise UserError(f"{word!r} holds bytes that are no text in UTF-8")
+    key, _, value = word.lstrip("+~").partition("=")
+    if OF_HYDRA.match(key):
+        raise UserError(
+            f"{word}: Hydra's own settings are not for a run; output_dir=DIR says where it writes, "
+            "launch=NAME where it plays, --config-dir DIR where more configs lie"
+        )
+    if key.partition(".")[0] == SWEEP:
+        raise UserError(f"{word}: {SWEEP} is for experiments; here list values, as in seed=1,2")
+    if key in RENAMED:
+        raise UserError(f"{word}: {key} is now called {RENAMED[key]}")
+    if value == "null" and key in (*GROUPS, "launch", "tracking"):
+        raise missing_choice(key, None)
+    if key == "game.num_seats":
+        named = fitting(lambda seats: str(seats) == value)
+        more = "seats=NAME; seats.2={player: random} adds one to seats=solo"
+        raise UserError(f"{word}: as many play as sit in {named or more}")
+
+
+def _typed(words: Sequence[str], configs: Configs) -> list[Override]:
+    """The words, with the name of the folder as the run's where none was typed."""
+    typed = configs.parsed(words)
+    given = {one.key_or_group: one for one in typed}
+    if "name" not in given and "experiment" in given and given["experiment"].value() is None:
+        raise UserError("~experiment: a run needs a name: ~experiment +name=NAME")
+    if "output_dir" in given and "name" not in given:
+        with explained():
+            folder = given["output_dir"].value()
+        if isinstance(folder, str) and folder.strip() and "${" not in folder:
+            name = QuotedString(Path(folder).resolve().name, Quote.double)
+            return [*typed, *configs.parsed([f"++name={name.with_quotes()}"])]
+    return typed
+
+
+def _shown(asked: argparse.Namespace) -> str:
     """The help, or the config of what would be the only cell; "" where a run was asked for."""
-    if not asked.show:
+    if not asked.help and not asked.cfg:
         return ""
-    interpolation.use()
-    with reading(asked.folders) as loader:
-        if asked.show == "help":
+    with reading(asked.config_dir) as loader:
+        if asked.help:
             groups = (name for name in loader.list_groups("") if name != "hydra")
             lines = (f"{name}: {', '.join(loader.get_group_options(name))}" for name in groups)
             return HELP.read_text(encoding="utf-8").replace("$GROUPS", "\n".join(lines))
         configs = Configs(loader)
-        for one in configs.parsed(asked.words):
+        typed = _typed(asked.words, configs)
+        for one in typed:
             if one.is_sweep_override():
                 raise UserError(f"{one.input_line}: only one cell can be shown; give one value")
-        config, _ = configs.compose(asked.words)
+        config, _ = configs.compose(tuple(str(one.input_line) for one in typed))
         secrets.refuse(OmegaConf.to_container(config, resolve=False))
         return OmegaConf.to_yaml(plain(config) if asked.resolve else config)

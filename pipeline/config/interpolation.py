@@ -5,25 +5,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.config.secrets import LOOKS_SECRET
+from gauntlet.pipeline.config.secrets import LOOKS_SECRET, leaves
 
 RESOLVERS = ("oc.env", "oc.decode")
 MOST_CHARACTERS = 200_000
-"""What all interpolations of a config may put in."""
+"""What all interpolations of a key may put in."""
 MOST_BITS = 4096
 """Of a number; Python shows none that is much larger."""
 INTERPOLATION = re.compile(r"\$\{\s*([^${}:,\s]*)\s*([:$]?)")
-
-
-def use() -> None:
-    """From now on `${oc.env:NAME}` is `variable`."""
-    OmegaConf.register_new_resolver("oc.env", variable, replace=True)
 
 
 def variable(name: str, *default: Any, _root_: DictConfig) -> Any:
@@ -32,64 +28,52 @@ def variable(name: str, *default: Any, _root_: DictConfig) -> Any:
     where = f"${{oc.env:{name}}}"
     if LOOKS_SECRET.search(str(name)):
         raise UserError(f"{where}: {name} looks like a secret, and no config may hold one")
-    allowed = OmegaConf.select(_root_, "allow_env", default=None) or ()
-    if name not in allowed:
+    if name not in (OmegaConf.select(_root_, "allow_env", default=None) or ()):
         raise UserError(f"{where}: {name} is not in allow_env; allow_env=[{name}] lets it be read")
     if name not in os.environ and not default:
         raise UserError(f"{where}: the environment has no variable {name}")
     return os.environ.get(name, *default)
 
 
-def check(config: Mapping[str, Any]) -> None:
-    """Raises UserError where the config, unresolved, uses a resolver that it may not, holds itself
-    or a number that cannot be shown, or would grow too large."""
-    sizes: dict[tuple[str, ...], int | None] = {}
+OmegaConf.register_new_resolver("oc.env", variable, replace=True)
 
+
+def check(config: Mapping[str, Any]) -> None:
+    """Raises UserError where the config, unresolved, uses a resolver that it may not, holds a
+    number that cannot be shown, or would grow too large; RecursionError where it refers to
+    itself."""
+
+    @cache
     def size(path: tuple[str, ...]) -> int:
         """The characters of what stands there once it is resolved."""
-        if path not in sizes:
-            sizes[path], node = None, _at(config, path)
-            sizes[path] = added(node, path) + len(str(node))
-        if (known := sizes[path]) is None:
-            raise UserError(f"{'.'.join(path)}: a config includes or refers to itself")
-        return known
-
-    def added(node: Any, path: tuple[str, ...]) -> int:
-        """The characters that interpolations put into the node."""
-        if isinstance(node, Mapping):
-            return sum(added(value, (*path, str(key))) for key, value in node.items())
-        if isinstance(node, list):
-            return sum(added(value, (*path, str(key))) for key, value in enumerate(node))
-        if isinstance(node, int) and node.bit_length() > MOST_BITS:
-            raise UserError(f"{'.'.join(path)} is a number of more than {MOST_BITS} bits")
-        if not isinstance(node, str):
-            return 0
-        return sum(size(target) for target in _targets(node, path))
+        node = _at(config, path)
+        targets = (target for at, leaf in leaves(node, path) for target in _targets(at, leaf))
+        return sum(map(size, targets)) + len(str(node))
 
     for key, node in config.items():
-        if added(node, (str(key),)) > MOST_CHARACTERS:
+        if size((str(key),)) > len(str(node)) + MOST_CHARACTERS:
             raise UserError(
                 f"{key}: its interpolations make more than {MOST_CHARACTERS:,} characters"
             )
 
 
-def _targets(text: str, path: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The keys that a text refers to."""
-    targets = []
-    for name, after in INTERPOLATION.findall(text):
+def _targets(path: tuple[str, ...], leaf: Any) -> Iterator[tuple[str, ...]]:
+    """The keys that a value refers to."""
+    where = ".".join(path)
+    if isinstance(leaf, int) and leaf.bit_length() > MOST_BITS:
+        raise UserError(f"{where} is a number of more than {MOST_BITS} bits")
+    for name, after in INTERPOLATION.findall(leaf) if isinstance(leaf, str) else ():
         if after == "$":
-            raise UserError(f"{'.'.join(path)} is {text!r}; the name of a key is written out")
-        if after == ":":
-            if name not in RESOLVERS:
-                raise UserError(
-                    f"{'.'.join(path)} is {text!r}; ${{...}} names a key, or begins with "
-                    f"{': or '.join(RESOLVERS)}:"
-                )
-            continue
-        up = len(name) - len(name.lstrip("."))
-        start = path[: len(path) - up] if up else ()
-        targets.append((*start, *re.findall(r"[^.\[\]]+", name)))
-    return targets
+            raise UserError(f"{where} is {leaf!r}; the name of a key is written out")
+        if after == ":" and name not in RESOLVERS:
+            raise UserError(
+                f"{where} is {leaf!r}; ${{...}} names a key, or begins with "
+                f"{': or '.join(RESOLVERS)}:"
+            )
+        if not after:
+            up = len(name) - len(name.lstrip("."))
+            start = path[: len(path) - up] if up else ()
+            yield (*start, *re.findall(r"[^.\[\]]+", name))
 
 
 def _at(config: Any, path: tuple[str, ...]) -> Any:
@@ -97,8 +81,7 @@ def _at(config: Any, path: tuple[str, ...]) -> Any:
     for key in path:
         if isinstance(config, str):
             return config
-        if isinstance(config, list) and key.isdecimal() and int(key) < len(config):
-            config = config[int(key)]
-        else:
-            config = config.get(key) if isinstance(config, Mapping) else None
+        if isinstance(config, list):
+            config = {str(number): item for number, item in enumerate(config)}
+        config = config.get(key) if isinstance(config, Mapping) else None
     return config

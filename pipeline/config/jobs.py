@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,12 +20,14 @@ import hydra
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType, RangeSweep
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from gauntlet.common.errors import UserError
+from gauntlet.common.errors import UserError, suggest
 from gauntlet.pipeline.config import interpolation, secrets
-from gauntlet.pipeline.config.command import LISTS, explained
 from gauntlet.pipeline.config.players import Node
+from gauntlet.pipeline.config.yaml_files import SWEEP
 
 ONE_A_RUN = ("experiment", "name", "deals")
 """What is no part of a grid: an experiment brings one of its own, and all cells share deals."""
@@ -48,7 +51,7 @@ class Configs:
         self._is_group = cache(lambda key: bool(loader.get_group_options(key)))
         self.compose = cache(self._compose)
 
-    def parsed(self, words: Sequence[str]) -> list[Override]:
+    def parsed(self, words: Iterable[str]) -> list[Override]:
         """Hydra's view of the words."""
         with explained():
             return self._parser.parse_overrides(list(words))
@@ -62,6 +65,14 @@ class Configs:
             del config["hydra"]
         return config, choices
 
+    def listed(self, own: DictConfig) -> list[Override]:
+        """The lists of an experiment's own config, as if they were typed."""
+        lists: Any = OmegaConf.to_container(own, resolve=False)[SWEEP]  # type: ignore[index, call-overload]
+        if not isinstance(lists, Mapping):
+            raise UserError(f"{SWEEP} is {lists!r}; it must be a mapping, KEY: VALUES")
+        secrets.refuse({SWEEP: lists})
+        return self.parsed(f"{key}={value}" for key, value in lists.items())
+
     def node(self, group: str, choice: str, allowed: Sequence[str]) -> Node:
         """The node of one choice of a group. allowed: what was typed of `allow_env`."""
         new = "+" if group == "player" else ""  # no player is chosen for the whole sweep
@@ -69,11 +80,10 @@ class Configs:
         node: Node = plain(config, [group])[group]
         return node
 
-    def jobs(self, words: Sequence[str], lists: Mapping[str, Any]) -> list[Composed]:
-        """Every job of what was typed, and of an experiment's lists for keys that were not."""
-        listed = [f"{key}={value}" for key, value in lists.items()]
+    def jobs(self, asked: Sequence[Override]) -> list[Composed]:
+        """Every job; of several words for one key the last counts."""
         with explained():
-            return [self._job(job) for job in _product(self.parsed([*listed, *words]))]
+            return [self._job(words) for words in _product(asked)]
 
     def _job(self, words: tuple[str, ...]) -> Composed:
         parsed = self.parsed(words)
@@ -82,10 +92,10 @@ class Configs:
         lines = {one.input_line for one in late}
         base, choices = self.compose(tuple(word for word in words if word not in lines))
         config = copy.deepcopy(base)
-        for one in late:
-            add = one.is_force_add()
-            with explained(choices):
-                OmegaConf.update(config, one.key_or_group, one.value(), force_add=add)
+        with explained(choices):
+            for one in late:
+                key, value = one.key_or_group, one.value()
+                OmegaConf.update(config, key, value, force_add=one.is_force_add())
         return Composed(plain(config), choices, words)
 
     def _sets(self, one: Override) -> bool:
@@ -98,11 +108,11 @@ def plain(config: DictConfig, names: Sequence[Any] = ()) -> dict[str, Any]:
     """These keys of a composed config, or all, as plain data. Raises UserError for what cannot be
     resolved, and for a secret."""
     raw: Any = OmegaConf.to_container(config, resolve=False)
-    interpolation.check(raw)
     with explained():
+        interpolation.check(raw)
         every: Any = {str(key): _resolved(config, key) for key in names or config}
     secrets.refuse(every)
-    return {key: value for key, value in every.items() if key != LISTS}
+    return {key: value for key, value in every.items() if key != SWEEP}
 
 
 def _resolved(config: DictConfig, key: Any) -> Any:
@@ -126,7 +136,7 @@ def _product(overrides: Sequence[Override]) -> Iterator[tuple[str, ...]]:
     return itertools.product(*words.values())
 
 
-def _values(override: Override) -> list[str]:
+def _values(override: Override) -> Iterable[str]:
     """The values of one key as they are typed, no more than MOST_JOBS + 1."""
     if not override.is_sweep_override():
         return [override.get_value_element_as_str()]
@@ -139,10 +149,56 @@ def _values(override: Override) -> list[str]:
         raise UserError(f"{override.input_line}: what is swept is listed, as in 1,2,3 or range(3)")
     value = override.value()
     if isinstance(value, RangeSweep) and value.shuffle:  # Hydra would make them all
-        value = dataclasses.replace(value, shuffle=len(list(_few(value.range()))) <= MOST_JOBS)
-        override = dataclasses.replace(override, _value=value)
-    return list(_few(override.sweep_string_iterator()))
+        few = len(list(itertools.islice(value.range(), MOST_JOBS + 1))) <= MOST_JOBS
+        override = dataclasses.replace(override, _value=dataclasses.replace(value, shuffle=few))
+    return itertools.islice(override.sweep_string_iterator(), MOST_JOBS + 1)
 
 
-def _few(values: Iterable[Any]) -> Iterator[Any]:
-    return itertools.islice(iter(values), MOST_JOBS + 1)
+@contextmanager
+def explained(choices: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Whatever Hydra or OmegaConf refuses or trips over meanwhile, as a UserError of one line.
+
+    choices: those of the job, for what is wrong with them alone.
+    """
+    try:
+        yield
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and not isinstance(error, HydraException):
+            raise
+        raise UserError(_explain(error, choices or {})) from error
+
+
+def _explain(error: BaseException, choices: Mapping[str, str]) -> str:
+    chain = [error]
+    while cause := chain[-1].__cause__ or chain[-1].__context__:
+        chain.append(cause)
+    for each in chain:
+        match each:
+            case UserError():  # ours, raised in a resolver: OmegaConf knows at which key
+                key = getattr(error, "full_key", None)
+                return f"{key}: {each}" if key else str(each)
+            case RecursionError():
+                return "a config includes or refers to itself, or is nested too deeply"
+            case MissingConfigException(missing_cfg_file=str(file), options=options):
+                group, _, choice = file.rpartition("/")
+                near = suggest(choice, options) if options else ""
+                return f"{group}={choice} does not exist{near}".removeprefix("=")
+            case OverrideParseException():
+                return (
+                    f"{each.override!r} cannot be read; it should be KEY=VALUE, a value with odd "
+                    "characters in quotes of its own: 'KEY=\"VALUE\"'"
+                )
+            case ConfigAttributeError(parent_node=node) | ConfigKeyError(parent_node=node) if (
+                node is not None
+            ):
+                known = [str(key) for key in node if key != "_target_"]
+                key = str(each.full_key or each.key)
+                group = key.partition(".")[0]
+                owner = f"{group}={choices[group]}" if group in choices else "the config"
+                return f"{key} is not a key of {owner}{suggest(str(each.key), known)}"
+    first = str(chain[-1]).strip().partition("\n")[0]
+    if isinstance(chain[-1], (HydraException, OmegaConfBaseException, ValueError)) and first:
+        return first
+    return f"{type(chain[-1]).__name__}: {first}".removesuffix(": ")

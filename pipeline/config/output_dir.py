@@ -7,14 +7,12 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
 APART = ("game", "seats", "quirks", "pairing", "players")
 """Keys that make other cells than the experiment's, not further ones."""
-
 LONGEST = 60
 """Characters that a folder's name may have beyond the experiment's."""
 
@@ -24,46 +22,32 @@ def own_folder(
     typed: Sequence[Override],
     own: DictConfig,
     choices: Mapping[str, str],
-    lists: Mapping[str, Sequence[Override]],
+    listed: Sequence[Override],
 ) -> Path:
     """The folder, or one beside it where a key of APART was typed and differs from what the
     experiment has. A typed output_dir is what it is.
 
-    own: the experiment's own config, with what it chose of every group. lists: what it sweeps.
+    own: the experiment's own config, with what it chose of every group. listed: what it sweeps.
     """
-    if any(one.key_or_group == "output_dir" for one in typed):
-        return folder
-    names = []
-    for one in sorted((one for one in typed if _root(one) in APART), key=_order):
-        key = one.key_or_group
-        listed: Sequence[Any] = lists.get(key) or [choices.get(key) or OmegaConf.select(own, key)]
-        if not _values(one) <= {value for item in listed for value in _values(item)}:
-            names.append(_name(one))
+    apart: dict[str, str] = {}
+    lists = {one.key_or_group: _values(one) for one in listed}
+    for one in typed:
+        key, value = one.key_or_group, str(one.input_line).partition("=")[2]
+        if key == "output_dir":
+            return folder
+        has = lists.get(key) or {str(choices.get(key) or OmegaConf.select(own, key)).lower()}
+        if re.split(r"[.@]", key)[0] in APART and not _values(one) <= has:
+            word = value if key in ("game", "seats") else f"{key.removeprefix('game.')}_{value}"
+            apart[key] = word
+    order = sorted(apart, key=lambda key: (APART.index(re.split(r"[.@]", key)[0]), key))
+    names = [apart[key] for key in order]
     return folder.with_name("-".join([folder.name, short(names)])) if names else folder
 
 
-def _order(override: Override) -> tuple[int, str]:
-    """However the words were typed."""
-    return APART.index(_root(override)), override.key_or_group
-
-
-def _root(override: Override) -> str:
-    return re.split(r"[.@]", override.key_or_group)[0]
-
-
-def _values(item: Any) -> set[str]:
-    if not isinstance(item, Override):
-        return {str(item).lower()}
-    if item.is_sweep_override():
-        return {str(value).lower() for value in item.sweep_string_iterator()}
-    return {item.get_value_element_as_str().lower()}
-
-
-def _name(override: Override) -> str:
-    """The value of a choice; of a setting its last name too."""
-    key = override.key_or_group
-    value = str(override.input_line).partition("=")[2]
-    return value if key in ("game", "seats") else f"{key.removeprefix('game.')}_{value}"
+def _values(one: Override) -> set[str]:
+    swept = one.is_sweep_override()
+    values = one.sweep_string_iterator() if swept else [one.get_value_element_as_str()]
+    return {value.lower() for value in values}
 
 
 def short(names: Sequence[str]) -> str:

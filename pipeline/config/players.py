@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
 
 Node = Mapping[str, Any]
 FindNode = Callable[[str, str], Node]
@@ -27,8 +27,8 @@ PARTS = ("agent", "model", "prompt")
 class SeatConfig:
     """One entry of a seating: the nodes of its player, and what it plays for.
 
-    asked: what its name goes on with where it asks a model. labels: what the table calls its
-    parts. where: where its nodes stand, for messages.
+    asked: the end of its name where it asks a model. labels: what the table calls its parts.
+    where: where its nodes stand, for messages.
     """
 
     name: str
@@ -36,7 +36,7 @@ class SeatConfig:
     agent: Node
     model: Node
     prompt: Node
-    helps: int | None
+    helps: int | None = None
     asked: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
@@ -58,10 +58,9 @@ def read_seat(number: int, entry: Any, job: Job) -> SeatConfig:
     where = f"seats.{number}"
     helps = _helps(where, entry)
     entry = _one_way(where, entry, job.overrides)
-    player = entry.get("player")
     parts = {key: value for key, value in entry.items() if key not in ("goal", "player")}
-    if player is not None:
-        seat = read_player(str(player), job)
+    if entry.get("player") is not None:
+        seat = read_player(str(entry["player"]), job)
     elif parts.get("agent") == SUBJECT:
         seat = _subject(where, parts, job)
     else:
@@ -84,16 +83,11 @@ def pairs(
     """For every two of the listed players the seats: the one that is listed first in the measured
     ones, the other in the rest, each with the goal of its seat. Raises UserError."""
     rest = others(measured, len(entries))
-    names = _listed(job.plain["players"])
-    found = {name: read_player(name, job) for name in names}
+    players = [read_player(name, job) for name in _listed(job.plain["players"])]
     helps = [_helps(f"seats.{number}", entry) for number, entry in enumerate(entries)]
-    for first, second in itertools.combinations(names, 2):
+    for first, second in itertools.combinations(players, 2):
         yield tuple(
-            replace(
-                found[second if seat in rest else first],
-                subject=seat not in rest,
-                helps=helps[seat],
-            )
+            replace(second if seat in rest else first, subject=seat not in rest, helps=helps[seat])
             for seat in range(len(entries))
         )
 
@@ -121,12 +115,12 @@ def _one_way(where: str, entry: Node, overrides: Sequence[str]) -> Node:
     given = [key for key, value in entry.items() if _part(key) and value is not None]
     if entry.get("player") is None or not given:
         return entry
-    keys = {item.lstrip("+").partition("=")[0] for item in overrides}
-    typed = {key for key in ("player", *PARTS) if f"{where}.{key}" in keys}
-    if typed == {"player"}:
-        return {key: value for key, value in entry.items() if not _part(key)}
-    if "agent" in typed and "player" not in typed:
+    typed = {item.lstrip("+").partition("=")[0] for item in overrides}
+    parts = [part for part in PARTS if f"{where}.{part}" in typed]
+    if f"{where}.player" not in typed and "agent" in parts:
         return {key: value for key, value in entry.items() if key != "player"}
+    if f"{where}.player" in typed and not parts:
+        return {key: value for key, value in entry.items() if not _part(key)}
     raise UserError(f"{where} names a player and its {given[0]}; give one of the two")
 
 
@@ -135,10 +129,7 @@ def _subject(where: str, parts: Node, job: Job) -> SeatConfig:
         if key != "agent" and value is not None:
             raise UserError(f"{where}.{key} is the subject's: choose it by {key}={value}")
     nodes = {part: job.plain[part] for part in PARTS}
-    labels = {part: job.labels[part] for part in PARTS}
-    return SeatConfig(
-        labels["agent"], True, **nodes, helps=None, asked=_asked(labels), labels=labels
-    )
+    return _seat(True, nodes, {part: job.labels[part] for part in PARTS}, "")
 
 
 def _of_parts(where: str, parts: Node, known: Sequence[str], job: Job) -> SeatConfig:
@@ -146,22 +137,17 @@ def _of_parts(where: str, parts: Node, known: Sequence[str], job: Job) -> SeatCo
         raise UserError(f"{where.rstrip('.: ')} must name an agent, as in {{agent: random}}")
     for key in parts:
         if not _part(key):
-            raise UserError(f"{where}{key} is not a setting{nearest(key, known)}")
+            raise UserError(f"{where}{key} is not a setting{suggest(key, known)}")
     labels = {part: _label(part, parts, job.labels[part]) for part in PARTS}
     nodes = {part: _node(part, parts, where, job) for part in PARTS}
-    return SeatConfig(
-        labels["agent"],
-        False,
-        **nodes,
-        helps=None,
-        asked=_asked(labels),
-        labels=labels,
-        where=where,
-    )
+    return _seat(False, nodes, labels, where)
 
 
-def _asked(labels: Mapping[str, str]) -> str:
-    return f".{labels['model']}.{labels['prompt']}"
+def _seat(
+    subject: bool, nodes: Mapping[str, Any], labels: Mapping[str, str], where: str
+) -> SeatConfig:
+    asked = f".{labels['model']}.{labels['prompt']}"
+    return SeatConfig(labels["agent"], subject, **nodes, asked=asked, labels=labels, where=where)
 
 
 def _part(key: str) -> bool:
@@ -191,15 +177,15 @@ def _node(part: str, parts: Node, where: str, job: Job) -> Node:
         given = job.plain[part]
     node = given if isinstance(given, Mapping) else job.find(part, str(given))
     for path, value in _settings(part, parts).items():
-        node = _changed(node, path, value, f"{where}{part}")
+        node = _changed(node, path.split("."), value, f"{where}{part}")
     return node
 
 
-def _changed(node: Any, path: str, value: Any, where: str) -> Any:
+def _changed(node: Any, path: Sequence[str], value: Any, where: str) -> Any:
     """The node with another value at the path."""
     if not path:
         return value
-    key, _, rest = path.partition(".")
+    key, *rest = path
     if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
         at = int(key)
         return [*node[:at], _changed(node[at], rest, value, f"{where}.{key}"), *node[at + 1 :]]
@@ -216,4 +202,4 @@ def _helps(where: str, entry: Any) -> int | None:
     match = re.fullmatch(r"help:(\d+)", goal)
     if not match and goal != "win":
         raise UserError(f"{where}.goal is {goal!r}; it must be win or help:SEAT")
-    return int(match.group(1)) if match else None
+    return int(match[1]) if match else None

@@ -1,17 +1,20 @@
-"""From composed configs to plain frozen data. Nothing past this file sees a DictConfig."""
+"""From composed configs to plain frozen data. Nothing past this file sees a DictConfig.
+
+Hydra takes `+key=value`, `~key` and whatever stands in a file without a word; a run does not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, TypedDict, get_type_hints
+
+import yaml
+from msgspec import Meta
 
 from gauntlet.common.errors import UserError
-from gauntlet.pipeline.config import keys
-from gauntlet.pipeline.config.keys import GROUPS, Share
-from gauntlet.pipeline.config.keys import MOST as MOST
-from gauntlet.pipeline.config.keys import MOST_SEED as MOST_SEED
+from gauntlet.pipeline.config.jobs import Composed
 from gauntlet.pipeline.config.players import (
     SUBJECT,
     FindNode,
@@ -22,10 +25,94 @@ from gauntlet.pipeline.config.players import (
     read_seat,
 )
 from gauntlet.pipeline.config.players import Node as Node
-from gauntlet.pipeline.config.values import settings
+from gauntlet.pipeline.config.values import MOST_PLAYED as MOST_PLAYED
+from gauntlet.pipeline.config.values import checked, settings, shown
+from gauntlet.pipeline.config.yaml_files import CONF
+
+GROUPS = ("game", "agent", "model", "prompt", "seats")
+"""The choices that make a cell."""
+RENAMED = {
+    "width": "concurrent_matches",
+    "accept_code": "allow_code_change",
+    "pairs": "comparisons",
+}
+"""What keys were called before."""
+MOST = 1_000_000_000
+"""The most deals of a seed."""
+MOST_SEED = 2**63 - 1
+MOST_CONTROLS = 100
+TRACES = ("sample", "all", "none")
+"""Of which matches the model calls go to MLflow; a config of an older version does not say."""
 
 Seed = int | tuple[int, ...]
 """What settles all chance of a sweep: a number, or several that take turns deal by deal."""
+Text = Annotated[str, Meta(pattern=r"\S")]
+Share = Annotated[float, Meta(gt=0, lt=1)]
+Count = Annotated[int, Meta(ge=1)]
+Deals = Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
+Quirks = Literal["none", "paper"]
+TestName = Literal["two_sided", "above", "non_inferior"]
+Stop = Literal["fixed", "sprt", "precision"]
+
+
+class Keys(TypedDict):
+    """All keys of a run; conf/config.yaml says what each is for."""
+
+    game: Any
+    agent: Any
+    model: Any
+    prompt: Any
+    seats: Any
+    launch: Any
+    tracking: Any
+    name: Text
+    deals: Deals
+    simulate: bool
+    seed: Annotated[int, Meta(ge=0, le=MOST_SEED)]
+    samples: Annotated[int, Meta(ge=1, le=10_000)]
+    output_dir: Text
+    concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
+    rotate: bool
+    quirks: Quirks
+    baseline: Text | None
+    stop: Stop
+    expect: Any
+    pairing: Literal["seats", "round_robin"]
+    players: Any
+    controls: Any
+    test: TestName
+    margin: Share
+    measure: Text | None
+    packages: tuple[str, ...]
+    allow_env: tuple[str, ...]
+    comparisons: Any
+    allow_code_change: bool
+    noise_floor: bool
+    max_failures: Count | None
+
+
+HINTS = get_type_hints(Keys, include_extras=True)
+KEYS = tuple(HINTS)
+LAUNCH: Mapping[str, Mapping[str, Any]] = {
+    "inline": {"workers": Count | None},
+    "ray": {
+        "workers": Count | None,
+        "nodes": Count | None,
+        **dict.fromkeys(("patience", "address", "auth", "token_file"), Any),
+    },
+    "slurm": {
+        "workers": Count | None,
+        "nodes": Count | None,
+        "patience": Any,
+        **dict.fromkeys(("partition", "account", "time", "gpus_per_node", "cpus_per_task"), Any),
+        **dict.fromkeys(("extra", "signal", "requeues", "dry_run"), Any),
+    },
+}
+"""The settings of each kind of launch."""
+TRACKING: Mapping[str, Mapping[str, Any]] = {
+    "none": {"store": Any, "traces": Any},
+    "mlflow": {"store": Text, "traces": Literal[TRACES]},
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +121,7 @@ class Declared:
     baseline, is above it, or at least not below it by more than the margin (in parts of the
     measure's range, of its unit where it has none)."""
 
-    name: keys.TestName = "two_sided"
+    name: TestName = "two_sided"
     margin: float = 0.0
 
     @property
@@ -50,7 +137,7 @@ class CellConfig:
     """What one job of a sweep asks for: one cell of the table, as nodes still to be built.
 
     measure: by name what counts of a match; None for what the game is judged by.
-    opponent: the player that a pair's measured one meets, whom the labels tell; None else.
+    opponent: the player that a pair's measured one meets, as the labels say; None otherwise.
     samples: how often each deal is played, with all chance but the deal's drawn anew.
     """
 
@@ -60,7 +147,7 @@ class CellConfig:
     seats: tuple[SeatConfig, ...]
     measured: tuple[int, ...]
     rotate: bool
-    quirks: Literal["none", "paper"]
+    quirks: Quirks
     baseline: str | None
     packages: tuple[str, ...]
     measure: str | None = None
@@ -112,7 +199,7 @@ class SweepConfig:
     seed: Seed
     output_dir: Path
     concurrent_matches: int
-    stop: keys.Stop
+    stop: Stop
     expect: Expect
     launch: Node
     tracking: Node
@@ -131,32 +218,90 @@ UNLABELLED = (
 )
 """Settings of a server and of what it may cost, which are no part of a name."""
 PLAIN = "wording=plain"
-"""The default, said aloud so that it can be swept: it is no part of a name."""
+"""The default, written out so that it can be swept; it is left out of labels."""
 
 
-def read_cells(
-    plain: Node, choices: Mapping[str, str], overrides: Sequence[str], find: FindNode
-) -> tuple[CellConfig, ...]:
-    """One job's config as plain data: one cell, or one a pair of players. Raises UserError for a
-    value that cannot be meant."""
-    values = keys.read(plain)
+def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
+    """One job: one cell, or one for every pair of players. Raises UserError for a value that makes
+    no sense."""
+    values = _values(composed.config)
     for group in GROUPS:
-        if not isinstance(choices.get(group), str):
-            raise UserError(f"{group} is {choices.get(group)!r}; a run needs one: {group}=NAME")
-    labels = {group: _label(group, choices, overrides, plain) for group in GROUPS}
+        if not isinstance(composed.choices.get(group), str):
+            raise missing_choice(group, composed.choices.get(group))
+    labels = {group: _label(group, composed) for group in GROUPS}
     if values["quirks"] == "paper":
         labels["game"] = f"{labels['game']}[quirks=paper]"
-    job = Job(values, labels, tuple(overrides), find)
+    job = Job(values, labels, composed.overrides, find)
     entries, measured = _seating(values["seats"])
     if values["pairing"] == "round_robin":
         opponent = others(measured, len(entries))[0]
-        return tuple(
-            _cell(job, seats, measured, opponent) for seats in pairs(job, entries, measured)
-        )
+        seatings = pairs(job, entries, measured)
+        return tuple(_cell(job, seats, measured, opponent) for seats in seatings)
     if values["players"]:
         raise UserError("players is for pairing=round_robin; pairing=seats takes those of `seats`")
     seats = tuple(read_seat(number, entry, job) for number, entry in enumerate(entries))
     return (_cell(job, seats, measured, None),)
+
+
+def read_sweep(plains: Sequence[Node]) -> SweepConfig:
+    """What the jobs share; of a swept seed all values, in order. Raises UserError where another key
+    that belongs to the sweep is swept."""
+    sweeps = [_sweep(_values(plain)) for plain in plains]
+    seeds = tuple(dict.fromkeys(plain["seed"] for plain in plains))
+    for key in (own.name for own in fields(SweepConfig) if own.name != "seed"):
+        values = {str(getattr(sweep, key)) for sweep in sweeps}
+        if len(values) > 1:
+            raise UserError(f"{key} takes one value a run, got {' and '.join(sorted(values))}")
+    sweep = replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
+    if sweep.deals != "auto" and not sweep.simulate and sweep.deals * len(seeds) > MOST_PLAYED:
+        raise UserError(
+            f"deals={sweep.deals:,}: a sweep plays at most {MOST_PLAYED:,} deals, of all seeds "
+            "together; simulate=true counts more"
+        )
+    return sweep
+
+
+def fitting(fits: Callable[[int], bool]) -> str:
+    """The seatings of conf/seats of as many seats as fit, as they are typed: "seats=play or solo";
+    "" if none does."""
+    files = sorted(CONF.glob("seats/*.yaml"))
+    nodes = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
+    names = [name for name, node in nodes.items() if fits(sum(map(str.isdecimal, node)))]
+    *first, last = names or [""]
+    return f"seats={', '.join(first)}{' or ' * bool(first)}{last}" if last else ""
+
+
+def _values(plain: Node) -> dict[str, Any]:
+    """The value of every key, checked; what is within groups only as far as any run needs it."""
+    for key in RENAMED.keys() & plain.keys():
+        raise UserError(f"{key} is now called {RENAMED[key]}")
+    for group in (*GROUPS, "launch"):
+        if not isinstance(plain.get(group), Mapping):
+            raise missing_choice(group, plain.get(group))
+    tracking = plain.get("tracking", {"kind": "none"})
+    if isinstance(tracking, Mapping):
+        tracking = {"store": None, "traces": TRACES[0], **tracking}
+    values = settings({**plain, "tracking": tracking}, HINTS)
+    return {
+        **values,
+        "launch": _kind("launch", values["launch"], LAUNCH),
+        "tracking": _kind("tracking", values["tracking"], TRACKING),
+    }
+
+
+def missing_choice(group: str, value: Any) -> UserError:
+    return UserError(
+        f"{group} is {shown(value)}; a run needs one: {group}=NAME "
+        "(python -m pipeline.run --help lists them)"
+    )
+
+
+def _kind(group: str, node: Any, kinds: Mapping[str, Mapping[str, Any]]) -> Node:
+    """The node of a group whose `kind` says which settings it may have."""
+    if not isinstance(node, Mapping):
+        raise missing_choice(group, node)
+    kind = checked(node.get("kind"), Literal[tuple(kinds)], f"{group}.kind")
+    return settings(node, {"kind": str, **kinds[kind]}, f"{group}.", optional=True)
 
 
 def _cell(
@@ -191,8 +336,8 @@ def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:
 def _measured(given: Any, seats: int) -> tuple[int, ...]:
     """The measured seats: one, a list of them, or all."""
     asked = list(range(seats)) if given == "all" else given if isinstance(given, list) else [given]
-    whole = all(isinstance(seat, int) and not isinstance(seat, bool) for seat in asked)
-    if not (asked and whole and set(asked) <= set(range(seats)) and len(set(asked)) == len(asked)):
+    known = all(type(seat) is int and 0 <= seat < seats for seat in asked)
+    if not asked or not known or len(set(asked)) < len(asked):
         raise UserError(
             f"seats.measured is {given!r}; it must be 0 to {seats - 1}, a list of such, or all"
         )
@@ -210,18 +355,6 @@ def _refuse_agent(job: Job) -> None:
             )
 
 
-def read_sweep(plains: Sequence[Node]) -> SweepConfig:
-    """What the jobs share; of a swept seed all values, in order. Raises UserError where another key
-    that belongs to the sweep is swept."""
-    sweeps = [_sweep(keys.read(plain)) for plain in plains]
-    seeds = tuple(dict.fromkeys(plain["seed"] for plain in plains))
-    for key in (own.name for own in fields(SweepConfig) if own.name != "seed"):
-        values = {str(getattr(sweep, key)) for sweep in sweeps}
-        if len(values) > 1:
-            raise UserError(f"{key} takes one value a run, got {' and '.join(sorted(values))}")
-    return replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
-
-
 def _sweep(values: Node) -> SweepConfig:
     every = {
         **values,
@@ -234,24 +367,23 @@ def _sweep(values: Node) -> SweepConfig:
     return SweepConfig(**{name: every[name] for name in names})
 
 
-def _label(group: str, choices: Mapping[str, str], overrides: Sequence[str], plain: Node) -> str:
+def _label(group: str, job: Composed) -> str:
     """The group's choice, with its `name` or the last part of the `path` it was given, and in
     brackets what else was changed: tic_tac_toe[size=4], openspiel:go[listed=20]."""
-    starts = (f"{group}.", f"{group}@{group}.")
-    typed = (item.lstrip("+") for item in overrides)
+    starts = (f"{group}@{group}.", f"{group}.")
+    typed = (word.lstrip("+") for word in job.overrides)
     changes = [
-        item.removeprefix(starts[1]).removeprefix(starts[0])
-        for item in typed
-        if item.startswith(starts)
+        word.removeprefix(starts[0]).removeprefix(starts[1])
+        for word in typed
+        if word.startswith(starts)
     ]
-    name, unlabelled = choices[group], UNLABELLED if group == "model" else ()
-    if "name" in plain[group]:
-        name, unlabelled = f"{name}:{plain[group]['name']}", ("name", *unlabelled)
-    elif path := next((change for change in changes if change.startswith("path=")), None):
-        changes.remove(path)
-        name = f"{name}:{Path(str(plain[group]['path'])).name}"
-    changes = [change for change in changes if change.partition("=")[0] not in unlabelled]
-    changes = [change for change in changes if change != PLAIN]
+    node, name, unlabelled = job.config[group], job.choices[group], {PLAIN}
+    if "name" in node:
+        name, unlabelled = f"{name}:{node['name']}", {PLAIN, "name"}
+    elif any(change.startswith("path=") for change in changes):
+        name, unlabelled = f"{name}:{Path(str(node['path'])).name}", {PLAIN, "path"}
+    unlabelled |= {*UNLABELLED} if group == "model" else set()
+    changes = [one for one in changes if not {one, one.partition("=")[0]} & unlabelled]
     return f"{name}[{','.join(changes)}]" if changes else name
 
 
@@ -261,8 +393,9 @@ def _controls(given: Any) -> Literal["auto"] | tuple[int, ...]:
     ends: dict[Any, Any] = {"first": 1, "last": -1}
     listed = given if isinstance(given, list) else [None]
     places: list[Any] = [ends.get(str(one), one) for one in listed]
-    if all(type(place) is int and place != 0 for place in places):
+    if len(places) <= MOST_CONTROLS and all(type(place) is int and place for place in places):
         return tuple(dict.fromkeys(places))
     raise UserError(
-        f"controls is {given!r}; it must be auto, or a list of first, last and places from 1"
+        f"controls is {given!r}; it must be auto, or a list of at most {MOST_CONTROLS} of "
+        "first, last and places from 1"
     )

@@ -30,18 +30,21 @@ HEAD = (
 def document(jobs: Sequence[Composed]) -> dict[str, Any]:
     """What all jobs share, and under `jobs`, where there are several, what tells each from the
     others: the words of the command line, and the keys."""
-    common = _shared([job.config for job in jobs])
-    if len(jobs) == 1:
-        return common
-    typed = set(jobs[0].overrides).intersection(*(job.overrides for job in jobs))
+    first, *others = (job.config for job in jobs)
+    shared = dict(first)
+    for other in others:
+        shared = _split(shared, other)[0]
+    if not others:
+        return shared
+    words = set(jobs[0].overrides).intersection(*(job.overrides for job in jobs))
     own = [
         {
-            "overrides": [word for word in job.overrides if word not in typed],
-            **_rest(job.config, common),
+            "overrides": [word for word in job.overrides if word not in words],
+            **_split(job.config, shared)[1],
         }
         for job in jobs
     ]
-    return {**common, "jobs": own}
+    return {**shared, "jobs": own}
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:
@@ -50,33 +53,15 @@ def as_yaml(document: Mapping[str, Any]) -> str:
     return f"{HEAD}{yaml.dump(document, Dumper=yaml.CSafeDumper, **how)}"
 
 
-def _shared(configs: Sequence[Node]) -> dict[str, Any]:
-    """What stands in all of them under the same keys, however deep."""
-    found = {}
-    for key, value in configs[0].items():
-        if not all(key in other for other in configs):
-            continue
-        values = [other[key] for other in configs]
-        if all(isinstance(one, Mapping) for one in values):
-            inner = _shared(values)
-            if inner or not value:
-                found[key] = inner
-        elif all(_same(one, value) for one in values):
-            found[key] = value
-    return found
-
-
-def _same(one: Any, other: Any) -> bool:
-    """1, 1.0 and True are not."""
-    return repr(one) == repr(other)
-
-
-def _rest(config: Node, common: Node) -> dict[str, Any]:
-    """What the config has beyond that."""
-    found = {}
+def _split(config: Node, other: Node) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What also stands in the other under the same keys, however deep, and the rest."""
+    shared, rest = dict[str, Any](), dict[str, Any]()
     for key, value in config.items():
-        if key not in common:
-            found[key] = value
-        elif isinstance(value, Mapping) and (inner := _rest(value, common[key])):
-            found[key] = inner
-    return found
+        if isinstance(value, Mapping) and isinstance(other.get(key), Mapping):
+            inner, more = _split(value, other[key])
+            shared |= {key: inner} if inner or not value else {}
+            rest |= {key: more} if more else {}
+        else:
+            same = key in other and repr(value) == repr(other[key])  # 1, 1.0 and True differ
+            (shared if same else rest)[key] = value
+    return shared, rest

@@ -29,14 +29,14 @@ NAMES_ONE = "api_key_env"
 def refuse(config: Any, environment: Mapping[str, str] = os.environ) -> None:
     """Raises UserError where a key or a value of the config, which is plain data, holds the value
     of a variable that looks like a secret or that an `api_key_env` names."""
-    texts = list(_texts(config, ""))
-    named = {text for key, text in texts if key.rpartition(".")[2] == NAMES_ONE}
+    texts = list(leaves(config, ()))
+    named = [text for path, text in texts if path[-1:] == (NAMES_ONE,)]
     for name, secret in _secrets(environment, named):
-        for key, text in texts:
-            if secret in text:
+        for path, text in texts:
+            if any(isinstance(part, str) and secret in part for part in (*path, text)):
                 raise UserError(
-                    f"{key} holds the value of the environment variable {name}; no config may "
-                    "hold a secret"
+                    f"{'.'.join(path)} holds the value of the environment variable {name}; no "
+                    "config may hold a secret"
                 )
 
 
@@ -47,6 +47,18 @@ def cut(message: str, environment: Mapping[str, str] = os.environ) -> str:
     return message
 
 
+def leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value within plain data that is neither a mapping nor a list, and an empty one, with
+    the keys that lead there from `path`."""
+    if isinstance(node, (list, tuple)):
+        node = dict(enumerate(node))
+    if not isinstance(node, Mapping) or not node:
+        yield path, node
+        return
+    for key, value in node.items():
+        yield from leaves(value, (*path, str(key)))
+
+
 def _secrets(
     environment: Mapping[str, str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
@@ -54,16 +66,3 @@ def _secrets(
         looks = LOOKS_SECRET.search(name) and not PATH.match(secret)
         if len(secret) >= SHORTEST and (looks or name in named):
             yield name, secret
-
-
-def _texts(node: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Every key and every value that is text, with the key where it stands."""
-    if isinstance(node, Mapping):
-        for key, value in node.items():
-            yield f"{where}{key}", str(key)
-            yield from _texts(value, f"{where}{key}.")
-    elif isinstance(node, (list, tuple)):
-        for number, value in enumerate(node):
-            yield from _texts(value, f"{where}{number}.")
-    elif isinstance(node, str):
-        yield where.removesuffix("."), node

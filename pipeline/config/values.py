@@ -7,44 +7,42 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
 
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
+
+MOST_PLAYED = 10**8
+"""The most deals of a sweep that are played and kept as records, of all seeds together."""
+UNIONS = (typing.Union, types.UnionType)
 
 
 def checked(value: Any, hint: Any, where: str) -> Any:
     """`value` as the annotation has it: a whole number passes for a float, a list for a tuple.
     Objects that were built from nodes are looked at here, all plain values by msgspec.
     Raises UserError."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    kind, arguments = typing.get_origin(hint) or hint, typing.get_args(hint)
     if value == "???":
         raise UserError(f"{where} must be given")
     if hint is Any:
         return value
-    if origin in (typing.Union, types.UnionType):
+    if kind in UNIONS:
         for option in arguments:
-            try:
+            with suppress(UserError):
                 return checked(value, option, where)
-            except UserError:
-                continue
-    elif origin is tuple and isinstance(value, (list, tuple)):
+    elif kind is tuple and isinstance(value, (list, tuple)):
         return _items(value, arguments, where)
-    elif _is_mapping(origin or hint) and isinstance(value, Mapping):
+    elif isinstance(kind, type) and issubclass(kind, Mapping) and isinstance(value, Mapping):
         of = arguments[1] if arguments else Any
         return {key: checked(item, of, f"{where}.{key}") for key, item in value.items()}
-    elif getattr(origin or hint, "_is_protocol", False):
-        if _is_object(value) and all(hasattr(value, name) for name in _members(origin or hint)):
-            return value
-    elif _is_object(value):
-        if isinstance(value, origin or hint):
+    elif _is_object(value) or _is_protocol(kind):
+        if _is_object(value) and _fits(value, kind):
             return value
     else:
-        try:
+        with suppress(msgspec.ValidationError):
             return msgspec.convert(value, hint)
-        except msgspec.ValidationError:
-            pass
     raise UserError(f"{where} is {shown(value)}; it must be {_words(hint)}")
 
 
@@ -57,7 +55,7 @@ def settings(
         raise UserError(f"{where[:-1]} is {shown(node)}; it must have the keys {', '.join(hints)}")
     for key in node:
         if key not in hints:
-            raise UserError(f"{where}{key} is not a key of the config{nearest(str(key), hints)}")
+            raise UserError(f"{where}{key} is not a key of the config{suggest(str(key), hints)}")
     for key in hints:
         if key not in node and not optional:
             raise UserError(f"{where}{key} is missing; a run needs it: {where}{key}=VALUE")
@@ -68,9 +66,8 @@ def settings(
 
 def shown(value: Any) -> str:
     """As it is written in a config."""
-    words = {None: "null", True: "true", False: "false"}
     if value is None or isinstance(value, bool):
-        return words[value]
+        return "null" if value is None else str(value).lower()
     return type(value).__name__ if _is_object(value) else repr(value)
 
 
@@ -84,21 +81,23 @@ def _items(value: Any, hints: tuple[Any, ...], where: str) -> tuple[Any, ...]:
     return tuple(checked(item, hint, f"{where}.{n}") for n, (item, hint) in numbered)
 
 
-def _members(protocol: type[Any]) -> set[str]:
-    """What a class must have to keep the protocol."""
-    names: set[str] = set()
-    for part in protocol.__mro__:
-        if getattr(part, "_is_protocol", False) and part is not typing.Protocol:
-            names |= vars(part).keys() | getattr(part, "__annotations__", {}).keys()
-    return {name for name in names if not name.startswith("_")}
+def _fits(thing: Any, kind: Any) -> bool:
+    """Whether an object is of a class, or has all that a protocol asks for."""
+    if not _is_protocol(kind):
+        return isinstance(thing, kind)
+    parts = [part for part in kind.__mro__ if _is_protocol(part) and part is not typing.Protocol]
+    names = {
+        name for part in parts for name in (*vars(part), *vars(part).get("__annotations__", ()))
+    }
+    return all(hasattr(thing, name) for name in names if not name.startswith("_"))
+
+
+def _is_protocol(kind: Any) -> bool:
+    return bool(getattr(kind, "_is_protocol", False))
 
 
 def _is_object(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
-
-
-def _is_mapping(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, Mapping)
 
 
 def _words(hint: Any) -> str:
@@ -106,7 +105,7 @@ def _words(hint: Any) -> str:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return f"{_words(arguments[0])}{_range(arguments[1])}"
-    if origin in (typing.Union, types.UnionType):
+    if origin in UNIONS:
         return " or ".join(map(_words, arguments))
     if origin is Literal:
         return " or ".join(str(item).lower() for item in arguments)

@@ -25,11 +25,13 @@ from omegaconf import OmegaConf
 from gauntlet.common.errors import UserError
 
 CONF = Path(__file__).parent.parent.parent / "conf"
+SWEEP = "sweep"
+"""The key of an experiment's lists."""
 MOST_BYTES = 1_000_000
 DEEPEST = 50
 """Levels of brackets or indentation."""
 MOST_VALUES = 10_000
-"""Values of a file once every alias stands for what it repeats."""
+"""Values of a file, with every alias expanded."""
 TAG = "tag:yaml.org,2002:"
 TAGS = {None, "!", *(TAG + kind for kind in ("str", "int", "float", "bool", "null", "seq", "map"))}
 _folders: ContextVar[tuple[Path, ...]] = ContextVar("_folders", default=())
@@ -46,17 +48,25 @@ class YamlFiles(ConfigSource):
         """The file's config. Raises UserError."""
         file = self._file(config_path)
         try:
-            text = _text(file)
-            header = self._get_header_dict(text)
-            config = copy.deepcopy(_loaded(text))
-        except yaml.YAMLError as error:
-            raise UserError(f"{file}{explained(error)}") from error
-        except (ValueError, TypeError, OSError) as error:
+            if file.stat().st_size > MOST_BYTES:
+                raise ValueError(f"the file is larger than {MOST_BYTES:,} bytes")
+            data = file.read_bytes()
+            config = copy.deepcopy(_loaded(data))
+            header = self._get_header_dict(data.decode())
+        except yaml.reader.ReaderError as error:
+            line = data.count(b"\n", 0, error.position) + 1
+            raise UserError(f"{file} line {line}: {error.reason}") from error
+        except yaml.MarkedYAMLError as error:
+            where = f" line {mark.line + 1}" if (mark := error.problem_mark) else ""
+            raise UserError(f"{file}{where}: {error.problem}") from error
+        except (yaml.YAMLError, ValueError, TypeError, OSError) as error:
             raise UserError(f"{file}: {getattr(error, 'strerror', None) or error}") from error
         if "hydra" in config or str(header["package"]).startswith("hydra"):
             raise UserError(
-                f"{file}: Hydra's own settings are not for a run; `sweep` lists choices"
+                f"{file}: Hydra's own settings are not for a run; `{SWEEP}` lists choices"
             )
+        if SWEEP in config and config_path.partition("/")[0] not in ("config", "experiment"):
+            raise UserError(f"{file}: `{SWEEP}` is for files of the group experiment")
         return ConfigResult(self.provider, self.full_path(), config, header)
 
     def available(self) -> bool:
@@ -90,8 +100,8 @@ class OurFolders(SearchPathPlugin):
 
 @contextmanager
 def reading(folders: Sequence[Path]) -> Iterator[ConfigLoader]:
-    """Hydra's loader of conf/ and of these folders, with no plugins but its own and ours: it would
-    run whatever lies in a folder `hydra_plugins`."""
+    """Hydra's loader of conf/ and of these folders. It loads no plugins but Hydra's and ours:
+    otherwise it would run whatever lies in a folder `hydra_plugins`."""
     sys.modules.setdefault("hydra_plugins", None)  # type: ignore[arg-type]  # cannot be imported
     for plugin in (YamlFiles, OurFolders):
         Plugins.instance().register(plugin)
@@ -104,75 +114,42 @@ def reading(folders: Sequence[Path]) -> Iterator[ConfigLoader]:
 
 
 @lru_cache(maxsize=256)
-def _loaded(text: str) -> Any:
-    check(text)
-    return OmegaConf.create(text)
+def _loaded(data: bytes) -> Any:
+    _check(data)
+    return OmegaConf.create(data.decode())
 
 
-def explained(error: yaml.YAMLError) -> str:
-    """The line, where the error knows it, and what is wrong there: " line 3: found ..."."""
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    where = "" if mark is None else f" line {mark.line + 1}"
-    said = getattr(error, "problem", None) or error
-    return f"{where}: {said}"
-
-
-def check(text: str) -> None:
+def _check(data: bytes) -> None:
     """Raises YAMLError for a document that is no mapping, is nested too deeply, grows too large by
     its aliases or has a tag that makes more than plain data. It is read event by event, so none of
     that costs time or memory."""
-    sizes: dict[str, int] = {}
+    sizes: dict[str | None, int] = {}
     opened: list[tuple[str | None, int]] = []
     size = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            if any(anchor == event.anchor for anchor, _ in opened):
-                raise _fault(event, f"the anchor {event.anchor!r} holds itself")
-            size += sizes.get(event.anchor, 1)
-        elif isinstance(event, yaml.CollectionEndEvent):
+    for event in yaml.parse(data, Loader=yaml.CSafeLoader):
+        problem = ""
+        if isinstance(event, yaml.CollectionEndEvent):
             anchor, before = opened.pop()
-            if anchor is not None:
-                sizes[anchor] = size - before
+            sizes[anchor] = size - before
+        elif isinstance(event, yaml.AliasEvent):
+            size += sizes.get(event.anchor, 1)
+            if any(anchor == event.anchor for anchor, _ in opened):
+                problem = f"the anchor {event.anchor!r} holds itself"
         elif isinstance(event, yaml.NodeEvent):
-            _refuse_node(event, len(opened))
+            if event.tag not in TAGS:
+                problem = f"the tag {event.tag} is not allowed; a config is plain data"
+            elif not opened and not isinstance(event, yaml.MappingStartEvent):
+                problem = "a config is a mapping, KEY: VALUE"
+            elif "\0" in (getattr(event, "value", None) or ""):
+                problem = "a text with the character NUL, which no name or path may hold"
+            elif len(opened) == DEEPEST:
+                problem = f"nested deeper than {DEEPEST} levels"
             if isinstance(event, yaml.CollectionStartEvent):
                 opened.append((event.anchor, size))
-            elif event.anchor is not None:
-                sizes[event.anchor] = 1
             size += 1
         if size > MOST_VALUES:
-            raise _fault(event, f"a config has at most {MOST_VALUES:,} values, aliases counted out")
+            problem = f"a config has at most {MOST_VALUES:,} values, with every alias expanded"
+        if problem:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
     if size == 0:
         raise yaml.YAMLError("the file is empty; a config is a mapping, KEY: VALUE")
-
-
-def _refuse_node(event: yaml.NodeEvent, depth: int) -> None:
-    if event.tag not in TAGS:
-        raise _fault(event, f"the tag {event.tag} is not allowed; a config is plain data")
-    if depth == 0 and not isinstance(event, yaml.MappingStartEvent):
-        raise _fault(event, "a config is a mapping, KEY: VALUE")
-    if depth == DEEPEST:
-        raise _fault(event, f"nested deeper than {DEEPEST} levels")
-
-
-def _text(file: Path) -> str:
-    """What the file holds. Raises YAMLError where that is too long or no text."""
-    if file.stat().st_size > MOST_BYTES:
-        raise yaml.YAMLError(f"the file is larger than {MOST_BYTES:,} bytes")
-    data = file.read_bytes()
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        problem = f"the byte {data[error.start]:#04x} is not UTF-8"
-        raise _at(data.count(b"\n", 0, error.start), problem) from error
-    if found := yaml.reader.Reader.NON_PRINTABLE.search(text):
-        raise _at(text.count("\n", 0, found.start()), f"the character {found.group()!a} is no text")
-    return text
-
-
-def _fault(event: yaml.Event, problem: str) -> yaml.MarkedYAMLError:
-    return _at(event.start_mark.line, problem)
-
-
-def _at(line: int, problem: str) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=yaml.Mark("", 0, line, 0, None, None))

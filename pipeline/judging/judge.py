@@ -103,7 +103,7 @@ def judge(game: Game[Any], work: Work, record: MatchRecord) -> tuple[list[Judged
         asked = player in work.players and len(set(choice.actions)) > 1
         if asked or traced:
             true, seen = _results(game, record, choice, work)
-            judged += [_judged(record, choice, player, true, seen)] if asked else []
+            judged += [_judge_choice(record, choice, player, true, seen)] if asked else []
             trace += [_stand(record, choice, true, seen)] if traced else []
     return judged, trace
 
@@ -134,8 +134,8 @@ def _choice(game: Game[Any], ply: int, state: Any, decision: DecisionRecord) -> 
     return Choice(ply, state, decision, actions, move)
 
 
-def _judged(
-    record: MatchRecord, choice: Choice, player: int, true: np.ndarray, seen: np.ndarray
+def _judge_choice(
+    record: MatchRecord, choice: Choice, player: int, true: np.ndarray, visible: np.ndarray
 ) -> Judged:
     decision, actions = choice.decision, choice.actions
     kept = [at for at, action in enumerate(actions) if actions.index(action) == at]
@@ -146,16 +146,16 @@ def _judged(
         chosen=kept.index(_taken(choice)),
         fallback=decision.fallback,
         true=won_together(true[:, :, decision.seat][kept]),
-        seen=won_together(seen[:, :, decision.seat][kept]),
+        seen=won_together(visible[:, :, decision.seat][kept]),
     )
 
 
-def _stand(record: MatchRecord, choice: Choice, true: np.ndarray, seen: np.ndarray) -> Stand:
+def _stand(record: MatchRecord, choice: Choice, true: np.ndarray, visible: np.ndarray) -> Stand:
     seat, taken = choice.decision.seat, _taken(choice)
     after = tuple(true[taken].mean(axis=0).tolist())
     place = (record.match, record.deal, choice.ply, seat)
     told = choice.decision.options[taken]
-    return Stand(*place, told, after, float(seen[taken, :, seat].mean()))
+    return Stand(*place, told, after, float(visible[taken, :, seat].mean()))
 
 
 def _taken(choice: Choice) -> int:
@@ -172,7 +172,7 @@ def _results(
     random = (RANDOM,) * game.num_seats
     asked = (game, choice.state, choice.decision.seat, random, work.playouts, luck)
     said = {_taken(choice): choice.move}
-    return results(*asked, hidden=False, said=said), results(*asked, hidden=True, said=said)
+    return results(*asked, hidden=False, moves=said), results(*asked, hidden=True, moves=said)
 
 
 def _other_game(game: Game[Any]) -> UserError:

@@ -42,14 +42,14 @@ DECODER = msgspec.json.Decoder(Line)
 
 
 @dataclass(frozen=True)
-class Kept:
+class JudgementCache:
     """The file of one cell's matches that were judged in one way."""
 
     path: Path
     traces: int
 
     @classmethod
-    def of(cls, folder: Path, cell: RecordedCell, work: Work) -> Kept:
+    def from_cell(cls, folder: Path, cell: RecordedCell, work: Work) -> JudgementCache:
         code = code_of_game(cell.game).fingerprint
         way = digest([work.playouts, sorted(work.players), work.seed, code])
         return cls(folder / "judged" / f"{cell.about.stem}-{way}.jsonl", work.traces)
@@ -73,9 +73,9 @@ class Kept:
                 with suppress(msgspec.MsgspecError):
                     yield DECODER.decode(line)
 
-    def add(self, record: MatchRecord, found: Found) -> None:
+    def add(self, record: MatchRecord, judgement: Found) -> None:
         """Appends a line, whole and at once."""
-        judged, trace = found
+        judged, trace = judgement
         told = [_plain(one) for one in judged]
         line = Line(record.match, _hash(record), self._traced(record), told, trace)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,8 +101,8 @@ def _hash(record: MatchRecord) -> str:
     return hashlib.sha256(text).hexdigest()[:16]
 
 
-def _plain(one: Judged) -> dict[str, Any]:
-    return {**vars(one), "true": one.true.tolist(), "seen": one.seen.tolist()}
+def _plain(judged: Judged) -> dict[str, Any]:
+    return {**vars(judged), "true": judged.true.tolist(), "seen": judged.seen.tolist()}
 
 
 def _judged(plain: dict[str, Any]) -> Judged:

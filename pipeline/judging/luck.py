@@ -44,7 +44,7 @@ from gauntlet.pipeline.judging.references import (
     games_of,
     references,
 )
-from gauntlet.pipeline.log.metadata_files import parsed, written
+from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
 from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import scripted, with_reference
 from gauntlet.pipeline.plan.cells import Cell
@@ -183,7 +183,7 @@ def advantage(cell: Cell, played: Played, seed: Seed) -> float:
 
 def keep(folder: Path, about: CellInfo, luck: Luck) -> None:
     (folder / "luck").mkdir(exist_ok=True)
-    write_atomically(folder / "luck" / f"{about.stem}.json", written(asdict(luck)))
+    write_atomically(folder / "luck" / f"{about.stem}.json", to_bytes(asdict(luck)))
 
 
 def read(folder: Path, about: CellInfo) -> Luck | None:

@@ -61,7 +61,7 @@ class Played:
     moves: tuple[str, ...]
 
     @classmethod
-    def of(cls, record: MatchRecord) -> Played:
+    def from_record(cls, record: MatchRecord) -> Played:
         moves = tuple(decision.move for decision in record.decisions)
         return cls(record.match, record.deal, record.rotation, moves)
 
@@ -69,7 +69,9 @@ class Played:
 def games_of(folder: Path, about: CellInfo, wanted: set[str]) -> list[Played]:
     """Each wanted match once, in order."""
     records = Folder(folder).matches(about.stem)
-    found = {record.match: Played.of(record) for record in records if record.match in wanted}
+    found = {
+        record.match: Played.from_record(record) for record in records if record.match in wanted
+    }
     return sorted(found.values(), key=lambda game: (game.deal, game.rotation))
 
 
@@ -83,18 +85,20 @@ def references(
 ) -> list[Reference]:
     """By start, for all deals there are; taken from `before` what was learnt from the same
     matches."""
-    found, start = [own(cell, result.about, seed)], FIRST
+    found, start = [game_reference(cell, result.about, seed)], FIRST
     last = max((outcome.deal for outcome in result.outcomes), default=-1)
     while isinstance(cell.game, Imitating) and start <= last:
         seen = [outcome.match for outcome in result.outcomes if outcome.deal < start]
         mark = start, digest(seen)
         kept = (one for one in before if (one.start, one.learnt) == mark)
-        found.append(next(kept, None) or learnt(folder, cell, result.about, seen, mark, seed))
+        found.append(
+            next(kept, None) or learned_reference(folder, cell, result.about, seen, mark, seed)
+        )
         start *= GROWTH
     return found
 
 
-def own(cell: Cell, about: CellInfo, seed: Seed) -> Reference:
+def game_reference(cell: Cell, about: CellInfo, seed: Seed) -> Reference:
     """The game's."""
     assert isinstance(cell.game, Adjustable)
     assert about.baseline is not None
@@ -103,15 +107,15 @@ def own(cell: Cell, about: CellInfo, seed: Seed) -> Reference:
     return Reference(0, base.policy, base.rate, base.error)
 
 
-def learnt(
+def learned_reference(
     folder: Path,
     cell: Cell,
     about: CellInfo,
-    seen: Sequence[str],
+    matches: Sequence[str],
     mark: tuple[int, str],
     seed: Seed,
 ) -> Reference:
-    """The subject's habits in the matches `seen`. mark: from which deal on they count, and the
+    """The subject's habits in the matches `matches`. mark: from which deal on they count, and the
     matches' digest."""
     assert isinstance(cell.game, Imitating)
     policy = cell.game.imitate(
@@ -121,7 +125,7 @@ def learnt(
                 played.moves,
                 cell.seats_of(cell.subjects, played.rotation)[0],
             )
-            for played in games_of(folder, about, set(seen))
+            for played in games_of(folder, about, set(matches))
         ]
     )
     start, digested = mark

@@ -25,7 +25,7 @@ from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.config.read import Seed, SweepConfig
 from gauntlet.pipeline.judging import luck
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.results import CellInfo, CellResults, collect
 from gauntlet.pipeline.plan.cells import Cell, Plan
@@ -150,14 +150,15 @@ def settle(
         for cell, result in zip(cells, results, strict=True)
     }
     kept = {
-        result.about.key: _kept(sweep, result.about, stops[result.about.key]) for result in results
+        result.about.key: _stop_entry(sweep, result.about, stops[result.about.key])
+        for result in results
     }
     about = {"rule": sweep.stop, **asdict(sweep.expect)}
-    write_atomically(path, written({**about, "cells": kept}))
+    write_atomically(path, to_bytes({**about, "cells": kept}))
     return cut(folder, results)
 
 
-def _kept(sweep: SweepConfig, about: CellInfo, stop: Stop | None) -> dict[str, Any] | None:
+def _stop_entry(sweep: SweepConfig, about: CellInfo, stop: Stop | None) -> dict[str, Any] | None:
     """What stop.json says of a cell: of one that sprt stopped, also what was expected of it."""
     if stop is None:
         return None

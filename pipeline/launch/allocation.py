@@ -82,26 +82,26 @@ def play(
     arguments: Sequence[str],
     env: Mapping[str, str],
     step: subprocess.Popen[bytes],
-    asked: StopSignal,
+    stop_signal: StopSignal,
     patience: float,
 ) -> int:
     """Runs the sweep to its end, or until it is asked to stop and has done so in `patience`
     seconds; returns its exit status, 130 where it was stopped. Raises UserError."""
-    ready, asked.file = beside_token(env, "ready"), beside_token(env, "asked")
-    while not ready.exists() and asked.by is None and step.poll() is None:
+    ready, stop_signal.file = beside_token(env, "ready"), beside_token(env, "asked")
+    while not ready.exists() and stop_signal.by is None and step.poll() is None:
         time.sleep(0.2)
-    if asked.by is not None:
+    if stop_signal.by is not None:
         return 130
     if step.poll() is not None:
         raise UserError("Ray did not start on the job's first node; see the log above")
     command = [sys.executable, "-m", "gauntlet.pipeline.run", *arguments]
     sweep = subprocess.Popen(command, env=env, start_new_session=True)
-    while sweep.poll() is None and asked.by is None and step.poll() is None:
+    while sweep.poll() is None and stop_signal.by is None and step.poll() is None:
         time.sleep(0.2)
     if sweep.poll() is None:
         # killed where it is slow: a log can be cut anywhere, a place in the queue is lost
         _end(sweep, patience)
-        if asked.by is None:
+        if stop_signal.by is None:
             raise UserError("Ray on the job's first node ended before the sweep; see the log above")
     return sweep.returncode if sweep.returncode >= 0 else 130
 

@@ -45,7 +45,7 @@ def started(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Worker]]:
     UserError, also where a package is not installed that a model needs."""
     check_installed(plan.sources)
     if launch["kind"] == "inline":
-        inline = _Inline(plan, width, _load_whole, Planned.of(plan))
+        inline = _Inline(plan, width, _load_whole, Planned.from_plan(plan))
         try:
             yield [inline]
         finally:
@@ -215,7 +215,7 @@ def _ray_workers(launch: Node, plan: Plan, width: int) -> Iterator[Sequence[Work
     with session(launch):
         check_nodes(plan.sources, nodes_alive())
         actor: Any = ray.remote(_Actor)
-        planned = Planned.of(plan)
+        planned = Planned.from_plan(plan)
         lasting = {"max_restarts": -1, "max_concurrency": 2 * AHEAD}
         handles = [
             _RayWorker(actor.options(**lasting, **options).remote(plan, width, places, planned))

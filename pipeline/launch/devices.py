@@ -32,8 +32,8 @@ class Allotment:
     first: dict[ModelSource, int]
 
 
-def allot(sources: Sequence[ModelSource], devices: int, asked: int | None, word: str) -> Allotment:
-    """The workers for these models; `asked` is how many the user wants, if that was said.
+def allot(sources: Sequence[ModelSource], devices: int, wanted: int | None, word: str) -> Allotment:
+    """The workers for these models; `wanted` is how many the user wants, if that was said.
 
     Raises UserError, with the sum, where the devices are too few for models in shards. Whole
     models are never refused: any number of workers can share a device.
@@ -41,7 +41,7 @@ def allot(sources: Sequence[ModelSource], devices: int, asked: int | None, word:
     sharded = [source for source in sources if shards_of(source) > 1]
     whole = len(sharded) < len(sources)
     if not sharded:
-        return Allotment(asked or devices, 1, 1, {})
+        return Allotment(wanted or devices, 1, 1, {})
     apart, together = whole + sum(map(shards_of, sharded)), max(map(shards_of, sharded))
     if together > devices:
         largest = max(sharded, key=shards_of)
@@ -49,7 +49,7 @@ def allot(sources: Sequence[ModelSource], devices: int, asked: int | None, word:
             f"model {name_of(largest)} needs {together} shards x 1 {word}; this cluster has "
             f"{devices} {word}{'s' * (devices != 1)}"
         )
-    workers = asked or max(1, devices // apart)
+    workers = wanted or max(1, devices // apart)
     if workers * together > devices:
         raise UserError(
             f"launch.workers={workers} needs {workers} workers x {together} {word}s; this cluster "

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
 from gauntlet.pipeline.config.compose import CONF
 from gauntlet.pipeline.config.read import Node
 from gauntlet.pipeline.launch.session import session
@@ -34,14 +34,14 @@ def read_launch(words: Sequence[str]) -> Node:
     for a choice that starts no Ray from here, and for a key that it does not have."""
     name, *changes = words
     if name not in ("local", "ray"):
-        raise UserError(f"--launch {name} cannot be used here{nearest(name, ('local', 'ray'))}")
+        raise UserError(f"--launch {name} cannot be used here{suggest(name, ('local', 'ray'))}")
     node: dict[str, Any] = yaml.safe_load(
         (CONF / "launch" / f"{name}.yaml").read_text(encoding="utf-8")
     )
     for change in changes:
         key, given, value = change.partition("=")
         if not given or key not in node:
-            raise UserError(f"--launch {name} {change}: no such setting{nearest(key, node)}")
+            raise UserError(f"--launch {name} {change}: no such setting{suggest(key, node)}")
         node[key] = yaml.safe_load(value)
     workers = node["workers"]
     if workers is not None and (not isinstance(workers, int) or workers < 1):

@@ -25,7 +25,7 @@ class Planned:
     hashes: Mapping[Stamp, str]
 
     @classmethod
-    def of(cls, plan: Plan) -> Planned:
+    def from_plan(cls, plan: Plan) -> Planned:
         models = {
             player.model: cell.identity["players"][number]["model"]
             for cell in plan.cells

@@ -47,7 +47,7 @@ class Places:
     @classmethod
     def reserve(cls, allotment: Allotment, cores: int, gpus: int) -> list[Places]:
         """The places of all workers. Raises UserError where others hold the devices."""
-        own = _whole(cores / (allotment.workers * allotment.devices))
+        own = _ray_amount(cores / (allotment.workers * allotment.devices))
         bundle = {"CPU": own, "GPU": 1} if gpus else {"CPU": own}
         groups = [placement_group([bundle] * allotment.devices) for _ in range(allotment.workers)]
         if not all(group.wait(PLACE_SECONDS) for group in groups):
@@ -55,7 +55,7 @@ class Places:
                 f"{allotment.workers} worker(s) x {allotment.devices} device(s) were not free "
                 f"within {PLACE_SECONDS} s; does another job hold them?"
             )
-        share = (_whole(own / allotment.sharing), bool(gpus) / allotment.sharing)
+        share = (_ray_amount(own / allotment.sharing), bool(gpus) / allotment.sharing)
         return [cls(allotment, group, *share) for group in groups]
 
     def options(self, device: int, idle: bool = False) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Places:
         }
 
 
-def _whole(amount: float) -> float:
+def _ray_amount(amount: float) -> float:
     """The amount as Ray takes it: above one only whole numbers."""
     return int(amount) if amount >= 1 else round(amount - 5e-5, 4)
 

@@ -21,20 +21,20 @@ class Difference(NamedTuple):
     other: Any
 
 
-def differences(one: Any, other: Any, where: str = "") -> Iterator[Difference]:
+def differences(left: Any, right: Any, where: str = "") -> Iterator[Difference]:
     """Every place in which the two differ."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for key in sorted({*one, *other}):
-            both = one.get(key, ABSENT), other.get(key, ABSENT)
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        for key in sorted({*left, *right}):
+            both = left.get(key, ABSENT), right.get(key, ABSENT)
             yield from differences(*both, f"{where}.{key}".strip("."))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for number, both in enumerate(zip(one, other, strict=True)):
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for number, both in enumerate(zip(left, right, strict=True)):
             yield from differences(*both, f"{where}.{number}".strip("."))
-    elif not _same(one, other):
-        yield Difference(where, one, other)
+    elif not _same(left, right):
+        yield Difference(where, left, right)
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    return type(one) is type(other) and bool(one == other)
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return type(left) is type(right) and bool(left == right)

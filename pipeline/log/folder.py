@@ -33,8 +33,8 @@ from gauntlet.pipeline.log.metadata_files import (
     Described,
     Event,
     Paired,
+    Status,
     Stops,
-    Told,
     line_reader,
     parsed,
     plain,
@@ -238,7 +238,7 @@ class Folder:
     @property
     def status(self) -> dict[str, Any] | None:
         """What the latest run told; None where no run did, or the file is damaged."""
-        return _object(self.status_file, Told)
+        return _object(self.status_file, Status)
 
     @property
     def events(self) -> list[dict[str, Any]]:

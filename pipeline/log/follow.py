@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.reading import Reader, whole
+from gauntlet.pipeline.log.reading import Reader, whole_records
 from gauntlet.pipeline.log.schema import MatchRecord
 
 
@@ -50,7 +50,7 @@ class Tail:
                         break
                     place = Place(path, start, len(line))
                     start += len(line)
-                    for record in whole(self._readers[path], [line]):
+                    for record in whole_records(self._readers[path], [line]):
                         if isinstance(record, MatchRecord) and record.match not in self.seen:
                             self.seen.add(record.match)
                             yield record, place

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from gauntlet.common.disk import write_atomically
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.outcomes import Outcome
 from gauntlet.pipeline.plan.cells import Plan, Task
 
@@ -182,7 +182,7 @@ class Live:
             while self._marks[-1][0] - self._marks[1][0] >= WINDOW_SECONDS:
                 self._marks.popleft()
         try:
-            write_atomically(self._path, written(self._data(), indent=1))
+            write_atomically(self._path, to_bytes(self._data(), indent=1))
         except OSError as failure:
             event("status not written", logging.WARNING, error=str(failure))
 

@@ -30,7 +30,7 @@ class Claim(TypedDict):
     id: str
 
 
-class Told(TypedDict):
+class Status(TypedDict):
     """status.json."""
 
     state: str
@@ -160,9 +160,9 @@ def plain(text: bytes, kind: type | None = None) -> dict[str, Any]:
     return data
 
 
-def written(data: Mapping[str, Any], **how: Any) -> bytes:
+def to_bytes(data: Mapping[str, Any], **options: Any) -> bytes:
     """The content of a small file that `parsed` reads."""
-    return sealed(json.dumps(data, **how).encode())
+    return sealed(json.dumps(data, **options).encode())
 
 
 def line_reader(name: str, seed: Seed | None) -> Callable[[bytes], dict[str, Any]]:

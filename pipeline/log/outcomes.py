@@ -140,9 +140,9 @@ def outcome(record: MatchRecord, measures: Measures = WINS) -> Outcome:
     )
 
 
-def calls(asked: Exchange) -> int:
+def calls(exchange: Exchange) -> int:
     """How often the model was asked: each prompt that is scored and each sample counts."""
-    return len(asked.branches) if isinstance(asked, ScoreExchange) else asked.n
+    return len(exchange.branches) if isinstance(exchange, ScoreExchange) else exchange.n
 
 
 def _mean(figures: Sequence[float]) -> float:
@@ -167,7 +167,7 @@ class Outcomes:
         self._rows = np.zeros((0, 1), ROW) if rows is None else rows
 
     @classmethod
-    def of(cls, cell: str, outcomes: Iterable[Outcome]) -> Outcomes:
+    def from_outcomes(cls, cell: str, outcomes: Iterable[Outcome]) -> Outcomes:
         kept = cls(cell)
         for each in outcomes:
             kept.add(each)
@@ -217,7 +217,7 @@ class Outcomes:
         return shares
 
     @property
-    def drawn(self) -> np.ndarray:
+    def draws(self) -> np.ndarray:
         """Whether each match was a draw, in order: no measured seat won, and their mean return is
         0."""
         found: np.ndarray = (self.column("value") == 0) & (self.column("winners") == 0)

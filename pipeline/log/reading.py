@@ -98,11 +98,11 @@ def records(reader: Reader, lines: Iterable[bytes], again: Iterable[bytes]) -> I
     """
     statics: dict[str, str] = {}
     looked = False
-    for record in whole(reader, lines):
+    for record in whole_records(reader, lines):
         statics.update(record.statics)
         if not looked and not statics.keys() >= record.named:
             looked = True
-            for one in whole(reader.again(), again):
+            for one in whole_records(reader.again(), again):
                 statics.update(one.statics)
         if statics.keys() >= record.named:
             force_setattr(record, "statics", statics)  # nobody else holds the record yet
@@ -111,7 +111,7 @@ def records(reader: Reader, lines: Iterable[bytes], again: Iterable[bytes]) -> I
             reader.left_out += 1
 
 
-def whole(reader: Reader, lines: Iterable[bytes]) -> Iterator[Record]:
+def whole_records(reader: Reader, lines: Iterable[bytes]) -> Iterator[Record]:
     """The records among the lines. A last one without an end may be in the making."""
     for line in lines:
         try:

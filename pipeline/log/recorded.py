@@ -10,10 +10,11 @@ from gauntlet.agents.human import Human
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Game
 from gauntlet.models.replay import Replay
-from gauntlet.pipeline.config.nodes import build, describe, node_of
+from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.cells import Cell, Player
+from gauntlet.pipeline.plan.identity import describe, node_of
 
 
 def recorded_game(described: Mapping[str, Any], packages: Sequence[str] = ()) -> Game[Any]:
@@ -68,10 +69,10 @@ def player_name(described: Mapping[str, Any]) -> str:
     return _words(described["agent"])
 
 
-def _words(told: Any) -> str:
-    if isinstance(told, Mapping):
-        name = [str(told["class"]).rpartition(".")[2]] if "class" in told else []
+def _words(settings: Any) -> str:
+    if isinstance(settings, Mapping):
+        name = [str(settings["class"]).rpartition(".")[2]] if "class" in settings else []
         short = {"method": lambda method: _words({"class": method["class"]})}
-        parts = {key: value for key, value in told.items() if key != "class"}
+        parts = {key: value for key, value in settings.items() if key != "class"}
         return " ".join([*name, *(short.get(key, _words)(parts[key]) for key in parts)])
-    return ", ".join(map(_words, told)) if isinstance(told, list) else str(told)
+    return ", ".join(map(_words, settings)) if isinstance(settings, list) else str(settings)

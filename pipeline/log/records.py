@@ -29,7 +29,7 @@ from gauntlet.pipeline.log.metadata_files import (
     Described,
     line_reader,
     parsed,
-    written,
+    to_bytes,
 )
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.reading import Reader
@@ -85,7 +85,7 @@ class Log:
         data = {**about, "players": [player.name for player in cell.players]}
         data["controls"] = {**(before.controls if before else {}), **about["controls"]}
         data["described"] = time.time_ns()
-        text = written({**data, "identity": cell.identity}, indent=1, default=str)
+        text = to_bytes({**data, "identity": cell.identity}, indent=1, default=str)
         with self._writing():
             write_atomically(self._place.cell_file(cell.stem), text, self._disk)
 
@@ -146,7 +146,9 @@ class Log:
         """Reads all that is the log's. planned: the cells to be played, by what their files are
         called."""
         _claim(self._place, seed, self._disk)
-        self._files = {path.stem: _File(path, self._disk) for path in self._own(planned, seed)}
+        self._files = {
+            path.stem: _File(path, self._disk) for path in self._records_files(planned, seed)
+        }
         for stem, file in self._files.items():
             about = planned.get(stem) or self._described(stem)
             reader = Reader(kinds, key_of(stem), seed, about)
@@ -160,7 +162,7 @@ class Log:
         except (OSError, ValueError):
             return None
 
-    def _own(self, planned: Collection[str], seed: Seed) -> Iterator[Path]:
+    def _records_files(self, planned: Collection[str], seed: Seed) -> Iterator[Path]:
         """The log's records files, once the small logs are mended; notes all others."""
         place, disk, foreign = self._place, self._disk, list[str]()
         for path in disk.logs(self.folder):
@@ -240,7 +242,7 @@ def _claim(place: Folder, seed: Seed, disk: Disk) -> None:
     UserError."""
     claimed = list(seed) if isinstance(seed, tuple) else seed  # as JSON reads it back
     path = place.claim
-    mine = written({"seed": claimed, "schema": SCHEMA, "id": uuid.uuid4().hex})
+    mine = to_bytes({"seed": claimed, "schema": SCHEMA, "id": uuid.uuid4().hex})
     if not disk.exists(path):
         if any(disk.exists(place.cell_file(file.stem)) for file in disk.logs(place.records_folder)):
             raise UserError(

@@ -59,7 +59,7 @@ class CellInfo:
     controls: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_cell(
         cls, cell: Cell, baseline: Baseline | None, controls: Mapping[str, Cell] | None = None
     ) -> CellInfo:
         return cls(
@@ -156,9 +156,9 @@ def told_apart(results: Sequence[CellResults]) -> list[CellResults]:
     ]
 
 
-def _words(module: str | int, name: str | int, seats: str | int, *own: str | int) -> str:
+def _words(module: str | int, name: str | int, seats: str | int, *parts: str | int) -> str:
     """A deal's key as a person reads it."""
-    return ", ".join([f"{module}.{name}", f"{seats} seats", *map(str, own)])
+    return ", ".join([f"{module}.{name}", f"{seats} seats", *map(str, parts)])
 
 
 def measures(abouts: Iterable[CellInfo]) -> Measures:

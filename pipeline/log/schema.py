@@ -15,13 +15,14 @@ from msgspec import Meta, Struct, convert
 from gauntlet.agents.base import Status
 from gauntlet.games.capabilities import WIN
 from gauntlet.models.exchanges import MOST, Count, Exchange
+from gauntlet.pipeline.config.values import MOST_PLAYED
 
 ROTATIONS = 10**4
 """A deal's matches have smaller numbers."""
 SEATS = 256
 """Tables hold how many seats won in 8 bits."""
 
-Deal = Annotated[int, Meta(ge=0, lt=10**8)]
+Deal = Annotated[int, Meta(ge=0, lt=MOST_PLAYED)]
 Seat = Annotated[int, Meta(ge=0, lt=1000)]
 Seats = Annotated[tuple[Seat, ...], Meta(min_length=1)]
 Rotation = Annotated[int, Meta(ge=0, lt=ROTATIONS)]

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from gauntlet.common.errors import UserError, require
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.pages.connection import MAX_CONNECTIONS, Connection
+from gauntlet.pipeline.pages.access import MAX_CONNECTIONS, Connection
 
 PORT = 8050
 CLOSING_SECONDS = 1

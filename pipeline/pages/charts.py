@@ -1,115 +1,185 @@
-"""What is drawn of a run's cells: intervals on one axis, and means as deals come in.
-
-Drawings are elements, so that no text in them can become markup, and take their colours from the
-page, light or dark.
-"""
+"""What is drawn of a run's cells: intervals on one axis, and curves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import Any
 
 import numpy as np
-from nicegui import html, ui
+from markupsafe import Markup
+from numpy.typing import ArrayLike
 
-from gauntlet.pipeline.pages.frame import words
+from gauntlet.common.markup import tag, together
+from gauntlet.games.drawing import picture
 from gauntlet.pipeline.pages.run_status import Estimate
 from gauntlet.pipeline.tables.scale import Scale
 
 SERIES = 8
-"""Curves that can be told apart; of more cells the first are drawn."""
-WIDTH, HEIGHT, LEFT, RIGHT, BELOW = 640, 260, 62, 20, 24
-"""Of a chart, in its own units, and the room around it."""
+"""Curves that can be told apart; of more the first are drawn."""
+LEFT, RIGHT, ABOVE, BELOW = 62, 20, 8, 24
+"""The room around a chart, in its own units."""
 TICKS = 6
-"""Of an axis, at the most."""
+"""Of an axis, at most."""
+LEAST = 0.1
+"""The least upper end of the axis of losses and beliefs."""
 
 
-def intervals(found: Sequence[Estimate]) -> None:
+@dataclass(frozen=True)
+class Curve:
+    """Figures along an axis, NaN where there is none. band: its lower and its upper limits."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    band: tuple[np.ndarray, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Where figures lie in a chart of this size. x, y: the ranges of both axes."""
+
+    width: float
+    height: float
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def across(self, value: float) -> float:
+        return _between(value, *self.x, LEFT, self.width - RIGHT)
+
+    def up(self, value: float) -> float:
+        return _between(value, *self.y, self.height - BELOW, ABOVE)
+
+    def line(self, y: float, kind: str) -> Markup:
+        """From one side of the chart to the other."""
+        up, right = self.up(y), self.width - RIGHT
+        return tag("line", x1=LEFT, x2=right, y1=up, y2=up, class_=kind)
+
+
+def intervals(found: Sequence[Estimate]) -> Markup:
     """A row a cell: name, interval with the mean and the baseline, and the figures in words. Cells
     of one measure share an axis."""
+    groups = []
     for scale in dict.fromkeys(one.scale for one in found):
-        own = [one for one in found if one.scale == scale]
-        low, high = _range(own)
-        with html.div().classes("intervals").props('role="list"'):
-            for one in own:
-                _interval(one, low, high)
+        cells = [one for one in found if one.scale == scale]
+        low, high = _range([[one.mean, one.low, one.high, one.baseline] for one in cells], 0.05)
+        rows = (_interval(one, low, high) for one in cells)
+        groups.append(tag("div", *rows, class_="intervals", role="list"))
+    return together(*groups)
 
 
-def growth(found: Sequence[Estimate], scale: Scale) -> None:
+def growth(found: Sequence[Estimate], scale: Scale) -> Markup:
     """The means after so many deals with their 95% intervals, each of one look; of one measure."""
-    curves = [(one, one.curve) for one in found if one.scale == scale and one.curve is not None]
-    curves = curves[:SERIES]
-    if not curves:
-        return
-    most = max(float(curve[0, -1]) for _, curve in curves)
-    baselines = sorted({one.baseline for one, _ in curves if not np.isnan(one.baseline)})
-    low, high = _reach([curve for _, curve in curves], baselines, scale)
-    across, up = (LEFT, WIDTH - RIGHT, 0.0, most), (HEIGHT - BELOW, 8, low, high)
-    told = "; ".join(f"{one.name}: {one.told}" for one, _ in curves)
-    box = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "aria-label": told}
-    with _node("svg", **box).classes("chart"):
-        for value in _ticks(low, high):
-            _across(_place(value, *up)).classes("grid")
-            _text(scale.mean(value), LEFT - 6, _place(value, *up) + 4, "end")
-        for deals in _ticks(0.0, most):
-            _text(f"{deals:,.0f}", _place(deals, *across), HEIGHT - 6, "middle")
-        for baseline in baselines:
-            _across(_place(baseline, *up)).classes("baseline")
-        for at, (_, curve) in enumerate(curves, 1):
-            _curve(curve, at, across, up)
-    with html.div().classes("key"):
-        for at, (one, _) in enumerate(curves, 1):
-            words("span", one.name).classes(f"series-{at}")
-        told = f"raw {scale.words} after so many deals; bands: 95% intervals, each of one look"
-        words("span", f"{told}; dashed: baseline" if baselines else told)
+    cells = [one for one in found if one.scale == scale and one.curve is not None][:SERIES]
+    data = [one.curve for one in cells if one.curve is not None]
+    if not data:
+        return Markup()
+    curves = [
+        Curve(one.name, deals, means, (lows, highs))
+        for one, (deals, means, lows, highs) in zip(cells, data, strict=True)
+    ]
+    baselines = sorted({one.baseline for one in cells if not np.isnan(one.baseline)})
+    # the first few deals, whose bands are wide, may leave the chart
+    late = [each[1:, max(0, each.shape[1] // 10) :].ravel() for each in data]
+    low, high = _range([*late, baselines], 0.02)
+    if scale.share:
+        low, high = max(low, 0.0), min(high, 1.0)
+    axes = Axes(640, 260, (0.0, max(float(each[0, -1]) for each in data)), (low, high))
+    label = "; ".join(f"{one.name}: {one.told}" for one in cells)
+    note = f"raw {scale.words} after so many deals; bands: 95% intervals, each of one look"
+    note += "; dashed: baseline" * bool(baselines)
+    return _chart(label, curves, axes, scale.mean, baselines, note)
 
 
-def _curve(curve: np.ndarray, at: int, across: Sequence[float], up: Sequence[float]) -> None:
-    deals, means, lows, highs = curve
-    x = [_place(each, *across) for each in deals]
-    known = np.flatnonzero(~np.isnan(lows))
-    band = [(x[i], _place(lows[i], *up)) for i in known]
-    band += [(x[i], _place(highs[i], *up)) for i in known[::-1]]
-    if band:
-        _node("polygon", points=_points(band)).classes(f"band series-{at}")
-    line = zip(x, (_place(mean, *up) for mean in means), strict=True)
-    _node("polyline", points=_points(line)).classes(f"line series-{at}")
+def course(title: str, lines: Mapping[str, Sequence[float]], most: int) -> Markup:
+    """Figures from 0 on, guess by guess, NaN where there is none; most: how many guesses there
+    will be."""
+    high = max([LEAST, *(value for line in lines.values() for value in line if value == value)])
+    curves = [
+        Curve(name, np.arange(1, len(line) + 1), np.array(line)) for name, line in lines.items()
+    ]
+    last = ", ".join(f"{name} {line[-1]:.2f}" for name, line in lines.items() if len(line))
+    label = f"{title} after each guess; last: {last}"
+    axes = Axes(420, 180, (1.0, float(max(2, most))), (0.0, high))
+    return picture(label, _chart(label, curves, axes, lambda value: f"{value:.2g}"))
 
 
-def _interval(one: Estimate, low: float, high: float) -> None:
-    with html.div().classes("interval").props('role="listitem"'):
-        words("span", one.name).classes("name")
-        with html.span().classes("track").props('aria-hidden="true"'):
-            if not np.isnan(one.low):
-                left, right = _percent(one.low, low, high), _percent(one.high, low, high)
-                html.i().style(f"left:{left:.2f}%;width:{right - left:.2f}%")
-            if not np.isnan(one.baseline):
-                html.u().style(f"left:{_percent(one.baseline, low, high):.2f}%")
-            if not np.isnan(one.mean):
-                html.b().style(f"left:{_percent(one.mean, low, high):.2f}%")
-        words("span", one.told).classes("told")
+def _chart(
+    label: str,
+    curves: Sequence[Curve],
+    axes: Axes,
+    text: Callable[[float], str],
+    baselines: Sequence[float] = (),
+    note: str = "",
+) -> Markup:
+    """A chart with its key. text: a figure of the vertical axis in words."""
+    rows = [
+        together(axes.line(value, "grid"), _word(text(value), LEFT - 6, axes.up(value) + 4, "end"))
+        for value in _ticks(*axes.y)
+    ]
+    columns = [
+        _word(f"{value:,.0f}", axes.across(value), axes.height - 6)
+        for value in _ticks(*axes.x)
+        if value == round(value)
+    ]
+    drawing = tag(
+        "svg",
+        *(*rows, *columns, *(axes.line(value, "baseline") for value in baselines)),
+        *(_curve(curve, at, axes) for at, curve in enumerate(curves, 1)),
+        viewBox=f"0 0 {axes.width} {axes.height}",
+        role="img",
+        aria_label=label,
+        class_="chart",
+    )
+    names = [tag("span", one.name, class_=f"series-{at}") for at, one in enumerate(curves, 1)]
+    return together(drawing, tag("div", *names, tag("span", note) if note else "", class_="key"))
 
 
-def _range(found: Sequence[Estimate]) -> tuple[float, float]:
-    """Of an axis that shows all of them."""
-    drawn = np.array([[one.mean, one.low, one.high, one.baseline] for one in found])
-    known = drawn[~np.isnan(drawn)]
+def _curve(curve: Curve, at: int, axes: Axes) -> Markup:
+    """A line, broken where there is no figure, over its band."""
+    x = [axes.across(each) for each in curve.x]
+    parts = []
+    if curve.band:
+        low, high = curve.band
+        known = np.flatnonzero(~np.isnan(low))
+        ends = [(x[i], axes.up(low[i])) for i in known]
+        ends += [(x[i], axes.up(high[i])) for i in known[::-1]]
+        points = " ".join(f"{across},{up}" for across, up in ends)
+        parts.append(tag("polygon", points=points, class_=f"band series-{at}"))
+    path, down = "", False
+    for across, value in zip(x, curve.y, strict=True):
+        if not np.isnan(value):
+            path += f"{'L' if down else 'M'}{across} {axes.up(value)}"
+        down = not np.isnan(value)
+    return together(*parts, tag("path", d=path, class_=f"line series-{at}"))
+
+
+def _interval(one: Estimate, low: float, high: float) -> Markup:
+    parts = []
+    if not np.isnan(one.low):
+        left, right = (_between(end, low, high, 0, 100) for end in (one.low, one.high))
+        parts.append(tag("i", style=f"left:{left}%;width:{right - left:.1f}%"))
+    for name, value in (("u", one.baseline), ("b", one.mean)):
+        if not np.isnan(value):
+            parts.append(tag(name, style=f"left:{_between(value, low, high, 0, 100)}%"))
+    return tag(
+        "div",
+        tag("span", one.name, class_="name"),
+        tag("span", *parts, class_="track", aria_hidden="true"),
+        tag("span", one.told, class_="told"),
+        class_="interval",
+        role="listitem",
+    )
+
+
+def _range(figures: Sequence[ArrayLike], margin: float) -> tuple[float, float]:
+    """Of an axis that shows all of them, with this share of it left free at both ends."""
+    every = np.concatenate([np.asarray(each, float) for each in figures])
+    known = every[~np.isnan(every)]
     if not known.size:
         return 0.0, 1.0
-    margin = 0.05 * (known.max() - known.min()) or 0.5
-    return float(known.min() - margin), float(known.max() + margin)
-
-
-def _reach(
-    curves: Sequence[np.ndarray], also: Sequence[float], scale: Scale
-) -> tuple[float, float]:
-    """Of an axis for these curves; the first few deals, whose bands are wide, may leave it."""
-    late = [curve[1:, max(0, curve.shape[1] // 10) :] for curve in curves]
-    known = np.concatenate([np.array(also), *(each[~np.isnan(each)] for each in late)])
-    margin = 0.02 * (known.max() - known.min()) or 0.5
-    low, high = float(known.min() - margin), float(known.max() + margin)
-    return (max(low, 0.0), min(high, 1.0)) if scale.share else (low, high)
+    free = margin * (known.max() - known.min()) or 0.5
+    return float(known.min() - free), float(known.max() + free)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -119,30 +189,11 @@ def _ticks(low: float, high: float) -> list[float]:
     return [at * step for at in range(ceil(low / step), floor(high / step) + 1)]
 
 
-def _percent(value: float, low: float, high: float) -> float:
-    return float(np.clip(100 * (value - low) / (high - low), 0, 100))
-
-
-def _place(value: float, first: float, last: float, low: float, high: float) -> float:
+def _between(value: float, low: float, high: float, first: float, last: float) -> float:
     """Where a value of an axis from `low` to `high` lies between two ends."""
     share = float(np.clip((value - low) / (high - low or 1.0), 0, 1))
     return round(first + share * (last - first), 1)
 
 
-def _points(places: Iterator[tuple[float, float]] | Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in places)
-
-
-def _node(tag: str, **props: Any) -> ui.element:
-    node = ui.element(tag)
-    node.props.update(props)
-    return node
-
-
-def _across(y: float) -> ui.element:
-    """A line from the one side of a chart to the other."""
-    return _node("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y)
-
-
-def _text(text: str, x: float, y: float, anchor: str) -> None:
-    words("text", text).props.update({"x": x, "y": y, "text-anchor": anchor})
+def _word(word: str, x: float, y: float, anchor: str = "middle") -> Markup:
+    return tag("text", word, x=x, y=y, text_anchor=anchor, class_="d-word")

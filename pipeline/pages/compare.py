@@ -13,7 +13,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.compare import compare
 from gauntlet.pipeline.pages import charts, runs, sheets
-from gauntlet.pipeline.pages.frame import framed, note, part, words
+from gauntlet.pipeline.pages.frame import drawing, framed, note, part, words
 from gauntlet.pipeline.pages.library import Library
 from gauntlet.pipeline.pages.run_status import Standing, standing
 from gauntlet.pipeline.tables.numbers import number, p_value
@@ -66,7 +66,7 @@ async def _both(library: Library, first: str | None, second: str | None) -> None
                     ui.link(name, runs.link(name))
                 if one:
                     runs.summary(one)
-                    charts.intervals(one.estimates)
+                    drawing(charts.intervals(one.estimates))
     part("Paired on shared deals")
     found = await threads.io_bound(_paired, library.outputs / first, library.outputs / second)
     waiting.delete()

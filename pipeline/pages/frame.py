@@ -1,15 +1,17 @@
-"""What all pages share: the header with its links, light and dark, and the main part below."""
+"""What all pages share: the header with its links, light and dark, texts, and form fields."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from markupsafe import Markup
 from nicegui import html, ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.config.compose import CONF
 
 STYLE = Path(__file__).parent / "pages.css"
 PLACES = {"Runs": "/", "Matches": "/matches", "Play": "/play", "Observe": "/observe"}
@@ -58,6 +60,11 @@ def text_block(text: str) -> None:
     words("pre", text).props("tabindex=0")
 
 
+def drawing(markup: Markup) -> None:
+    """HTML and SVG that `common.markup` made."""
+    ui.html(str(markup))
+
+
 def _theme() -> None:
     """The switch between the system's look, light and dark."""
     kept = ui.context.client.request.cookies.get(COOKIE, "system")
@@ -71,3 +78,39 @@ def _theme() -> None:
     switch = ui.select([*THEMES], value=chosen, on_change=lambda event: choose(event.value))
     switch.props('dense borderless options-dense aria-label="look: system, light or dark"')
     switch.classes("theme")
+
+
+def choices(group: str) -> list[str]:
+    """The names of a group of the config."""
+    return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
+
+
+def select(label: str, names: Sequence[str], wish: object, key: str) -> ui.select:
+    """One of the names, kept in the attribute of that name."""
+    return ui.select([*names], label=label).bind_value(wish, key)
+
+
+def number(
+    label: str,
+    wish: object,
+    key: str,
+    low: int,
+    high: int | None = None,
+    then: Callable[[], object] | None = None,
+) -> None:
+    """A whole number, kept in the attribute of that name; an empty field keeps the one before."""
+    field = ui.number(label, min=low, max=high, precision=0, value=getattr(wish, key))
+
+    def changed() -> None:
+        if field.value is not None:
+            setattr(wish, key, int(field.value))
+            if then:
+                then()
+
+    field.on_value_change(changed)
+
+
+def button(label: str, act: Callable[[], object]) -> ui.button:
+    """What a person may do, in words."""
+    made = ui.button(label, on_click=act, color=None)  # the sheet colours it, light and dark
+    return made.props("no-caps unelevated").classes("p-go")

@@ -21,11 +21,11 @@ from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import Place
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
-from gauntlet.pipeline.log.reading import whole
-from gauntlet.pipeline.log.replayed import ReplayedMatch, replayed
+from gauntlet.pipeline.log.reading import whole_records
 from gauntlet.pipeline.log.results import CellResults, collect
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.status import Status
+from gauntlet.pipeline.viewer.match import MatchView, match_view
 
 MARKS = ("sweep.json", "status.json", "cells", "records")
 """A folder that has one of these is a run's."""
@@ -88,7 +88,7 @@ class Shelf(Status):
         found = collect(abouts, dict(self.outcomes), self.folder.set_aside)
         return stopping.cut(self.folder.path, found)
 
-    def match(self, match: str) -> ReplayedMatch:
+    def match(self, match: str) -> MatchView:
         """The match of that id, played again. Raises UserError."""
         kept = self.kept.get(match)
         record = self._record(kept) if kept else None
@@ -97,7 +97,7 @@ class Shelf(Status):
                 f"no match {match} can be read in {self.folder.path}: damaged lines are left out, "
                 "`python -m pipeline.verify DIR` names them"
             )
-        return replayed(self.folder, record)
+        return match_view(self.folder, record)
 
     def _record(self, kept: Kept) -> MatchRecord | None:
         """The record with the texts that its prompts share; None where its line has gone."""
@@ -105,7 +105,7 @@ class Shelf(Status):
         with place.file.open("rb") as file:
             file.seek(place.start)
             line = file.read(place.size)
-        for record in whole(self.folder.reader(place.file.stem), [line]):
+        for record in whole_records(self.folder.reader(place.file.stem), [line]):
             statics = self._statics[place.file]
             if isinstance(record, MatchRecord) and statics.keys() >= record.named:
                 force_setattr(record, "statics", statics)

@@ -1,24 +1,22 @@
-"""A match move by move: the game as it was, and how each decision came about."""
+"""A match move by move: the game as it was, and how each decision was made."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 
-from nicegui import background_tasks, events, html, ui
+from nicegui import background_tasks, events, ui
+from nicegui import html as tags
 from nicegui import run as threads
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line, visible
-from gauntlet.games.base import Game
-from gauntlet.pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
-from gauntlet.pipeline.log.trace import TracedPrompt
-from gauntlet.pipeline.pages import drawn
-from gauntlet.pipeline.pages.frame import framed, note, text_block, words
+from gauntlet.games.drawing import style_of
+from gauntlet.pipeline.pages.frame import framed, note, words
 from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.matches import link
 from gauntlet.pipeline.pages.runs import link as run_link
-from gauntlet.pipeline.tables.page import rows
+from gauntlet.pipeline.viewer import html
+from gauntlet.pipeline.viewer.match import MatchView
 
 KEYS = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
 """How many plies a key goes on."""
@@ -37,12 +35,12 @@ def register(library: Library) -> None:
         with framed(f"Match {id}", "Matches"):
             words("h1", f"Match {id}")
             waiting = note("looking for it in the log ...")
-            place = html.div()
+            place = tags.div()
 
         async def show() -> None:
             try:
                 shelf = library.shelf(run)
-                await found(shelf, id)
+                await read_to(shelf, id)
                 match = await threads.io_bound(shelf.match, id)
             except (UserError, OSError) as error:
                 waiting.text = visible(str(error))
@@ -56,8 +54,8 @@ def register(library: Library) -> None:
         ui.timer(0, show, once=True)
 
 
-async def found(shelf: Shelf, match: str) -> None:
-    """Reads the log until the match is met, or to its end."""
+async def read_to(shelf: Shelf, match: str) -> None:
+    """Reads the log up to the match, or to its end."""
     reading = background_tasks.create(threads.io_bound(shelf.refresh))
     while match not in shelf.kept and not (reading.done() and not shelf.reading):
         await asyncio.sleep(0.1)  # a thread fills the shelf, and tells of no single match
@@ -66,20 +64,21 @@ async def found(shelf: Shelf, match: str) -> None:
 class _Viewer:
     """A match at one of its plies; the last place is the end."""
 
-    def __init__(self, run: str, match: ReplayedMatch, ply: int) -> None:
+    def __init__(self, run: str, match: MatchView, ply: int) -> None:
         self._run, self._match = run, match
         self._last = len(match.plies)
+        ui.add_css(style_of(match.game))
         _facts(run, match)
-        with html.div().classes("viewer"):
-            with html.div().classes("moves"):
+        with tags.div().classes("viewer"):
+            with tags.div().classes("moves"):
                 self._controls()
                 self._moves()
-            self._place = html.div().classes("ply")
+            self._place = ui.html().classes("ply")
         ui.keyboard(self._key)
         self._go(ply)
 
     def _controls(self) -> None:
-        with html.div().classes("controls"):
+        with tags.div().classes("controls"):
             steps = {
                 "first": ("first_page", -self._last),
                 "back": ("chevron_left", -1),
@@ -89,19 +88,19 @@ class _Viewer:
             for name, (icon, by) in steps.items():
                 button = ui.button(icon=icon, on_click=lambda by=by: self._go(self._at + by))
                 button.props(f'flat dense aria-label="{name}"').mark(name)
-            self._where = html.span()
+            self._where = tags.span()
         self._slider = ui.slider(min=0, max=self._last, value=0).props('aria-label="ply"')
         self._slider.on_value_change(lambda event: self._go(int(event.value)))
 
     def _moves(self) -> None:
         self._links: list[ui.element] = []
-        with html.ol(start=0).classes("list"):
+        with tags.ol(start=0).classes("list"):
             for ply in self._match.plies:
-                told = "; ".join(f"{turn.seat}: {one_line(turn.move, 60)}" for turn in ply.turns)
-                with html.li():
-                    button = words("button", told).props('type="button"')
+                moves = (f"{each.seat}: {one_line(each.move, 60)}" for each in ply.decisions)
+                with tags.li():
+                    button = words("button", "; ".join(moves)).props('type="button"')
                 button.on("click", lambda at=ply.number: self._go(at))
-                if any(turn.fallback for turn in ply.turns):
+                if any(each.fallback for each in ply.decisions):
                     button.classes("warning")
                 self._links.append(button)
 
@@ -127,98 +126,16 @@ class _Viewer:
             self._links[at].props('aria-current="step"')
             ui.run_javascript(SCROLL.replace("ID", f"{self._links[at].id}"))
         ui.navigate.history.replace(link(self._run, self._match.match, at))
-        self._place.clear()
-        with self._place:
-            if at < self._last:
-                _ply(self._match.game, self._match.plies[at])
-            else:
-                _board(self._match.game, self._match.ended)
-                words("p", self._match.outcome.capitalize() + ".")
+        match = self._match
+        shown = html.ply(match.game, match.plies[at]) if at < self._last else html.ending(match)
+        self._place.content = str(shown)
 
 
-def _facts(run: str, match: ReplayedMatch) -> None:
-    players = [
-        f"{seat} {player}{' (measured)' if seat in match.measured else ''}"
-        for seat, player in enumerate(match.players)
-    ]
-    returns = ", ".join(f"{value:g}" for value in match.returns)
-    with html.dl().classes("facts"):
+def _facts(run: str, match: MatchView) -> None:
+    with tags.dl().classes("facts"):
         words("dt", "run")
-        with html.dd():
+        with tags.dd():
             ui.link(run, run_link(run))
-        for term, text in (
-            ("cell", match.cell),
-            ("deal", f"{match.deal}, rotation {match.rotation}"),
-            ("players", "; ".join(players)),
-            ("outcome", f"{match.outcome}; returns {returns}"),
-        ):
+        for term, values in match.facts:
             words("dt", term)
-            words("dd", text)
-
-
-def _board(game: Game[object], state: object) -> None:
-    ui.html(str(drawn.whole(game, state)))
-
-
-def _ply(game: Game[object], ply: Ply) -> None:
-    _board(game, ply.state)
-    for turn in ply.turns:
-        _turn(turn)
-
-
-def _turn(turn: ReplayedTurn) -> None:
-    with html.section().classes("turn"):
-        words("h2", f"Player {turn.seat} plays {turn.move}").classes("part")
-        note(_how(turn))
-        if turn.forced and not turn.trace.asked:
-            return
-        _options(turn)
-        for number, asked in enumerate(turn.trace.asked):
-            _asked(number, asked, turn.trace.options)
-        if turn.notes:
-            with ui.expansion("notes").classes("prompt"):
-                text_block(json.dumps(turn.notes, indent=1, ensure_ascii=False, default=str))
-
-
-def _how(turn: ReplayedTurn) -> str:
-    """The player, and how its decision came about."""
-    told = [turn.player]
-    if turn.forced:
-        told.append("the only move")
-    if turn.fallback:
-        told.append(f"by fallback: the reply was {turn.status}")
-    if turn.margin is not None:
-        told.append(f"{turn.margin:.4f} ahead of the second best")
-    if turn.tokens:
-        told.append(f"{turn.tokens:,} tokens")
-    return "; ".join(told)
-
-
-def _options(turn: ReplayedTurn) -> None:
-    """Each option with its score as a bar from zero; the one that was taken stands out."""
-    found = rows(turn.trace.options, turn.trace.scores, turn.trace.chosen)
-    with html.table().classes("options"):
-        for row in found:
-            with html.tr().classes("chosen" if row.chosen else ""):
-                words("td", ("\N{BLACK RIGHT-POINTING SMALL TRIANGLE} " * row.chosen) + row.option)
-                if row.bar is not None:
-                    words("td", f"{row.score:+.4f}")
-                    with html.td().classes("bar"):
-                        html.i().style(f"left:{row.bar[0]}%;width:{row.bar[1]}%")
-
-
-def _asked(number: int, asked: TracedPrompt, options: tuple[str, ...]) -> None:
-    """A prompt as it was sent, and what came of it."""
-    if asked.text is not None:
-        taken = f" was read as {one_line(asked.taken)}" if asked.taken else ""
-        note(f"reply {number}{taken}")
-        text_block(asked.text)
-    given = [
-        f"{answer.word} {answer.probability:.4f}"
-        + ("" if answer.option is None else f" ({options[answer.option]})")
-        for answer in asked.answers
-    ]
-    told = f"prompt {number}{': ' if given else ''}{', '.join(given)}"
-    with html.details().classes("prompt"):
-        words("summary", told)
-        text_block(asked.prompt)
+            words("dd", "; ".join(values))

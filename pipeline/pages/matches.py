@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 from urllib.parse import urlencode
 
+from msgspec.json import encode
 from nicegui import background_tasks, events, html, ui
 from nicegui import run as threads
 from nicegui.elements.mixins.value_element import ValueElement
@@ -15,12 +19,84 @@ from nicegui.elements.mixins.value_element import ValueElement
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import damaged
 from gauntlet.pipeline.pages import sheets
-from gauntlet.pipeline.pages.choosing import ORDERS, RESULTS, Choice, result
 from gauntlet.pipeline.pages.frame import framed, note, words
 from gauntlet.pipeline.pages.library import Kept, Library, Shelf
 from gauntlet.pipeline.pages.runs import EVERY
 from gauntlet.pipeline.tables.numbers import short
 from gauntlet.pipeline.tables.scale import Scale
+
+RESULTS = ("all", "lost", "won", "drawn", "shared")
+ORDERS: dict[str, Callable[[Kept], Any]] = {
+    "deal": lambda kept: (kept.ended.deal, kept.ended.rotation, kept.ended.cell),
+    "smallest margin": lambda kept: (kept.margin is None, kept.margin or 0.0),
+    "most fallbacks": lambda kept: -kept.ended.fallbacks,
+    "lowest figure": lambda kept: kept.ended.figure,
+    "longest": lambda kept: -kept.ended.plies,
+    "shortest": lambda kept: kept.ended.plies,
+    "most tokens": lambda kept: -kept.ended.all_tokens,
+}
+"""What lists are sorted by, the least first; of equals the order of the log stays."""
+
+
+@dataclass
+class Choice:
+    """What is asked for. cell: a key, "" for all. margin: the least margin is below it, where one
+    is given. text: the start of a match's id, or "deal 7". said: what a prompt, without what all
+    prompts share, or a reply must hold, in upper or lower case."""
+
+    cell: str = ""
+    result: str = "all"
+    fallbacks: bool = False
+    margin: float | None = None
+    text: str = ""
+    said: str = ""
+    order: str = "deal"
+
+    def of(self, kept: Iterable[Kept]) -> list[Kept]:
+        """Those that are wanted, in order. Raises OSError."""
+        found = sorted(filter(self._wanted, kept), key=ORDERS[self.order])
+        return _holding(found, self.said) if self.said.strip() else found
+
+    def _wanted(self, one: Kept) -> bool:
+        ended = one.ended
+        return (
+            (not self.cell or ended.cell == self.cell)
+            and self.result in ("all", result(one))
+            and (not self.fallbacks or ended.fallbacks > 0)
+            and (self.margin is None or (one.margin is not None and one.margin < self.margin))
+            and self._named(one)
+        )
+
+    def _named(self, one: Kept) -> bool:
+        word = self.text.strip().lower()
+        if word.startswith("deal"):
+            return word.removeprefix("deal").strip() in ("", str(one.ended.deal))
+        return one.ended.match.startswith(word)
+
+
+def _holding(kept: Iterable[Kept], words: str) -> list[Kept]:
+    """Those whose lines hold the words, as JSON writes them; that is where options stand, too."""
+    wanted = encode(words.strip().lower())[1:-1]
+    found = []
+    with ExitStack() as opened:
+        files: dict[Path, BinaryIO] = {}
+        for one in kept:
+            path = one.place.file
+            if path not in files:
+                files[path] = opened.enter_context(path.open("rb"))
+            files[path].seek(one.place.start)
+            if wanted in files[path].read(one.place.size).lower():
+                found.append(one)
+    return found
+
+
+def result(one: Kept) -> str:
+    """How a match ended for the seats that are measured; shared where some of several won."""
+    won = one.ended.won
+    if won in (0.0, 1.0):
+        return "won" if won else "drawn" if one.ended.value == 0 else "lost"
+    return "shared"
+
 
 PAGE = 50
 """Matches on the page at a time."""

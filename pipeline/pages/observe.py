@@ -1,18 +1,221 @@
-"""*Observe*: an observer at work, guess by guess: who plays how, and what it would cost to err."""
+"""*Observe*: an observer at work, guess by guess: paused, stepped through, or at any speed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from nicegui import html, ui
+from nicegui.events import KeyEventArguments
 
+from gauntlet.common.sanitize import visible
 from gauntlet.games.rock_paper_scissors.strategies import CODES
+from gauntlet.games.watch import drawing as watched
 from gauntlet.pipeline.config.output_dir import short
-from gauntlet.pipeline.pages.at_observer import Follower, show
-from gauntlet.pipeline.pages.forms import button, choices, number, select
-from gauntlet.pipeline.pages.frame import framed, note, part, words
+from gauntlet.pipeline.pages import charts
+from gauntlet.pipeline.pages.child import Child, Guessed, Scene
+from gauntlet.pipeline.pages.frame import (
+    button,
+    choices,
+    drawing,
+    framed,
+    note,
+    number,
+    part,
+    select,
+    text_block,
+    words,
+)
 from gauntlet.pipeline.pages.play import WATCHING
+
+TICK = 0.2
+"""Seconds after which a page looks what is new."""
+SPEEDS = {1: "1 a second", 5: "5 a second", 20: "20 a second", 1000: "as they come"}
+"""Guesses that are shown in a second."""
+LOSSES = ("union", "brier", "ev_loss")
+"""Those of `games.watch.guesses` that are drawn guess by guess."""
+ADDED = {"ArrowLeft": -1, "ArrowRight": 1, "PageUp": -10, "PageDown": 10}
+"""How many guesses a key goes on."""
+
+
+class Follower(Child):
+    """A run of one match of watching. scene: None until it is known; guesses: those made so far."""
+
+    module = "gauntlet.pipeline.pages.watcher"
+
+    def __init__(self, name: str, words: Sequence[str], first: int = 0) -> None:
+        self.scene: Scene | None = None
+        self.guesses: list[Guessed] = []
+        super().__init__(name, words, first)
+
+    def take_in(self, news: Scene | Guessed) -> None:
+        if isinstance(news, Scene):
+            self.scene = news
+        else:
+            self.guesses.append(news)
+
+
+@dataclass
+class Shown:
+    """What one page shows of a match: the guess at a place, running on or paused."""
+
+    follower: Follower
+    place: float = -1.0
+    going: bool = True
+    speed: int = 5
+    drawn: tuple[int, int] = (-2, -1)
+
+    @property
+    def at(self) -> int:
+        """The guess that is shown; -1 before the first."""
+        return int(self.place)
+
+    def go(self, by: float) -> None:
+        """On by so many guesses, as far as there are any."""
+        self.place = min(max(self.place + by, 0.0), len(self.follower.guesses) - 1.0)
+
+    def step(self, by: int) -> None:
+        self.going, self.place = False, float(self.at)
+        self.go(by)
+
+    def switch(self) -> None:
+        self.going = not self.going
+
+    def press(self, event: KeyEventArguments) -> None:
+        """Arrows step, P pauses and goes on."""
+        if not event.action.keydown or event.modifiers.alt or event.modifiers.ctrl:
+            return  # the browser's own
+        if event.key.name in ADDED:
+            self.step(ADDED[event.key.name])
+        elif event.key.name in ("p", "P") and not event.action.repeat:
+            self.switch()
+
+
+def show(follower: Follower) -> None:
+    """The page of a match that is watched."""
+    ui.add_css(watched.STYLE)
+    shown = Shown(follower)
+    words("h1", follower.name)
+    with html.div().classes("p-after"):
+        _controls(shown)
+
+    @ui.refreshable
+    def body() -> None:
+        _body(shown)
+
+    def look() -> None:
+        if shown.going:
+            shown.go(shown.speed * TICK)
+        if shown.drawn != (shown.at, follower.ended is None):
+            shown.drawn = shown.at, follower.ended is None
+            body.refresh()
+
+    body()
+    ui.keyboard(shown.press, ignore=["input", "select", "textarea"])
+    ui.timer(TICK, look)
+
+
+def _controls(shown: Shown) -> None:
+    for icon, label, by in (("chevron_left", "back", -1), ("chevron_right", "on", 1)):
+        made = ui.button(icon=icon, on_click=lambda by=by: shown.step(by), color=None)
+        made.props(f'flat dense aria-label="{label}"').mark(label)
+    pause = ui.button(on_click=shown.switch, color=None).props("no-caps unelevated")
+    pause.classes("p-go").bind_text_from(shown, "going", lambda on: "Pause" if on else "Go on")
+    ui.select(SPEEDS, label="Speed").bind_value(shown, "speed")
+
+
+def _body(shown: Shown) -> None:
+    follower, scene = shown.follower, shown.follower.scene
+    with html.p().props("role=status aria-live=off").classes("p-status"):
+        if follower.ended:
+            ui.label(visible(f"The run is over: {follower.ended}")).classes("warning")
+        elif scene is None:
+            ui.label("The players are being watched ...")
+        elif shown.at < 0:
+            ui.label("No guess yet ...")
+        else:
+            ui.label(_told(scene, follower.guesses, shown.at))
+    if scene is not None and shown.at >= 0:
+        _match(scene, follower.guesses[: shown.at + 1])
+        note(f"kept in {scene.folder}")
+    if follower.ended is None:
+        leave = ui.button("Stop watching", on_click=follower.leave, color=None)
+        leave.props("no-caps flat").classes("p-leave")
+    else:
+        ui.link("Watch another match", "/observe")
+
+
+def _told(scene: Scene, guesses: Sequence[Guessed], at: int) -> str:
+    one = guesses[at]
+    said = " ".join(scene.codes[each] for each in one.guess) or "no guess"
+    sure = "" if one.confidence is None else f", confidence {one.confidence:.2f}"
+    right = "right" if one.guess == scene.truth else "wrong"
+    real = " ".join(scene.codes[each] for each in scene.truth)
+    return f"Step {one.shown} of {one.steps}: {said}{sure}; {right}, it is {real}"
+
+
+def _match(scene: Scene, guesses: Sequence[Guessed]) -> None:
+    now, losses = guesses[-1], scene.losses.get("union")
+    with html.div().classes("p-columns"):
+        for seat, name in enumerate(scene.players):
+            with html.div():
+                part(f"Player {name}")
+                guess = now.guess[seat] if now.guess else None
+                row = now.posterior[seat], scene.truth[seat], guess
+                drawing(watched.draw_beliefs(name, scene.codes, *row))
+        with html.div():
+            part("Steps")
+            drawing(watched.draw_steps(scene.players, _done(guesses)))
+        if losses is not None and len(scene.players) == 2:
+            with html.div():
+                part("Union loss of every guess")
+                found = scene.players, scene.codes, losses, scene.truth, now.guess
+                drawing(watched.draw_losses(*found))
+    most = len(guesses) + now.steps - now.shown
+    with html.div().classes("p-columns"):
+        if scene.losses:
+            with html.div():
+                part("Losses")
+                lines = {name: _costs(scene, name, guesses) for name in LOSSES}
+                drawing(charts.course("losses", lines, most))
+        with html.div():
+            part("Belief in the truth")
+            drawing(charts.course("belief in the truth", _beliefs(scene, guesses), most))
+    reasons = [(one.shown, one.reasoning) for one in guesses if one.reasoning]
+    if reasons:
+        part("Reasoning")
+        text_block("\n".join(f"step {step}: {told}" for step, told in reversed(reasons)))
+
+
+def _done(guesses: Sequence[Guessed]) -> list[tuple[int, Sequence[tuple[int, str]]]]:
+    """The last steps with their numbers."""
+    found: list[tuple[int, Sequence[tuple[int, str]]]] = []
+    for one in guesses[-watched.STEPS :]:
+        first = one.shown - len(one.done) + 1
+        found += list(enumerate(one.done, first))
+    return found
+
+
+def _costs(scene: Scene, name: str, guesses: Sequence[Guessed]) -> list[float]:
+    """What each guess lost; NaN for one that is none."""
+    shape = (len(scene.codes),) * len(scene.players)
+    return [
+        float(scene.losses[name][np.ravel_multi_index(one.guess, shape)]) if one.guess else np.nan
+        for one in guesses
+    ]
+
+
+def _beliefs(scene: Scene, guesses: Sequence[Guessed]) -> dict[str, list[float]]:
+    """By Bayes' rule the chance of each player's true strategy, and the observer's confidence."""
+    found = {
+        f"player {name}, by Bayes": [float(one.posterior[seat, real]) for one in guesses]
+        for seat, (name, real) in enumerate(zip(scene.players, scene.truth, strict=True))
+    }
+    sure = [np.nan if one.confidence is None else one.confidence for one in guesses]
+    return found if np.isnan(sure).all() else {**found, "confidence of the observer": sure}
+
 
 OBSERVERS = ("bayes", "likeliest", "nearest", "constant", "llm")
 """Those who say their guess; a random player's is drawn for it once it has decided."""

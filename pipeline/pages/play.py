@@ -11,12 +11,9 @@ from pathlib import Path
 from nicegui import html, ui
 
 from gauntlet.pipeline.config.output_dir import short
-from gauntlet.pipeline.pages.at_table import show
-from gauntlet.pipeline.pages.forms import button, choices, number, select
-from gauntlet.pipeline.pages.frame import framed, note, part, words
-from gauntlet.pipeline.pages.table import Table
+from gauntlet.pipeline.pages.frame import button, choices, framed, note, number, part, select, words
+from gauntlet.pipeline.pages.table import Table, show
 
-STYLE = Path(__file__).parent / "play.css"
 WATCHING = "watch_"
 """How the names of games of watching begin."""
 MOST_SEATS = 10
@@ -76,7 +73,6 @@ class Wish:
 
 def register(outputs: Path) -> None:
     """Serves /play, and /play/ID for each table."""
-    ui.add_css(STYLE, shared=True)
     tables: dict[str, Table] = {}
 
     @ui.page("/play")

@@ -1,21 +1,22 @@
-"""A run: how it goes, its figures as they grow, and in the end its tables and figures."""
+"""A run: how it goes, its figures as they grow, and in the end its tables, figures and replies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
+import pandas as pd
 from nicegui import app, html, ui
 from nicegui import run as threads
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line, visible
-from gauntlet.pipeline.pages import charts, replies, runs, sheets
-from gauntlet.pipeline.pages.frame import framed, note, part, words
+from gauntlet.pipeline.pages import charts, runs, sheets
+from gauntlet.pipeline.pages.frame import drawing, framed, note, part, text_block, words
 from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.run_status import Estimate, Standing, estimates, glance, standing
 from gauntlet.pipeline.status import Row
@@ -111,9 +112,9 @@ class _Board:
     def _draw(self, found: View) -> None:
         self._charts.clear()
         with self._charts:
-            charts.intervals(found.estimates)
+            drawing(charts.intervals(found.estimates))
             for scale in dict.fromkeys(one.scale for one in found.estimates):
-                charts.growth(found.estimates, scale)
+                drawing(charts.growth(found.estimates, scale))
         self._aside.clear()
         with self._aside:
             for told in found.aside:
@@ -195,7 +196,7 @@ async def _views(name: str, folder: Path) -> None:
                 told = figure.removesuffix(".png").replace("_", " ")
                 html.img(src=_file(name, figure), alt=told, loading="lazy")
     if EXAMPLES in files:
-        await replies.looked_at(name, files[EXAMPLES])
+        await _unclear_replies(name, files[EXAMPLES])
     if tables:
         part("Tables")
         first = "summary.csv" if "summary.csv" in tables else tables[0]
@@ -219,3 +220,35 @@ async def _table(file: Path) -> None:
         return
     if found:
         sheets.sheet(*found)
+
+
+CELLS = 20
+"""Cells that the page shows replies of; the file has all."""
+
+
+async def _unclear_replies(run: str, file: Path) -> None:
+    """The replies of parser_examples.csv, each to be opened, with the way to its match."""
+    try:
+        found = await threads.io_bound(pd.read_csv, file, keep_default_na=False, dtype=str)
+    except (OSError, ValueError) as error:
+        note(f"{file.name} cannot be read: {error}", warning=True)
+        return
+    if found is None or found.empty or list(found) != parser.EXAMPLE_COLUMNS:
+        return
+    part("Replies, looked at")
+    note("Of each cell the first few that were not plainly read; all are counted in parser.csv.")
+    for cell, rows in list(found.groupby("cell", sort=False))[:CELLS]:
+        words("h3", str(cell))
+        for row in rows.to_dict("records"):
+            _unclear_reply(run, {str(name): str(value) for name, value in row.items()})
+
+
+def _unclear_reply(run: str, row: Mapping[str, str]) -> None:
+    with html.details().classes("prompt"):
+        line = f"{row['kinds']}: {parser.opening(row['reply'])} => {row['outcome']}"
+        words("summary", f"{line} (deal {row['deal']})")
+        note("the end of what was asked")
+        text_block(row["question"])
+        note("the reply")
+        text_block(row["reply"] or "(nothing)")
+        ui.link(f"match {row['match']}", f"/match?{urlencode({'run': run, 'id': row['match']})}")

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from nicegui import background_tasks, html, run, ui
 
 from gauntlet.pipeline.pages import charts
-from gauntlet.pipeline.pages.frame import framed, note, words
+from gauntlet.pipeline.pages.frame import drawing, framed, note, words
 from gauntlet.pipeline.pages.library import SUMMARY, Library
 from gauntlet.pipeline.pages.run_status import Standing, glance
 
@@ -83,7 +83,7 @@ class _Card:
         self._body.clear()
         with self._body:
             summary(one)
-            charts.intervals(one.estimates[:ESTIMATES])
+            drawing(charts.intervals(one.estimates[:ESTIMATES]))
             if len(one.estimates) > ESTIMATES:
                 note(f"and {len(one.estimates) - ESTIMATES:,} further cells")
 

@@ -14,7 +14,7 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,7 +33,7 @@ from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.run_info import typed
-from gauntlet.pipeline.pages.messages import Answer, Asked, Laid, News, Over
+from gauntlet.pipeline.pages.child import Answer, Asked, Laid, News, Over
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
 
 
@@ -142,22 +142,20 @@ def at_page(line: Line, first: int, folder: Path, plan: Plan) -> Plan:
     return FromDeal((laid,), plan.deals, plan.seed, first)
 
 
-def play(
-    line: Line, first: int, words: Sequence[str], cells: Sequence[CellConfig], sweep: SweepConfig
-) -> int:
-    from gauntlet.pipeline.sweep import (
-        run_sweep,  # takes seconds, which a refused config need not wait
-    )
+def play(connected: Callable[[int, Path, Plan], Plan], first: int, words: Sequence[str]) -> int:
+    """Runs a sweep from deal `first` on. connected: its plan with a page joined to it."""
 
-    seated = partial(at_page, line, first, sweep.output_dir)
-    return run_sweep.run(cells, sweep, typed("python -m pipeline.run", words), seated)
+    def run(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        from gauntlet.pipeline.sweep import (
+            run_sweep,  # takes seconds, which a refused config need not wait
+        )
 
+        command = typed("python -m pipeline.run", words)
+        return run_sweep.run(cells, sweep, command, partial(connected, first, sweep.output_dir))
 
-def main(arguments: Sequence[str]) -> int:
-    descriptor, first, *words = arguments
-    line = Line(Connection(int(descriptor)))
-    return compose(words, partial(play, line, int(first), words))
+    return compose(words, run)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    descriptor, start, *settings = sys.argv[1:]
+    sys.exit(play(partial(at_page, Line(Connection(int(descriptor)))), int(start), settings))

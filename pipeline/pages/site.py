@@ -8,10 +8,12 @@ from pathlib import Path
 from fastapi import FastAPI
 from nicegui import ui
 
-from gauntlet.pipeline.pages import compare, drawn, match, matches, observe, play, run, runs
+from gauntlet.games import drawing
+from gauntlet.pipeline.pages import compare, match, matches, observe, play, run, runs
+from gauntlet.pipeline.pages.access import Doors
 from gauntlet.pipeline.pages.frame import STYLE
 from gauntlet.pipeline.pages.library import Library
-from gauntlet.pipeline.pages.origin_check import Doors
+from gauntlet.pipeline.viewer import html
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '
@@ -38,7 +40,8 @@ def site(outputs: Path, hosts: Iterable[str] = ()) -> Doors:
 def register(outputs: Path) -> None:
     """Lets NiceGUI know every page."""
     ui.add_css(STYLE, shared=True)
-    ui.add_css(drawn.STYLE, shared=True)
+    ui.add_css(drawing.STYLE, shared=True)
+    ui.add_css(html.STYLE, shared=True)
     library = Library(outputs)
     for page in (runs, run, compare, matches, match):
         page.register(library)

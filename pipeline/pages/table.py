@@ -1,15 +1,27 @@
-"""A table at which a person plays, as what its process has said so far."""
+"""A table at which a person plays: what its process has said so far, and its page."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from typing import Any
 
+from markupsafe import Markup
+from nicegui import html, run, ui
+from nicegui.events import KeyEventArguments
+
+from gauntlet.common.errors import UserError
+from gauntlet.common.sanitize import visible
+from gauntlet.games.base import Game, TextAction
+from gauntlet.games.drawing import draw_facts, draw_state, draw_view, style_of
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.replayed import ReplayedMatch, replayed
-from gauntlet.pipeline.pages.child import Child
-from gauntlet.pipeline.pages.messages import Answer, Asked, Laid, News, Over
+from gauntlet.pipeline.pages.child import Answer, Asked, Child, Laid, News, Over, answer
+from gauntlet.pipeline.pages.frame import button, drawing, note, part, text_block, words
+from gauntlet.pipeline.pages.matches import link
+from gauntlet.pipeline.viewer.match import MatchView, match_view
 
 
 class Table(Child):
@@ -45,7 +57,7 @@ class Table(Child):
             self.send(given)
             return True
 
-    def ending(self) -> ReplayedMatch | None:
+    def ending(self) -> MatchView | None:
         """The match that is over, from its record; None until that is written. Takes a while."""
         over, laid = self.over, self.laid
         if over is None or laid is None:
@@ -53,7 +65,7 @@ class Table(Child):
         folder = Folder(laid.folder)
         new = (one for one in folder.matches() if one.match not in laid.before)
         record = next(islice(new, over.played - 1, None), None)
-        return replayed(folder, record) if record else None
+        return match_view(folder, record) if record else None
 
     def go_on(self) -> None:
         """The end of a match has been looked at."""
@@ -67,3 +79,206 @@ class Table(Child):
             self.over, self._known = news, 0
         else:
             self.asked = news
+
+
+LOOK_SECONDS = 0.2
+"""How often a page looks whether anything has changed at its table."""
+KEYS = 9
+"""Options that a key takes, from 1 on."""
+
+
+@dataclass
+class Shown:
+    """What one page shows of a table."""
+
+    table: Table
+    changes: int = -1
+    end: MatchView | None = None
+    damage: str = ""
+    speaking: int | None = None
+    styled: bool = False
+
+    @property
+    def folder(self) -> str:
+        """What the pages call the run."""
+        return self.table.laid.folder.name if self.table.laid else ""
+
+    def take(self, option: int) -> None:
+        """Takes an option; one that wants words opens the field for them."""
+        asked = self.table.asked
+        if asked is None or self.table.over or option >= len(asked.options):
+            return
+        if isinstance(asked.options[option], TextAction):
+            self.speaking = option
+            self.changes = -1
+        else:
+            self._say(asked, option)
+
+    def say(self, option: int, words: str) -> None:
+        """Takes an open option with its words, if those will do."""
+        asked = self.table.asked
+        wanted = asked.options[option] if asked else None
+        if asked is None or not isinstance(wanted, TextAction):
+            return
+        if fault := wanted.text.fault(words.strip()):
+            ui.notify(f"{words.strip()!r} {fault}", type="warning")
+        else:
+            self._say(asked, option, words.strip())
+
+    def _say(self, asked: Asked, option: int, words: str = "") -> None:
+        self.speaking = None
+        if not self.table.answer(answer(asked, option, words)):
+            ui.notify("another page has answered that already", type="warning")
+
+    def press(self, event: KeyEventArguments) -> None:
+        """Keys 1 to 9 take an option, Enter goes on to the next deal."""
+        held = event.modifiers
+        if not event.action.keydown or held.ctrl or held.alt or held.meta:
+            return
+        if event.key.number:
+            self.take(event.key.number - 1)
+        elif event.key.enter and self.table.over:
+            self.go_on()
+
+    def go_on(self) -> None:
+        self.end, self.damage = None, ""
+        self.table.go_on()
+
+
+def show(table: Table) -> None:
+    """The page of a table, which follows it."""
+    shown = Shown(table)
+    words("h1", table.name)
+
+    @ui.refreshable
+    def body() -> None:
+        _body(shown)
+
+    async def look() -> None:
+        if table.over and shown.end is None and not shown.damage:
+            await _look_up(shown)
+        if shown.changes != table.changes:
+            shown.changes = table.changes
+            body.refresh()
+
+    body()
+    ui.keyboard(shown.press, repeating=False, ignore=["input", "select", "textarea"])
+    ui.timer(LOOK_SECONDS, look)
+
+
+async def _look_up(shown: Shown) -> None:
+    """Finds the record of the match that is over, once it is written."""
+    try:
+        shown.end = await run.io_bound(shown.table.ending)
+    except UserError as error:
+        shown.damage = str(error)
+    if shown.end or shown.damage:
+        shown.changes = -1
+
+
+def _body(shown: Shown) -> None:
+    table = shown.table
+    _status(table)
+    if table.over:
+        _over(shown, table.over)
+    elif table.asked and table.ended is None:
+        _asked(shown, table.asked)
+    if table.ended is None:
+        ui.button("Leave the table", on_click=table.leave, color=None).props(
+            "no-caps flat"
+        ).classes("p-leave")
+    else:
+        ui.link("Open another table", "/play")
+
+
+def _status(table: Table) -> None:
+    with html.p().props("role=status aria-live=polite").classes("p-status"):
+        if table.ended:
+            ui.label(visible(f"The table is closed: {table.ended}")).classes("warning")
+        elif table.ended is not None:
+            ui.label("All deals of this table are played.")
+        elif table.over:
+            ui.label(_outcome(table, table.over))
+        elif table.asked:
+            ui.label("It is your turn.")
+        else:
+            ui.label("The others move ..." if table.laid else "The table is being laid ...")
+    if table.laid:
+        seats = (f"{n} {'you' if n == table.laid.seat else name}"
+                 for n, name in enumerate(table.laid.players))  # fmt: skip
+        note(f"players: {', '.join(seats)}; kept in {table.laid.folder}")
+
+
+def _outcome(table: Table, over: Over) -> str:
+    own = over.returns[table.laid.seat] if table.laid else 0.0
+    winners = [f"player {seat}" for seat, value in enumerate(over.returns) if value > 0]
+    if own > 0:
+        return "The match is over: you won."
+    return f"The match is over: won by {' and '.join(winners) or 'nobody'}."
+
+
+def _asked(shown: Shown, asked: Asked) -> None:
+    _drawing(shown, asked.game, draw_view(asked.game, asked.observation))
+    if shown.table.moves:
+        part("Since your last decision")
+        text_block("\n".join(shown.table.moves))
+    part("Your options")
+    with html.div().classes("p-options"):
+        for number, name in enumerate(asked.observation.options):
+            label = visible(f"{number + 1}  {name}" if number < KEYS else name)
+            made = button(label, partial(shown.take, number))
+            if number == shown.speaking:
+                made.classes("p-chosen")
+    only = len(asked.options) == 1 and isinstance(asked.options[0], TextAction)
+    if only or shown.speaking is not None:
+        _words(shown, asked, shown.speaking or 0)
+    _more(asked)
+
+
+def _drawing(shown: Shown, game: Game[Any], drawn: Markup) -> None:
+    """A drawing; the first one on a page brings its style sheet."""
+    if not shown.styled:
+        ui.add_css(style_of(game))
+    shown.styled = True
+    drawing(drawn)
+
+
+def _words(shown: Shown, asked: Asked, option: int) -> None:
+    """The field for the words of an open option."""
+    wanted = asked.options[option]
+    assert isinstance(wanted, TextAction)
+    field = ui.input(f"Your words: {wanted.text.ask}").classes("p-wide").props("autofocus")
+    field.props(f"maxlength={wanted.text.max_chars}")
+
+    def say() -> None:
+        shown.say(option, str(field.value or ""))
+
+    field.on("keydown.enter", say)
+    button("Say it", say)
+
+
+def _more(asked: Asked) -> None:
+    """All that a model would be told, in words."""
+    seen = asked.observation
+    with ui.expansion("In words"):
+        drawing(draw_facts(seen))
+    with ui.expansion("Rules"):
+        text_block(seen.rules)
+    with ui.expansion(f"Moves so far: {len(seen.history)}"):
+        text_block("\n".join(seen.history) or "none yet")
+
+
+def _over(shown: Shown, over: Over) -> None:
+    if over.moves:
+        text_block("\n".join(over.moves))
+    if shown.end is None:
+        text_block(over.ending)
+    else:
+        _drawing(shown, shown.end.game, draw_state(shown.end.game, shown.end.end_state))
+    if shown.damage:
+        note(f"its record cannot be read: {shown.damage}", warning=True)
+    with html.div().classes("p-after"):
+        if shown.table.ended is None:
+            button("Next deal", shown.go_on)
+        if shown.end is not None:
+            ui.link("The match, move by move", link(shown.folder, shown.end.match))

@@ -8,7 +8,7 @@ It is a run as any other; what its observer guesses goes out over the connection
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,11 +23,10 @@ from gauntlet.agents.observers import log_likelihoods, posteriors
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Game
 from gauntlet.games.watch import State, Watch
-from gauntlet.pipeline.config.compose import compose
-from gauntlet.pipeline.config.read import CellConfig, Seed, SweepConfig
-from gauntlet.pipeline.log.run_info import typed
-from gauntlet.pipeline.pages.messages import Guessed, Scene
-from gauntlet.pipeline.pages.seat import FromDeal
+from gauntlet.games.watch.drawing import acts
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.pages.child import Guessed, Scene
+from gauntlet.pipeline.pages.seat import FromDeal, play
 from gauntlet.pipeline.plan.cells import Plan
 from gauntlet.pipeline.plan.rng import DEAL, stream
 
@@ -52,10 +51,7 @@ class Feed:
         return Guessed(
             shown=view.shown,
             steps=view.steps,
-            done=tuple(
-                tuple((one.seat, one.observation.options[one.taken]) for one in step.acted)
-                for step in new
-            ),
+            done=tuple(tuple(acts(step)) for step in new),
             guess=game.read(decision.text),
             posterior=posteriors(log_likelihoods(turn)),
             confidence=_figure(decision.notes.get("confidence")),
@@ -106,30 +102,10 @@ def followed(connection: Connection, first: int, folder: Path, plan: Plan) -> Pl
     return FromDeal((watched,), plan.deals, plan.seed, first)
 
 
-def play(
-    connection: Connection,
-    first: int,
-    words: Sequence[str],
-    cells: Sequence[CellConfig],
-    sweep: SweepConfig,
-) -> int:
-    from gauntlet.pipeline.sweep import (
-        run_sweep,  # takes seconds, which a refused config need not wait
-    )
-
-    seated = partial(followed, connection, first, sweep.output_dir)
-    return run_sweep.run(cells, sweep, typed("python -m pipeline.run", words), seated)
-
-
-def main(arguments: Sequence[str]) -> int:
-    descriptor, first, *words = arguments
-    connection = Connection(int(descriptor))
-    return compose(words, partial(play, connection, int(first), words))
-
-
 def _figure(given: Any) -> float | None:
     return float(given) if isinstance(given, int | float) else None
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    descriptor, start, *settings = sys.argv[1:]
+    sys.exit(play(partial(followed, Connection(int(descriptor))), int(start), settings))

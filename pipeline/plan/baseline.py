@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gauntlet.agents.base import scripted_policy
-from gauntlet.common.errors import UserError, nearest
+from gauntlet.common.errors import UserError, suggest
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import (
     MATCH_SCORE,
@@ -115,7 +115,7 @@ def measure(
         return None
     known = policies_of(cell.game)
     if cell.baseline not in known:
-        hint = nearest(cell.baseline, known)
+        hint = suggest(cell.baseline, known)
         raise UserError(f"baseline={cell.baseline} is not a scripted player of this game{hint}")
     policies = with_reference(cell)
     if any(policy is None for policy in policies):
@@ -230,7 +230,7 @@ def _in_turns(
         games += SOME
         watch.reach(games * len(tables), most * len(tables))
     found = _of_counts(policy, tables, name, games, [count.tolist() for count in counts])
-    return _told(found, game, name, games, watch, short=games < most)
+    return _announce(found, game, name, games, watch, short=games < most)
 
 
 @lru_cache
@@ -278,24 +278,24 @@ def _played(
     wins, mean = np.mean(deals, axis=0).tolist()
     games = each * len(deals)
     found = Baseline(policy, round(wins * games), games, mean, _error(deals))
-    return _told(found, game, name, len(deals), watch, short=not _enough(deals, span))
+    return _announce(found, game, name, len(deals), watch, short=not _enough(deals, span))
 
 
-def _told(
-    found: Baseline, game: Game[Any], name: str, deals: int, watch: Watch, short: bool
+def _announce(
+    baseline: Baseline, game: Game[Any], name: str, deals: int, watch: Watch, short: bool
 ) -> Baseline | None:
     """What was found, told where the error is not small; None where that is of too few deals."""
-    told = f"baseline {found.policy} of {getattr(game, 'name', type(game).__name__)}"
+    told = f"baseline {baseline.policy} of {getattr(game, 'name', type(game).__name__)}"
     if deals < FEW:
         many = "deal" if deals == 1 else "deals"
         watch.say(f"no {told}: {deals} {many} took {SECONDS:g} s, and {FEW} are needed")
         return None
     if short:
         watch.say(
-            f"{told}: {found.games:,} games, as they are slow: {name} {found.rate:.3f}, "
-            f"standard error {found.error:.3f}"
+            f"{told}: {baseline.games:,} games, as they are slow: {name} {baseline.rate:.3f}, "
+            f"standard error {baseline.error:.3f}"
         )
-    return found
+    return baseline
 
 
 def _dealt(

@@ -9,15 +9,14 @@ from typing import Any
 from gauntlet.agents.base import Agent, Goal, aimed, check
 from gauntlet.agents.human import Human
 from gauntlet.agents.prompting.base import Method
-from gauntlet.common.errors import ModelError, UserError, nearest
+from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.games.base import Game
-from gauntlet.games.capabilities import judgeable_by
+from gauntlet.games.capabilities import judgeable_by, seatings_of
 from gauntlet.models.base import ModelSource
 from gauntlet.models.human import Terminal
 from gauntlet.pipeline.config.nodes import build, takes
 from gauntlet.pipeline.config.players import Node, SeatConfig
-from gauntlet.pipeline.config.read import CellConfig
-from gauntlet.pipeline.config.seatings import fitting
+from gauntlet.pipeline.config.read import CellConfig, fitting
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.identity import cell_identity, model_identity
 
@@ -84,7 +83,7 @@ def _measure(name: str | None, game: Game[Any]) -> str:
     if name is None:
         return known[0]
     if name not in known:
-        raise UserError(f"measure={name} is none of this game's{nearest(name, known)}")
+        raise UserError(f"measure={name} is none of this game's{suggest(name, known)}")
     return name
 
 
@@ -95,10 +94,27 @@ def _game(config: CellConfig) -> Game[Any]:
             raise UserError(f"{config.labels['game']}: this game has no published slips")
         node["quirks"] = True
     try:
-        return _seating(config, node, len(config.seats))
+        game = _seating(config, node, len(config.seats))
     except UserError as error:
         named = fitting(lambda seats: _seats(config, node, seats))
         raise UserError(f"{error}; {named} would do" if named else str(error)) from error
+    _check_seatings(game)
+    return game
+
+
+def _check_seatings(game: Game[Any]) -> None:
+    """Raises UserError for a game's own seatings that are none."""
+    found, seats = seatings_of(game), list(range(game.num_seats))
+    try:
+        whole = all(sorted(seating) == seats for seating in found) and [*found[0]] == seats
+    except (TypeError, LookupError):
+        whole = False
+    if not whole:
+        named = f"{type(game).__module__}.{type(game).__qualname__}.seatings"
+        raise UserError(
+            f"game: {named} is {found!r}; it must be an attribute or a property that lists who "
+            f"sits where, first {tuple(seats)}"
+        )
 
 
 def _seating(config: CellConfig, node: Node, seats: int) -> Game[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import win_or_score
-from gauntlet.pipeline.config.read import MOST, Expect, SweepConfig
+from gauntlet.pipeline.config.read import MOST_PLAYED, Expect, SweepConfig
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.cells import Cell
 from gauntlet.stats import power
@@ -37,7 +37,7 @@ def planned_deals(
     if not known:
         raise UserError("deals=auto needs a baseline, and there is none here; give a number")
     planned = max(_deals(sweep.expect, cell, found, tests) for cell, found in known)
-    if planned > MOST:
+    if planned > MOST_PLAYED:
         raise UserError(f"deals=auto plans {planned:,} deals, which is too many; give a number")
     return -(-planned // seeds) * seeds
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from gauntlet.common.errors import ModelError, UserError
+from gauntlet.common.ids import class_id
 from gauntlet.models.base import ModelSource
-from gauntlet.pipeline.config.nodes import describe, plain_data
+from gauntlet.pipeline.config.nodes import TARGET
 from gauntlet.pipeline.plan.cells import SCHEMA, Cell, Player
 
 
@@ -42,10 +45,74 @@ def model_identity(source: ModelSource) -> dict[str, Any]:
 def identity_now(source: ModelSource) -> dict[str, Any]:
     """What the source says it is, asked anew. Raises ModelError, also for what JSON cannot hold."""
     where = f"{type(source).__module__}.{type(source).__qualname__}.identity()"
-    found = source.identity()
+    try:
+        found = source.identity()
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise  # from within
+        raise ModelError(f"{where} cannot be called: {error}") from error
     if not isinstance(found, Mapping):
         raise ModelError(f"{where} is a {type(found).__name__}; it must be a mapping")
     try:
         return dict(plain_data(found, where))
     except UserError as error:
         raise ModelError(str(error)) from error
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """What a built object is, as plain data: its class's id and every field that makes objects
+    differ, nested ones too. Left out are fields with `compare=False`, such as the path of a file
+    whose hash is a field of its own, and a field whose metadata say `told: unless default` (it is
+    younger than the others) at its default. Raises UserError for a value that is not plain data: it
+    could not be told from another."""
+    described: dict[str, Any] = {"class": class_id(type(thing))}
+    for field in dataclasses.fields(thing):
+        value = getattr(thing, field.name, None)
+        silent = field.metadata.get("told") == "unless default" and value == field.default
+        if field.compare and not silent:
+            described[field.name] = plain_data(value, f"{described['class']}.{field.name}")
+    return described
+
+
+def plain_data(value: Any, where: str) -> Any:
+    """The value as JSON holds it, objects within it described. Raises UserError, which begins with
+    `where`, for what JSON cannot hold."""
+    try:
+        return _described(value, where)
+    except RecursionError:
+        raise UserError(f"{where} holds itself, or is nested too deeply") from None
+
+
+def node_of(described: Any) -> Any:
+    """The node that `build` makes the object of which `describe` told this."""
+    if isinstance(described, list):
+        return [node_of(item) for item in described]
+    if not isinstance(described, Mapping):
+        return described
+    names = {"class": TARGET}
+    return {names.get(key, key): node_of(value) for key, value in described.items()}
+
+
+def _described(value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return describe(value)
+    if isinstance(value, (list, tuple)):
+        return [_described(item, f"{where}.{number}") for number, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        return {str(key): _described(item, f"{where}.{key}") for key, item in value.items()}
+    if not _is_plain(value):
+        kind = repr(value) if isinstance(value, float) else f"of type {type(value).__name__}"
+        raise UserError(
+            f"{where} is {kind}; it must be plain data that JSON can hold (text, finite numbers of "
+            "64 bits, lists, mappings) or a node"
+        )
+    return value
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON can hold the value, and every reader of JSON read it."""
+    if isinstance(value, str):
+        return all(not "\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, int) and value.bit_length() < 64)

@@ -37,10 +37,10 @@ def streams(seed: Seed, game: Game[Any], deal: int) -> Callable[..., np.random.G
     one, number = seeded(seed, deal)
     start = [*_words(one), *_words(_number(deal_key(game))), *_words(number)]
 
-    def of(*purpose: int) -> np.random.Generator:
+    def make(*purpose: int) -> np.random.Generator:
         return np.random.default_rng(np.array([*start, *purpose], np.uint32))
 
-    return of
+    return make
 
 
 def _words(number: int) -> list[int]:

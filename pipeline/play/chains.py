@@ -38,10 +38,10 @@ Result = TypeVar("Result")
 Chain = Generator[tuple[Ask, ...], Answered, Result]
 
 
-def answered(
+def answer_questions(
     thinking: Generator[Question, Answer, Result],
     source: ModelSource | None,
-    asked: list[Exchange],
+    exchanges: list[Exchange],
     statics: dict[str, str],
 ) -> Chain[Result]:
     """Passes an agent's questions on to its model and writes down each request with its reply, in
@@ -53,7 +53,7 @@ def answered(
             requests = question if isinstance(question, tuple) else (question,)
             replies = yield from _gathered([Ask(source, request) for request in requests])
             pairs = zip(requests, replies, strict=True)
-            asked.extend(exchange(request, reply, statics) for request, reply in pairs)
+            exchanges.extend(exchange(request, reply, statics) for request, reply in pairs)
             question = thinking.send(replies if isinstance(question, tuple) else replies[0])
     except StopIteration as stop:
         result: Result = stop.value

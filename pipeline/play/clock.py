@@ -29,7 +29,7 @@ class Watch:
     _spans: dict[Ask, Span] = field(default_factory=dict)
     """Of every ask, in the order in which they were put."""
 
-    def asked(self, ask: Ask) -> None:
+    def register(self, ask: Ask) -> None:
         self._spans[ask] = (0.0, 0.0)
 
     def answered(self, ask: Ask, began: float, ended: float) -> None:

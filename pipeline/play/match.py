@@ -14,7 +14,7 @@ from gauntlet.pipeline.log.exchanges import margin
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Task
 from gauntlet.pipeline.plan.rng import CHOICE, DEAL, WORDS, streams
-from gauntlet.pipeline.play.chains import Chain, answered, joined
+from gauntlet.pipeline.play.chains import Chain, answer_questions, joined
 
 Made = tuple[Action, DecisionRecord]
 """A move, and the decision for it as the record holds it."""
@@ -66,9 +66,9 @@ class Table:
         if not forced or (self.cell.ask_forced and player.model is not None):
             rng = self.stream(CHOICE, seat, ply, *self.again)
             thinking = player.agent.decide(turn, rng)
-            decision = yield from answered(thinking, player.model, asked, self.statics)
+            decision = yield from answer_questions(thinking, player.model, asked, self.statics)
         move = self._move(options[decision.option], decision.text, seat, ply)
-        return move, _written(seat, turn, decision, move, forced, asked)
+        return move, _decision_record(seat, turn, decision, move, forced, asked)
 
     def _move(self, option: Action, text: str, seat: int, ply: int) -> Action:
         """The option, with the player's words where it wants words: one of the game's examples
@@ -86,14 +86,14 @@ class Table:
             if isinstance(player.agent, Notified):
                 ending, returns = game.show(state), game.returns(state)
                 telling = player.agent.on_end(seat, self._since(seat), ending, returns)
-                told.append(answered(telling, player.model, [], {}))
+                told.append(answer_questions(telling, player.model, [], {}))
         return told
 
     def _since(self, seat: int) -> list[str]:
         """The moves since the last decision of `seat`, that one left out."""
         own = [n for n, made in enumerate(self.decisions) if made.seat == seat and made.asked]
         last = self.decisions[own[-1] + 1 :] if own else self.decisions
-        return [f"player {made.seat}: {said(made)}" for made in last]
+        return [f"player {made.seat}: {move_text(made)}" for made in last]
 
     def record(self, state: Any) -> MatchRecord:
         task, cell = self.task, self.cell
@@ -112,18 +112,18 @@ class Table:
         )
 
 
-def said(made: DecisionRecord) -> str:
+def move_text(decision: DecisionRecord) -> str:
     """A written decision's move as a person reads it."""
-    return f"{made.move}: {made.text}" if made.text else made.move
+    return f"{decision.move}: {decision.text}" if decision.text else decision.move
 
 
-def _written(
+def _decision_record(
     seat: int,
     turn: Turn,
     decision: Decision,
     move: Action,
     forced: bool,
-    asked: Sequence[Exchange],
+    exchanges: Sequence[Exchange],
 ) -> DecisionRecord:
     return DecisionRecord(
         seat=seat,
@@ -135,8 +135,8 @@ def _written(
         status=decision.status,
         fallback=decision.fallback,
         attempts=decision.attempts,
-        tokens=sum(exchange.logical_tokens for exchange in asked),
-        asked=tuple(asked),
+        tokens=sum(exchange.logical_tokens for exchange in exchanges),
+        asked=tuple(exchanges),
         notes=dict(decision.notes),
         text=move.text if isinstance(move, TextMove) else "",
     )

@@ -14,7 +14,7 @@ from gauntlet.agents.base import Prepared
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import MatchRecord, Preparation
 from gauntlet.pipeline.plan.cells import Cell, Player
-from gauntlet.pipeline.play.chains import Chain, answered, joined
+from gauntlet.pipeline.play.chains import Chain, answer_questions, joined
 
 
 @dataclass
@@ -54,7 +54,7 @@ def _prepared(cell: Cell, number: int, player: Player, ready: Ready) -> Chain[Pl
         return player
     asked: list[Exchange] = []
     preparing = player.agent.prepare(cell.game, number, cell.goal(number, 0))
-    agent = yield from answered(preparing, player.model, asked, ready.statics)
+    agent = yield from answer_questions(preparing, player.model, asked, ready.statics)
     if asked:
         ready.asked.append(Preparation(number, tuple(asked)))
     return replace(player, agent=agent)

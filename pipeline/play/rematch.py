@@ -42,7 +42,7 @@ class Again:
     seed: Seed
 
     @classmethod
-    def of(
+    def prepare(
         cls,
         cell: Cell,
         seed: Seed,
@@ -66,10 +66,10 @@ class Again:
         return list(differences(_plain(record), _plain(table.record(state))))
 
 
-def _replies(asked: Iterable[Exchange], statics: Mapping[str, str]) -> Callable[[Ask], Reply]:
+def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Callable[[Ask], Reply]:
     """What answers each request as it was answered then; equal ones in the order of the log."""
     kept: defaultdict[bytes, deque[Reply]] = defaultdict(deque)
-    for one in asked:
+    for one in exchanges:
         request, reply = one.restored(statics)
         kept[key(request)].append(reply)
 

@@ -248,7 +248,7 @@ class Scheduler:
     def _ask(self, running: _Running, asks: Sequence[Ask]) -> None:
         for ask in asks:
             self._asking[ask] = running
-            running.watch.asked(ask)
+            running.watch.register(ask)
             self._queues[ask.source].put(ask)
 
     def _stop(self, running: _Running, result: Any) -> None:

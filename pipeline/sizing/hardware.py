@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gauntlet.common.errors import ModelError, UserError, nearest
+from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.common.sanitize import one_line
 from gauntlet.models.engine import hub
 from gauntlet.models.engine.files import local_folder, read_json
@@ -59,7 +59,7 @@ def devices(text: str) -> tuple[int, Device]:
         raise UserError(f"{shown}: there may be 1 to {MOST_DEVICES:,} devices")
     if name.lower() not in names:
         longer = [known for known in DEVICES if known.lower().startswith(name.lower())]
-        hint = nearest(name, longer if name and longer else DEVICES)
+        hint = suggest(name, longer if name and longer else DEVICES)
         raise UserError(f"{shown}: no device {name!r}{hint}")
     return count, names[name.lower()]
 

@@ -104,8 +104,8 @@ def fit(load: Load, count: int, device: Device, pace: Pace = USUAL) -> Fit:
     )
 
 
-def _holds(found: Fit, count: int, device: Device) -> bool:
-    return found.memory <= USABLE * device.memory and found.shards <= count
+def _holds(fit: Fit, count: int, device: Device) -> bool:
+    return fit.memory <= USABLE * device.memory and fit.shards <= count
 
 
 def _way_out(load: Load, count: int, device: Device, pace: Pace) -> str:
@@ -159,7 +159,7 @@ class Hours:
     packed: float
 
 
-def hours(load: Load, found: Fit, device: Device, pace: Pace = USUAL) -> Hours:
+def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
     """Operations over the rate that is planned with, or the time to read the weights once a pass
     if that is longer; a pass is one prompt, or a pack of many decisions' trees.
 
@@ -168,17 +168,17 @@ def hours(load: Load, found: Fit, device: Device, pace: Pace = USUAL) -> Hours:
     from the device's memory, or from the disk, and then texts are written many at once.
     """
     work, shape = load.work, load.shape
-    rate = found.shards * device.rate * 1e12 * pace.efficiency
-    read, texts = found.weights * GIB / (device.bandwidth * 1e12), 1
+    rate = fit.shards * device.rate * 1e12 * pace.efficiency
+    read, texts = fit.weights * GIB / (device.bandwidth * 1e12), 1
     if load.offloaded:
         read, texts = offload.pass_seconds(shape, load.size, pace), TEXTS_MOST
     context = work.sent / max(work.prompts, 1)
     token, head = shape.operations(context / 2), work.prompts * shape.head_operations()
     logical = max((work.sent * token + head) / rate, work.prompts * read)
-    packs = work.packed / found.pack
+    packs = work.packed / fit.pack
     packed = max((work.packed * token + head) / rate, packs * read, work.decisions * HOST_SECONDS)
     alone, together = (work.written * max(token / rate, read / n) for n in (1, texts))
-    share = found.replicas * 3600
+    share = fit.replicas * 3600
     return Hours((logical + alone) / share, (packed + together) / share)
 
 
@@ -191,7 +191,7 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
     built = {acted.cell.key: acted.cell for acted in casts}
     auto = sweep.deals == "auto"
     baselines = {key: measure(cell, sweep.seed) if auto else None for key, cell in built.items()}
-    abouts = [CellInfo.of(cell, baselines[cell.key]) for cell in built.values()]
+    abouts = [CellInfo.from_cell(cell, baselines[cell.key]) for cell in built.values()]
     deals = planned_deals(sweep, built.values(), baselines, planned_tests(abouts))
     found = [
         Load(source.path.rpartition("/")[2], source, shape_of(source.path)) for source in known
@@ -242,15 +242,15 @@ def show(
     out.print(Text(foot, style="dim"))
 
 
-def _packs(load: Load, found: Fit, device: Device, pace: Pace) -> str:
+def _packs(load: Load, fit: Fit, device: Device, pace: Pace) -> str:
     """What it takes to hide the reading of layers."""
-    full = load.shape.operations(0) * found.pack / (device.rate * 1e12 * pace.efficiency)
+    full = load.shape.operations(0) * fit.pack / (device.rate * 1e12 * pace.efficiency)
     read = offload.pass_seconds(load.shape, load.size, pace)
-    width = 2 * math.ceil(found.pack * load.work.decisions / max(load.work.packed, 1))
+    width = 2 * math.ceil(fit.pack * load.work.decisions / max(load.work.packed, 1))
     hidden = "hides" if full >= read else "does not hide"
     return (
         f"{load.name}: layers take {read:,.1f} s a pass at {pace.disk:g} GB/s, a pack of "
-        f"{found.pack:,} tokens\n{full:,.1f} s, which {hidden} that; concurrent_matches={width} "
+        f"{fit.pack:,} tokens\n{full:,.1f} s, which {hidden} that; concurrent_matches={width} "
         "fills it.\n"
     )
 
@@ -262,11 +262,11 @@ def _table(*headings: str) -> WrappedTable:
     return table
 
 
-def _memory(found: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
+def _memory(fit: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
     table = _table(
         *("GiB a device", "parameters", "weights", "cache", "pass", "sum", "shards", "replicas")
     )
-    for load, own in zip(found, fits, strict=True):
+    for load, own in zip(fit, fits, strict=True):
         sizes = (own.weights, own.cache, own.activations, own.memory)
         table.add_row(
             load.name,
@@ -278,11 +278,11 @@ def _memory(found: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
     return table
 
 
-def _time(found: Sequence[Load], took: Sequence[Hours]) -> WrappedTable:
+def _time(fit: Sequence[Load], took: Sequence[Hours]) -> WrappedTable:
     table = _table(
         *("work", "cells", "decisions", "tokens as sent", "packed", "hours as sent", "packed")
     )
-    for load, own in zip(found, took, strict=True):
+    for load, own in zip(fit, took, strict=True):
         work = load.work
         amounts = (work.decisions, work.sent + work.written, work.packed + work.written)
         table.add_row(

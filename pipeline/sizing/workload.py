@@ -81,15 +81,15 @@ class Cast:
     sources: dict[int, Checkpoint]
 
 
-def cast(config: CellConfig, known: list[Checkpoint]) -> Cast:
-    """The cell with stand-ins for its checkpoints; new ones are appended to `known`."""
+def cast(config: CellConfig, checkpoints: list[Checkpoint]) -> Cast:
+    """The cell with stand-ins for its checkpoints; new ones are appended to `checkpoints`."""
     sources, seats = {}, []
     for seat in config.seats:
         source = checkpoint(seat, config.packages)
         if source is not None:
-            if source not in known:
-                known.append(source)
-            number = known.index(source)
+            if source not in checkpoints:
+                checkpoints.append(source)
+            number = checkpoints.index(source)
             sources[number] = source
             seat = replace(seat, model={"_target_": "models.fake.Fake", "seed": -1 - number})
         seats.append(seat)

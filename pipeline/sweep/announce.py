@@ -44,8 +44,10 @@ def announce(
             f"{played:,} deals are in the log and {plan.deals:,} were asked for{rest}; tables use "
             f"all {played:,}"
         )
-    tests = planned_tests([CellInfo.of(cell, baselines[cell.key]) for cell in plan.cells])
-    for baseline, test, adjusted in sorted(_told(plan, baselines), key=lambda one: one[0].rate):
+    tests = planned_tests([CellInfo.from_cell(cell, baselines[cell.key]) for cell in plan.cells])
+    for baseline, test, adjusted in sorted(
+        _tested_baselines(plan, baselines), key=lambda one: one[0].rate
+    ):
         out.print(power_line(plan.deals, baseline, test, sweep.expect, tests))
         if adjusted:
             out.print(ADJUSTED)
@@ -58,7 +60,7 @@ def _seeds(seed: Seed) -> str:
     return f"seeds {', '.join(map(str, seed))}" if isinstance(seed, tuple) else f"seed {seed}"
 
 
-def _told(
+def _tested_baselines(
     plan: Plan, baselines: Mapping[str, Baseline | None]
 ) -> set[tuple[Baseline, Declared, bool]]:
     """The baselines of win rates, the tests against them, and whether these are of luck-adjusted

@@ -49,6 +49,6 @@ def play(
     launch = sweep.launch if plan.sources else HERE  # players that ask nothing need no workers
     own = replace(sweep, launch=launch, stop="fixed", tracking={"kind": "none"})
     live.add(plan, chain.from_iterable(log.outcomes.values()))
-    rule = StopRule(own, plan, [CellInfo.of(control, None) for control in controls], log)
+    rule = StopRule(own, plan, [CellInfo.from_cell(control, None) for control in controls], log)
     interrupted = play_missing(out, plan, own, log, rule, live, command, VERBS)
     return missing(plan, log) if interrupted else 0

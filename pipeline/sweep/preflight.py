@@ -159,8 +159,8 @@ def _cost(cell: Cell, record: MatchRecord) -> float:
     return cost
 
 
-def _tokens(asked: Exchange) -> tuple[int, int]:
+def _tokens(exchange: Exchange) -> tuple[int, int]:
     """Tokens read and written; a scored prompt is answered by one."""
-    if isinstance(asked, TextExchange):
-        return asked.tokens
-    return sum(asked.tokens), len(asked.branches)
+    if isinstance(exchange, TextExchange):
+        return exchange.tokens
+    return sum(exchange.tokens), len(exchange.branches)

@@ -70,10 +70,10 @@ def run(
     changed = code.compare(sweep.output_dir, every, sweep.allow_code_change)
     baselines = measured(out, cells, sweep)
     abouts = [
-        CellInfo.of(cell, baselines[cell.key], own)
+        CellInfo.from_cell(cell, baselines[cell.key], own)
         for cell, own in zip(cells, named_controls, strict=True)
     ]
-    every_about = [*abouts, *(CellInfo.of(control, None) for control in control_cells)]
+    every_about = [*abouts, *(CellInfo.from_cell(control, None) for control in control_cells)]
     deals = planned_deals(sweep, cells, baselines, planned_tests(abouts))
     plan = seated(Plan(cells, deals, sweep.seed))
     sweep = resolve_launch(sweep, plan.sources)

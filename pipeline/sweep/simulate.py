@@ -143,7 +143,7 @@ def seats_view(seats: pd.DataFrame) -> WrappedTable:
 
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
     """A row of summary.csv: what no counts tell is empty."""
-    about, draws = CellInfo.of(cell, baseline), int(won[-1])
+    about, draws = CellInfo.from_cell(cell, baseline), int(won[-1])
     wins = whole(sum(int(won[seat]) for seat in cell.measured) / about.measured)
     found = (wins / games, *limits((0.0, 1.0), (0.0, 1.0), counts=(games - wins, wins)))
     if not about.wins:

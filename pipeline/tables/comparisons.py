@@ -16,10 +16,10 @@ from math import comb
 from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.common.errors import UserError, nearest
-from gauntlet.pipeline.config.keys import GROUPS
+from gauntlet.common.errors import UserError, suggest
+from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 
 RULES = ("auto", "all", "factor", "first")
@@ -67,7 +67,7 @@ def check(rule: str, names: Iterable[str]) -> None:
     if rule not in RULES and rule not in cells:
         raise UserError(
             f"comparisons is {rule!r}; it must be {', '.join(RULES)} or the name of a cell"
-            f"{nearest(rule, [*RULES, *get_close_matches(rule, cells)])}"
+            f"{suggest(rule, [*RULES, *get_close_matches(rule, cells)])}"
         )
 
 
@@ -75,7 +75,7 @@ def keep(folder: Path, rule: str) -> None:
     """Remembers the rule, so that other views of the folder have the same pairs."""
     place = Folder(folder)
     if rule != place.comparisons:
-        write_atomically(place.tables_file, written({"comparisons": rule}))
+        write_atomically(place.tables_file, to_bytes({"comparisons": rule}))
 
 
 def paired_off(results: Sequence[CellResults], rule: str = "auto") -> Pairing:

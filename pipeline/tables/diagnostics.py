@@ -18,12 +18,12 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.tables import failed_matches, sensitivity
-from gauntlet.pipeline.tables.annotated import Annotated, annotated, telling
 from gauntlet.pipeline.tables.choices import LEAST, Choices
 from gauntlet.pipeline.tables.numbers import percent
 from gauntlet.pipeline.tables.registry import Results, Sheet, table
-from gauntlet.pipeline.tables.replies import Replies, Sample, asked_at, picked, sample
+from gauntlet.pipeline.tables.replies import Replies
 from gauntlet.pipeline.tables.reply_classification import Audit
+from gauntlet.pipeline.tables.samples import Sample, asked_at, picked, sample
 from gauntlet.pipeline.tables.scale import Scale
 from gauntlet.pipeline.tables.sheets import (
     Column,
@@ -92,7 +92,7 @@ class Seen:
     replies: Replies = field(default_factory=Replies)
     audit: Audit = field(default_factory=Audit)
     samples: list[Sample] = field(default_factory=list)
-    looked: Annotated | None = None
+    looked: Sample | None = None
     close: list[bytes] = field(default_factory=list)
     """The match of every decision that rounding may have settled."""
 
@@ -206,8 +206,7 @@ def _seen(place: Folder, result: CellResults) -> Seen:
             taken.append((record, one))
     taken.sort(key=lambda both: both[0].deal)
     seen.samples = [sample(*both) for both in taken]
-    if taken:
-        seen.looked = annotated(*max(taken, key=lambda both: telling(both[1])))
+    seen.looked = max(seen.samples, key=lambda one: one.interest, default=None)
     return seen
 
 
@@ -296,7 +295,7 @@ class CellPart:
     distributed."""
 
     title: str
-    looked: Annotated | None
+    looked: Sample | None
     samples: Sequence[Sample]
     chose: Sheet
 

@@ -141,7 +141,7 @@ def _rows(result: CellResults) -> Iterator[dict[str, Any]]:
 def _ends(result: CellResults, chosen: np.ndarray) -> np.ndarray:
     """(3, matches): how much of each was won, drawn and lost; of several measured players each may
     end in another way."""
-    won, drawn = result.outcomes.won[chosen], result.outcomes.drawn[chosen].astype(float)
+    won, drawn = result.outcomes.won[chosen], result.outcomes.draws[chosen].astype(float)
     return np.stack((won, drawn, 1.0 - won - drawn))
 
 

@@ -54,33 +54,6 @@ class Contents:
         return name
 
 
-@dataclass(frozen=True)
-class Row:
-    """An option of a decision. score: None for minus infinity, or without one. bar: from zero to
-    the score, where it starts and how long it is, in percent of the longest row's room."""
-
-    option: str
-    score: float | None
-    bar: tuple[float, float] | None
-    chosen: bool
-
-
-def rows(options: Sequence[str], scores: Sequence[float | None], chosen: int) -> list[Row]:
-    """The options of a decision with their scores as bars on one scale, which has zero on it."""
-    known = [score for score in scores if score is not None]
-    low, high = min([0.0, *known]), max([0.0, *known])
-    room = high - low or 1.0
-
-    def bar(score: float | None) -> tuple[float, float] | None:
-        if score is None:
-            return None
-        left, right = sorted((100 * (-low) / room, 100 * (score - low) / room))
-        return round(left, 1), round(right - left, 1)
-
-    both = zip(options, scores, strict=True)
-    return [Row(option, score, bar(score), at == chosen) for at, (option, score) in enumerate(both)]
-
-
 def rendered(template: Path, **values: Any) -> str:
     """The page that the template makes of the values. Every text is escaped, and control characters
     in it are spelt out."""
@@ -98,7 +71,7 @@ def _environment(folder: Path) -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    own = {"number": number, "p_value": p_value, "score": _score, "clipped": clipped}
+    own = {"number": number, "p_value": p_value, "clipped": clipped}
     environment.filters |= own
     return environment
 
@@ -114,7 +87,3 @@ def clipped(text: str, whole: str) -> str:
         return text
     half, left_out = LONGEST // 2, len(text) - LONGEST
     return f"{text[:half]}\n... {left_out:,} characters; all: {whole}\n{text[-half:]}"
-
-
-def _score(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.4f}"

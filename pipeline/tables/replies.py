@@ -1,19 +1,15 @@
-"""What models replied: how often the same to different questions, and a few samples to look at."""
+"""What models replied: how often the same to different questions."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-
-from gauntlet.common.sanitize import visible
 from gauntlet.models.exchanges import Exchange, ScoreExchange
-from gauntlet.pipeline.log.outcomes import Outcomes
-from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables.choices import Tally
 
 Kind = Literal["letter", "word", "text"]
@@ -22,10 +18,6 @@ not, such as a verdict on one option; a text was written."""
 
 LOOKED = 20_000
 """Different questions of a kind whose replies are counted: those of a cell's first decisions."""
-
-SAMPLES, LINES, CHARACTERS, LIKELIEST = 5, 12, 600, 5
-"""Samples of a cell; lines of a question and characters of a reply that one shows; and how many
-scored answers."""
 
 SHOWN = 20
 """The most frequent replies of a kind that choices.csv has."""
@@ -100,76 +92,3 @@ def _replies(exchange: Exchange) -> Iterator[tuple[int, Kind, str]]:
         known = [-math.inf if value is None else value for value in row]
         likeliest = exchange.choices[known.index(max(known))]
         yield hash((*prompt, branch)), "letter" if listed else "word", likeliest
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A decision to look at: the end of what was asked last, and what came of it.
-
-    prompt: what was asked last, as it was sent; the first of several such.
-    """
-
-    match: str
-    deal: int
-    question: str
-    reply: str
-    chosen: str
-    status: str
-    prompt: str
-
-    @property
-    def text(self) -> str:
-        return visible(
-            f"match {self.match}, deal {self.deal}\n{self.question}\n"
-            f"-> {self.reply}\n=> {self.chosen} ({self.status})\n"
-        )
-
-
-def picked(outcomes: Outcomes) -> dict[str, float]:
-    """SAMPLES matches evenly over the deals, each with a share of its decisions to go to: one from
-    each stretch of those that have decisions, always the same ones of the same matches."""
-    rng = np.random.default_rng(0)
-    own = outcomes.column("match")[outcomes.column("decisions") > 0]
-    stretches = np.array_split(own, min(SAMPLES, len(own)) or 1)
-    return {rng.choice(some).decode(): float(rng.random()) for some in stretches if len(some)}
-
-
-def asked_at(decisions: Sequence[DecisionRecord], at: float) -> DecisionRecord | None:
-    """The decision that lies `at` this share of those that a model was asked for; None where it was
-    asked for none."""
-    asked = [decision for decision in decisions if decision.asked]
-    return asked[int(at * len(asked))] if asked else None
-
-
-def sample(record: MatchRecord, decision: DecisionRecord) -> Sample:
-    """A decision of the record that a model was asked for."""
-    exchange = decision.asked[-1]
-    branch = exchange.branches[0] if isinstance(exchange, ScoreExchange) else ""
-    prompt = exchange.prompt(known_statics(decision, record.statics), branch).text
-    status = "a fallback took it" if decision.fallback else "its choice"
-    return Sample(
-        match=record.match,
-        deal=record.deal,
-        question="\n".join(prompt.splitlines()[-LINES:]),
-        reply=told(exchange),
-        chosen=decision.move,
-        status=status if decision.status == "ok" else f"{decision.status}: {status}",
-        prompt=prompt,
-    )
-
-
-def known_statics(decision: DecisionRecord, statics: Mapping[str, str]) -> Mapping[str, str]:
-    """The texts that the decision's prompts share; one that stood in a damaged line is left out."""
-    return {name: statics.get(name, "") for one in decision.asked for name in one.named}
-
-
-def told(exchange: Exchange) -> str:
-    """What was written, or the likeliest answers to the first prompt with their chances."""
-    if not isinstance(exchange, ScoreExchange):
-        return repr(exchange.text[:CHARACTERS])
-    row = zip(exchange.choices, exchange.logprobs[0], strict=True)
-    chances = {choice: 0.0 if value is None else math.exp(value) for choice, value in row}
-    best = sorted(chances, key=lambda choice: -chances[choice])[:LIKELIEST]
-    listed = ", ".join(f"{choice} {chances[choice]:.3f}" for choice in best)
-    prompts = len(exchange.branches)
-    return f"{listed} (to the first of {prompts} prompts)" if prompts > 1 else listed

@@ -17,7 +17,7 @@ from gauntlet.agents.prompting.reading import AFTER, WRAPPED, folded
 from gauntlet.agents.prompting.words import MALFORMED
 from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
-from gauntlet.pipeline.tables.replies import known_statics, told
+from gauntlet.pipeline.viewer.match import decision_view
 
 BAD: tuple[Status, ...] = ("malformed", "illegal", "ambiguous")
 """What came of a reply that could not be used."""
@@ -247,15 +247,13 @@ class Audit:
 
 
 def _example(record: MatchRecord, decision: DecisionRecord, reply: Judged) -> Example:
-    exchange = decision.asked[reply.exchange]
-    branch = exchange.branches[0] if isinstance(exchange, ScoreExchange) else ""
-    prompt = exchange.prompt(known_statics(decision, record.statics), branch).text
+    prompt = decision_view(decision, record.statics).firsts[reply.exchange]
     return Example(
         kinds=reply.kinds,
         match=record.match,
         deal=record.deal,
         rotation=record.rotation,
-        question="\n".join(prompt.splitlines()[-LINES:]),
-        reply=told(exchange) if reply.text is None else reply.text[:CHARACTERS],
+        question=prompt.tail(LINES),
+        reply=prompt.answer if reply.text is None else reply.text[:CHARACTERS],
         outcome=f"{'a fallback took' if decision.fallback else 'it took'} {decision.move}",
     )

@@ -23,6 +23,7 @@ from gauntlet.pipeline.tables.page import rendered
 from gauntlet.pipeline.tables.registry import PAGE, ROWS, Results, left_out, sheets
 from gauntlet.pipeline.tables.scale import heading
 from gauntlet.pipeline.tables.terminal import some_warnings
+from gauntlet.pipeline.viewer import html
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 PAGE_CELLS = 20
@@ -64,6 +65,7 @@ def _page(results: Results, drawings: Mapping[str, str]) -> str:
         cells=diagnostics.page_cells(results, PAGE_CELLS),
         misread=parser.misread(results, PAGE_CELLS),
         opening=parser.opening,
+        match_style=html.style(),
         drawing_style=plot_style.PAGE_STYLE,
         answers=results.once(answers),
         warnings=[*provenance.notes(folder), *some_warnings(summary, ROWS[PAGE])],

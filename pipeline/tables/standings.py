@@ -272,7 +272,7 @@ class _Side:
         outcomes, about = cell.outcomes, cell.about
         others = len(about.players) - about.measured
         won, theirs = outcomes.won, outcomes.column("others_won") / others
-        figure, drawn = outcomes.column("figure"), (outcomes.drawn & (theirs == 0)).astype(float)
+        figure, drawn = outcomes.column("figure"), (outcomes.draws & (theirs == 0)).astype(float)
         if (sides_of(about) or ("",))[0] != player:
             won, theirs, figure = theirs, won, outcomes.column("others_figure")
         told = {"win": won, "draw": drawn, "loss": theirs, "score": won + drawn / 2}

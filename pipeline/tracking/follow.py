@@ -98,10 +98,10 @@ class Follower:
                 why = str(error).strip().splitlines() or [type(error).__name__]
                 event("MLflow not written", logging.WARNING, store=self.store, error=why[0])
 
-    def _log(self, found: Figures) -> None:
+    def _log(self, figures: Figures) -> None:
         client = self._client or self._begin()
         for key, run in self._runs:
-            step, metrics = found[key]
+            step, metrics = figures[key]
             log_values(client, run, metrics, step)
 
     def _end(self, ended: Ended) -> None:

@@ -23,11 +23,11 @@ MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def of_sweep(
-    folder: Path, summary: pd.DataFrame, said: Sequence[Answer], command: str | None
+    folder: Path, summary: pd.DataFrame, answers: Sequence[Answer], command: str | None
 ) -> str:
     """The note of a sweep: what it found, its cells, its command, and where the report is."""
     parts = [
-        *("\n".join(_answer(one)) for one in said),
+        *("\n".join(_answer(one)) for one in answers),
         "\n".join(_table(summary)),
         *([f"Command:\n\n```\n{command}\n```"] if command else []),
         f"Report: `{folder / 'report.html'}`, or `report.html` under Artifacts. "

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from gauntlet.pipeline.config.keys import GROUPS
+from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.tables.comparisons import factors

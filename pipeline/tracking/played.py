@@ -53,6 +53,6 @@ def spans(place: Folder, abouts: Sequence[CellInfo], runs: Lines) -> list[Span]:
     return found
 
 
-def whole(spans: Sequence[Span]) -> Span:
+def total_span(spans: Sequence[Span]) -> Span:
     """From the first cell's start to the last one's end."""
     return min(start for start, _ in spans), max(end for _, end in spans)

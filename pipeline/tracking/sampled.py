@@ -33,7 +33,7 @@ def sampled(place: Folder, results: Sequence[CellResults], traces: str) -> Itera
     """The matches on the gap-free prefix in which a model was asked, cell by cell: with "all" every
     one, with "sample" at most 3 EACH a cell of at most MANY cells; fewer EACH of more than 20."""
     for result in results if traces == "all" else results[:MANY]:
-        records = _asked(place, result)
+        records = _records_with_calls(place, result)
         if traces == "all":
             yield from (Sampled(result, record, ()) for record in records)
         else:
@@ -71,7 +71,7 @@ def _ranks(record: MatchRecord) -> Iterator[tuple[str, float]]:
         yield CLOSE, min(margins)
 
 
-def _asked(place: Folder, result: CellResults) -> Iterator[MatchRecord]:
+def _records_with_calls(place: Folder, result: CellResults) -> Iterator[MatchRecord]:
     for record in place.matches(result.about.stem):
         counts = record.deal < result.complete_deals
         if counts and any(decision.asked for decision in record.decisions):

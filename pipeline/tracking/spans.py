@@ -16,7 +16,7 @@ from typing import Any
 from gauntlet.models.base import Dialogue, Prompt
 from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
-from gauntlet.pipeline.log.trace import TracedPrompt, trace
+from gauntlet.pipeline.viewer.match import PromptView, decision_view
 
 Told = dict[str, Any]
 Times = tuple[int, int]
@@ -95,14 +95,13 @@ def _traced(
     sweep: str,
     source: str,
 ) -> DecisionTrace:
-    found = trace(decision, record.statics)
-    prompts = iter(found.asked)
+    view = decision_view(decision, record.statics)
+    prompts = iter(view.prompts)
     calls = [
         call
         for exchange, when in zip(decision.asked, times, strict=True)
-        for call in _calls(exchange, prompts, record.statics, when, found.options)
+        for call in _calls(exchange, prompts, record.statics, when, view.options)
     ]
-    said = f"{decision.move}: {decision.text}" if decision.text else decision.move
     listed = [f"{number}. {option}" for number, option in enumerate(decision.options, start=1)]
     rounded = [None if score is None else round(score, PLACES) for score in decision.scores]
     scores: Any = dict(zip(listed, rounded, strict=True)) if rounded else listed
@@ -111,7 +110,7 @@ def _traced(
         number=int(sha256(f"{sweep} {record.match} {turn}".encode()).hexdigest()[:32], 16),
         name=f"turn {turn}, seat {decision.seat}",
         inputs={"messages": [{"role": "user", "content": first.changing}]},
-        outputs={**_answer(said), "scores" if decision.scores else "options": scores},
+        outputs={**_answer(view.move), "scores" if decision.scores else "options": scores},
         times=(min(start for start, _ in times), max(end for _, end in times)),
         calls=tuple(calls),
         match=record.match,
@@ -131,7 +130,7 @@ def _traced(
 
 def _calls(
     exchange: Exchange,
-    prompts: Iterator[TracedPrompt],
+    prompts: Iterator[PromptView],
     statics: Mapping[str, str],
     times: Times,
     options: Sequence[str],
@@ -172,7 +171,7 @@ def _settings(exchange: TextExchange) -> Told:
     return {**told, "n": exchange.n}
 
 
-def _scored(prompt: TracedPrompt, options: Sequence[str]) -> Told:
+def _scored(prompt: PromptView, options: Sequence[str]) -> Told:
     """The probability of each answer word, and the option that it stood for."""
     likeliest = max(prompt.answers, key=lambda answer: answer.probability)
     named = {
@@ -184,10 +183,10 @@ def _scored(prompt: TracedPrompt, options: Sequence[str]) -> Told:
     return {**_answer(likeliest.word), "probabilities": named}
 
 
-def _written(prompts: Sequence[TracedPrompt]) -> Told:
-    taken = [prompt.taken for prompt in prompts]
-    choices = [_message(prompt.text or "") for prompt in prompts]
-    return {"choices": choices, **({"taken": taken} if any(taken) else {})}
+def _written(prompts: Sequence[PromptView]) -> Told:
+    readings = [prompt.reading for prompt in prompts]
+    choices = [_message(prompt.reply or "") for prompt in prompts]
+    return {"choices": choices, **({"taken": readings} if any(readings) else {})}
 
 
 def _answer(text: str) -> Told:

@@ -59,7 +59,7 @@ def log_traces(
         chosen, total = iter(few), len(few)
     logged = 0
     for cell, several in groupby(_counted(chosen, total, reach), lambda one: one.result.about.key):
-        for batch in _batches(_told(one, place.id, runs[cell].begun) for one in several):
+        for batch in _batches(_tagged_traces(one, place.id, runs[cell].begun) for one in several):
             log_batch(client, runs[cell], batch)
             logged += sum(trace.spans for trace, _ in batch)
     return logged
@@ -116,7 +116,7 @@ def _span(
     number: int,
     name: str,
     kind: str,
-    told: Any,
+    content: Any,
     attributes: Mapping[str, Any],
     fault: str = "",
 ) -> Span:
@@ -130,8 +130,8 @@ def _span(
     written = {
         "mlflow.traceRequestId": trace_id(trace),
         "mlflow.spanType": kind,
-        "mlflow.spanInputs": told.inputs,
-        "mlflow.spanOutputs": told.outputs,
+        "mlflow.spanInputs": content.inputs,
+        "mlflow.spanOutputs": content.outputs,
         **attributes,
     }
     status = Status(StatusCode.ERROR, fault) if fault else Status(StatusCode.OK)
@@ -143,15 +143,15 @@ def _span(
             resource=Resource({}),
             attributes={name: dumps(value, default=str) for name, value in written.items()},
             status=status,
-            start_time=told.times[0],
-            end_time=told.times[1],
+            start_time=content.times[0],
+            end_time=content.times[1],
         )
     )
 
 
-def _told(one: Sampled, sweep: str, begun: int) -> Iterator[Tagged]:
-    tags = {TAG: sweep, **({WHY_TAG: ", ".join(one.why)} if one.why else {})}
-    return ((trace, tags) for trace in traces_of(one.record, sweep, begun))
+def _tagged_traces(sampled: Sampled, sweep: str, begun: int) -> Iterator[Tagged]:
+    tags = {TAG: sweep, **({WHY_TAG: ", ".join(sampled.why)} if sampled.why else {})}
+    return ((trace, tags) for trace in traces_of(sampled.record, sweep, begun))
 
 
 def _counted(

@@ -144,16 +144,18 @@ class _Logged:
     experiment: str
     sweep: Sweep
 
-    def log(self, rows: Sequence[Row], kept: Sequence[Run]) -> Mapping[str, CellRun]:
-        """Returns the cells' runs by their keys. kept: runs of the folder's other cells, of which
-        those of this experiment are moved below the new parent."""
+    def log(self, rows: Sequence[Row], other_runs: Sequence[Run]) -> Mapping[str, CellRun]:
+        """Returns the cells' runs by their keys. other_runs: runs of the folder's other cells, of
+        which those of this experiment are moved below the new parent."""
         place = self.sweep.place
         told = [params(place, result, row, self.sweep.runs) for result, row in rows]
         spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
         figures = [self.sweep.numbers[result.about.name] for result, _ in rows]
         span = played.whole(spans)
         parent = self._parent(rows, shared(told), figures, span)
-        self._adopt([run for run in kept if run.info.experiment_id == self.experiment], parent)
+        self._adopt(
+            [run for run in other_runs if run.info.experiment_id == self.experiment], parent
+        )
         runs: dict[str, CellRun] = {}
         for (result, row), own, when, numbers in zip(rows, told, spans, figures, strict=True):
             run = self._cell(parent, result, row, own, numbers, when)
@@ -161,10 +163,10 @@ class _Logged:
         self.client.set_terminated(parent, _status([result for result, _ in rows]), span[1])
         return runs
 
-    def _adopt(self, kept: Sequence[Run], parent: str) -> None:
-        for run in kept:
+    def _adopt(self, other_runs: Sequence[Run], parent: str) -> None:
+        for run in other_runs:
             self.client.set_tag(run.info.run_id, PARENT_TAG, parent)
-        for earlier in {run.data.tags[PARENT_TAG] for run in kept}:
+        for earlier in {run.data.tags[PARENT_TAG] for run in other_runs}:
             self.client.delete_run(earlier)
 
     def _parent(
@@ -198,7 +200,7 @@ class _Logged:
         parent: str,
         result: CellResults,
         row: pd.Series[Any],
-        told: Params,
+        parameters: Params,
         figures: values.Values,
         span: played.Span,
     ) -> str:
@@ -212,7 +214,7 @@ class _Logged:
             WARNING_TAG: row["warning"],
             NOTE_TAG: notes.of_a_cell(self.sweep.made, row, about.helping),
         }
-        run = self._begin(about.name, tags, told, span)
+        run = self._begin(about.name, tags, parameters, span)
         self.client.set_terminated(run, _status([result]), span[1])
         described = place.cell_file(about.stem).read_text(encoding="utf-8")
         self.client.log_text(run, described, "cell.json")  # one name: MLflow compares them
@@ -225,9 +227,9 @@ class _Logged:
         log_points(self.client, run, [*points, *values.curves(result, cells)], told, span[1])
         return run
 
-    def _begin(self, name: str, tags: dict[str, str], told: Params, span: played.Span) -> str:
-        if "commit" in told:
-            tags = {**tags, **SOURCE, COMMIT_TAG: told["commit"]}
+    def _begin(self, name: str, tags: dict[str, str], parameters: Params, span: played.Span) -> str:
+        if "commit" in parameters:
+            tags = {**tags, **SOURCE, COMMIT_TAG: parameters["commit"]}
         made = self.client.create_run(self.experiment, span[0], tags, name)
         return str(made.info.run_id)
 

@@ -136,13 +136,13 @@ def test_without_a_goal_to_help_a_seat_plays_for_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moves", "told"),
+    ("moves", "text"),
     [(0, ""), (1, "Recent moves: move 7\n"), (9, "Recent moves: move 1; move 2; move 3; ")],
 )
-def test_as_many_recent_moves_are_told_as_asked_for(moves: int, told: str) -> None:
+def test_as_many_recent_moves_are_told_as_asked_for(moves: int, text: str) -> None:
     _, (request,) = drive(LLM(Cloze(moves)), turn_with("a", "b"), uniform)
     assert isinstance(request, Score)
-    assert f"Hand: two kings\n{told or 'Options'}" in request.prompts[0].changing
+    assert f"Hand: two kings\n{text or 'Options'}" in request.prompts[0].changing
 
 
 def test_before_the_first_move_there_is_none_to_tell() -> None:

@@ -247,13 +247,13 @@ def rules(agent: Agent, turn: Turn) -> tuple[str, ...]:
     return (turn.observation.rules,)
 
 
-def looked_at(agent: Agent, asked: list[Request]) -> list[list[Request]]:
+def looked_at(agent: Agent, requests: list[Request]) -> list[list[Request]]:
     """The requests of a decision that each tell all. In a tree all but the first are of other
     turns; a method that has several questions about a turn tells all in them together."""
     method = getattr(agent, "method", None)
     if isinstance(method, Rap):
-        return [asked] if asked else []
-    return [[request] for request in asked[: 1 if isinstance(method, Tree) else None]]
+        return [requests] if requests else []
+    return [[request] for request in requests[: 1 if isinstance(method, Tree) else None]]
 
 
 def prompts_of(request: Request) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
 from gauntlet.models.base import Prompt, Reply, Request, Score, Scores
-from gauntlet.pipeline.config.nodes import describe
+from gauntlet.pipeline.plan.identity import describe
 from tests.agents.play import Answer, drive, match, opinionated, talk, turn_with, uniform
 
 UNO = Uno(num_seats=2)

@@ -167,7 +167,7 @@ def test_what_it_cannot_play_is_refused(tmp_path: Path) -> None:
         DQN(1, str(tmp_path)).check(Uno())
 
 
-def damaged(kind: str, whole: bytes, path: Path) -> None:
+def damaged(kind: str, content: bytes, path: Path) -> None:
     """Writes what is no file of networks."""
     number = np.zeros(3, np.float32)
     if kind == "another's":
@@ -181,7 +181,7 @@ def damaged(kind: str, whole: bytes, path: Path) -> None:
         first, second = np.zeros((1, 4, 5)), np.zeros((1, 6, 7))
         np.savez(path, weight0=first, bias0=first[:, 0], weight1=second, bias1=second[:, 0])
     else:
-        path.write_bytes({"empty": b"", "cut short": whole[:-99], "text": b"no\n"}[kind])
+        path.write_bytes({"empty": b"", "cut short": content[:-99], "text": b"no\n"}[kind])
 
 
 @pytest.mark.parametrize(

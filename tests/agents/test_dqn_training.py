@@ -235,12 +235,12 @@ class Rarely:
     OTHERS = 30
 
     def __init__(self) -> None:
-        self.features, self.legal = self.told(0, []), np.ones(2, np.bool_)
+        self.features, self.legal = self.encode(0, []), np.ones(2, np.bool_)
         self.result = 0.0
         self._wins = 0
 
     @staticmethod
-    def told(wins: int, others: Sequence[int]) -> np.ndarray:
+    def encode(wins: int, others: Sequence[int]) -> np.ndarray:
         row = np.zeros(2 + Rarely.OTHERS, np.float32)
         row[[wins, *(2 + np.asarray(others, int))]] = 1
         return row
@@ -248,7 +248,7 @@ class Rarely:
     def begin(self, game: int) -> bool:
         rng = np.random.default_rng(game)
         self._wins = int(rng.integers(2))
-        self.features = self.told(self._wins, np.flatnonzero(rng.random(self.OTHERS) < 0.005))
+        self.features = self.encode(self._wins, np.flatnonzero(rng.random(self.OTHERS) < 0.005))
         return True
 
     def take(self, code: int) -> bool:
@@ -260,7 +260,7 @@ def test_features_that_are_rarely_on_do_not_upset_it() -> None:
     settings = Settings(hidden=(16, 16), rate=3e-3, explore=500, sync=50)
     ((_, _, _, network),) = train([Rarely()], [0], 600, 600, settings)
     for wins in range(2):
-        rows = np.stack([Rarely.told(wins, [other]) for other in range(Rarely.OTHERS)])
+        rows = np.stack([Rarely.encode(wins, [other]) for other in range(Rarely.OTHERS)])
         assert (network.values(rows).argmax(axis=1) == wins).all()
 
 

@@ -160,7 +160,7 @@ def test_a_reply_gives_an_action_and_its_words(reply: str, option: int, text: st
 
 
 @pytest.mark.parametrize(
-    ("reply", "note", "told"),
+    ("reply", "note", "message"),
     [
         ("1", "malformed", NO_ACTION + FORM),
         ("{'action': '1'}", "malformed", NO_ACTION + FORM),
@@ -172,7 +172,7 @@ def test_a_reply_gives_an_action_and_its_words(reply: str, option: int, text: st
         (object_of("Explain(H3)"), "illegal", "\nThere is no such heading; they are H1 to H2.\n"),
     ],
 )
-def test_what_is_wrong_is_told_back(reply: str, note: str, told: str) -> None:
+def test_what_is_wrong_is_told_back(reply: str, note: str, message: str) -> None:
     decision, asked = decide(reply, object_of("1"))
     assert (decision.option, decision.status, decision.attempts) == (0, "ok", 2)
     assert decision.notes == {"answers": (note, 0)}
@@ -180,7 +180,7 @@ def test_what_is_wrong_is_told_back(reply: str, note: str, told: str) -> None:
     assert again.static == first.static
     ((said, answered),) = again.turns
     assert said == reply
-    assert answered.startswith(told)
+    assert answered.startswith(message)
     assert answered.endswith(FORM)
 
 

@@ -12,7 +12,7 @@ from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.base import Generate, Generation
 
 
-def asked(text: str, seed: int) -> tuple[str, Decision | Unusable]:
+def prompt_and_outcome(text: str, seed: int) -> tuple[str, Decision | Unusable]:
     """The prompt at the first move of Tic-Tac-Toe, and what becomes of the reply."""
     game = TicTacToe()
     state = game.deal(np.random.default_rng(0))
@@ -29,29 +29,29 @@ def asked(text: str, seed: int) -> tuple[str, Decision | Unusable]:
 def test_a_letter_means_the_option_that_stands_under_it(seed: int) -> None:
     names = TicTacToe().observe(TicTacToe().deal(np.random.default_rng(0)), 0).options
     for place, letter in enumerate("ABCDEFGHI"):
-        prompt, decision = asked(letter, seed)
+        prompt, decision = prompt_and_outcome(letter, seed)
         assert isinstance(decision, Decision)
         assert f"\n{letter}) {names[decision.option]}\n" in prompt
         assert prompt.index("\nA) ") < prompt.index(f"\n{letter}) ") or place == 0
 
 
 def test_the_order_is_turned_by_luck() -> None:
-    first = {asked("A", seed)[1].option for seed in range(30)}  # type: ignore[union-attr]
+    first = {prompt_and_outcome("A", seed)[1].option for seed in range(30)}  # type: ignore[union-attr]
     assert len(first) > 5
 
 
 @pytest.mark.parametrize("text", [" B", "B)", "(B) of course", "**B**", "B."])
 def test_a_letter_is_found_at_the_start(text: str) -> None:
-    assert asked(text, 1) == asked("B", 1)
+    assert prompt_and_outcome(text, 1) == prompt_and_outcome("B", 1)
 
 
 @pytest.mark.parametrize("text", ["", "b", "Because", "none", "the first"])
 def test_anything_else_is_malformed(text: str) -> None:
-    assert asked(text, 1)[1] == Unusable("malformed", 1)
+    assert prompt_and_outcome(text, 1)[1] == Unusable("malformed", 1)
 
 
 def test_a_letter_without_an_option_is_illegal() -> None:
-    assert asked("Z", 1)[1] == Unusable("illegal", 1)
+    assert prompt_and_outcome("Z", 1)[1] == Unusable("illegal", 1)
 
 
 def test_settings_are_checked() -> None:

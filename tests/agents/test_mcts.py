@@ -31,10 +31,10 @@ class Scripted:
     seen: list[Path] = field(default_factory=list)
 
     def guess(self, path: Path) -> float:
-        return self.guesses.get(path, self._drawn(1, path))
+        return self.guesses.get(path, self._draw(1, path))
 
     def reward(self, path: Path) -> float:
-        return self.rewards.get(path, self._drawn(2, path))
+        return self.rewards.get(path, self._draw(2, path))
 
     def choices(self, path: Path) -> tuple[Choice[int], ...]:
         if path in self.ends:
@@ -49,7 +49,7 @@ class Scripted:
         return Visit(path, self.reward(path), () if last else self.choices(path))
         yield
 
-    def _drawn(self, kind: int, path: Path) -> float:
+    def _draw(self, kind: int, path: Path) -> float:
         return float(np.random.default_rng((self.seed, kind, *path)).uniform(-1, 1))
 
 

@@ -26,9 +26,9 @@ from tests.games.cases import walk
 GAME = TicTacToe()
 
 
-def board(drawn: str) -> State:
+def board(drawing: str) -> State:
     """The position that is drawn, with moves in some order that leads to it."""
-    rows = "".join(drawn.split())
+    rows = "".join(drawing.split())
     crosses, noughts = ([cell for cell, mark in enumerate(rows) if mark == m] for m in "XO")
     state = GAME.deal(np.random.default_rng(0))
     for ply in range(len(crosses) + len(noughts)):
@@ -36,9 +36,9 @@ def board(drawn: str) -> State:
     return state
 
 
-def best(drawn: str) -> set[str]:
+def best(drawing: str) -> set[str]:
     """All that minimax chooses here, over many random streams."""
-    state = board(drawn)
+    state = board(drawing)
     turn = turn_at(GAME, state, GAME.to_move(state)[0])
     chosen = {drive(Minimax(), turn, unasked, seed)[0].option for seed in range(60)}
     return {turn.observation.options[option] for option in chosen}
@@ -81,10 +81,10 @@ def test_the_only_answer_to_a_corner_is_the_centre() -> None:
 def test_it_never_loses_whatever_the_other_plays(seat: int) -> None:
     """Every one of its best moves is followed against every reply."""
 
-    def follow(state: State, seen: set[State]) -> None:
-        if state in seen:
+    def follow(state: State, visited: set[State]) -> None:
+        if state in visited:
             return
-        seen.add(state)
+        visited.add(state)
         movers = GAME.to_move(state)
         if not movers:
             assert GAME.returns(state)[seat] >= 0, GAME.show(state)
@@ -96,7 +96,7 @@ def test_it_never_loses_whatever_the_other_plays(seat: int) -> None:
             pairs = zip(options, decision.scores, strict=True)
             options = tuple(action for action, score in pairs if score == highest)
         for action in options:
-            follow(GAME.play(state, (action,)), seen)
+            follow(GAME.play(state, (action,)), visited)
 
     positions: set[State] = set()
     follow(GAME.deal(np.random.default_rng(0)), positions)

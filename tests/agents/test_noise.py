@@ -10,7 +10,7 @@ import pytest
 
 from gauntlet.agents.base import Goal, Notified, Prepared
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.noise import Noisy, varied
+from gauntlet.agents.noise import Noisy, vary
 from gauntlet.agents.prompting.base import Method
 from gauntlet.agents.prompting.calibrated import Calibrated
 from gauntlet.agents.prompting.cloze import Cloze
@@ -76,16 +76,16 @@ def test_facts_change_places_with_those_of_their_kind_alone() -> None:
     turn = turn_with("a", "b")
     facts = tuple(Fact(name, name, own=name in "cd") for name in "abcde")
     seen = replace(turn.observation, facts=facts)
-    told = varied(seen)
+    told = vary(seen)
     assert "".join(fact.name for fact in told.facts) == "eb" + "dc" + "a"
     assert replace(told, facts=facts) == seen
-    assert varied(told) == seen
+    assert vary(told) == seen
     for game in GAMES:
         state = game.deal(rng())
         seat = game.to_move(state)[0]
         known = game.observe(state, seat)
-        assert {*varied(known).facts} == {*known.facts}
-        assert varied(known).facts != known.facts
+        assert {*vary(known).facts} == {*known.facts}
+        assert vary(known).facts != known.facts
 
 
 def test_what_is_asked_before_and_after_a_match_is_spaced_too() -> None:

@@ -64,13 +64,13 @@ def replying(*texts: str) -> Answer:
     return answer
 
 
-def asked(state: State, *texts: str, game: Watch = GAME) -> tuple[Any, list[Any]]:
+def decide(state: State, *texts: str, game: Watch = GAME) -> tuple[Any, list[Any]]:
     return drive(LLM(Observe()), turn_at(game, state, 0), replying(*texts))
 
 
 def test_the_prompt_in_full() -> None:
     """A network was trained on these words: another one is another model's test."""
-    decision, (request,) = asked(START, GOOD)
+    decision, (request,) = decide(START, GOOD)
     assert isinstance(request, Generate)
     assert request.prompt == Prompt(STATIC, CHANGING, "Answer:")
     assert (request.temperature, request.json, request.max_tokens) == (0.2, True, 512)
@@ -93,11 +93,11 @@ def test_reasons_are_asked_for_every_twenty_steps_and_at_the_last() -> None:
 def test_a_reasoning_is_kept() -> None:
     for given, kept in (("a; b", "a; b"), (["a", "b"], "a; b"), ("half \ud83d", "half ?")):
         reply = json.dumps({"guess_s1": "H", "guess_s2": "X", "reasoning": given})
-        assert asked(START, reply)[0].notes == {"confidence": 0.6, "reasoning": kept}
+        assert decide(START, reply)[0].notes == {"confidence": 0.6, "reasoning": kept}
 
 
 def test_another_reply_is_asked_for_once_with_a_reminder() -> None:
-    decision, (first, again) = asked(START, "H and X", GOOD)
+    decision, (first, again) = decide(START, "H and X", GOOD)
     assert (decision.text, decision.attempts, decision.status) == ("H X", 2, "ok")
     assert isinstance(again.prompt, Dialogue)
     ((reply, told),) = again.prompt.turns
@@ -114,7 +114,7 @@ def test_another_reply_is_asked_for_once_with_a_reminder() -> None:
     [("H X", "malformed"), ('{"guess_s1": "H", "guess_s2": "Q"}', "illegal")],
 )
 def test_after_the_second_there_is_no_guess(reply: str, status: str) -> None:
-    decision, requests = asked(START, GOOD.replace("guess_s2", "guess"), reply)
+    decision, requests = decide(START, GOOD.replace("guess_s2", "guess"), reply)
     assert (decision.text, decision.status, decision.fallback) == ("-", status, True)
     assert (decision.attempts, len(requests)) == (2, 2)
     assert GAME.play(START, [TextMove(0, decision.text)]).guesses == ((),)
@@ -142,11 +142,11 @@ def test_what_a_reply_says(reply: str, guess: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "counts"),
+    ("value", "counts"),
     [(0.25, 0.25), (7, 1.0), (-1, 0.0), ("0.5", 0.5), (None, 0.6), ("high", 0.6), (True, 0.6)],
 )
-def test_confidence_lies_from_0_to_1(given: object, counts: float) -> None:
-    assert confidence(given) == counts
+def test_confidence_lies_from_0_to_1(value: object, counts: float) -> None:
+    assert confidence(value) == counts
     assert confidence(math.nan) == 0.6
 
 
@@ -154,7 +154,7 @@ def test_other_games_are_asked_about_in_the_same_form() -> None:
     game = Watch(of=Uno(num_seats=3), catalogue=("rule", "first"), warmup=0)
     state = game.deal(np.random.default_rng(1))
     reply = '{"guess_s0": "rule", "guess_s1": "FIRST", "guess_s2": "rule"}'
-    decision, (request,) = asked(state, reply, game=game)
+    decision, (request,) = decide(state, reply, game=game)
     assert decision.text == "rule first rule"
     assert "Which strategies do players 0, 1 and 2 follow?\n" in request.prompt.changing
     assert "1. player 0 (Players: 3, " in request.prompt.changing

@@ -25,7 +25,7 @@ PUBLISHED = {"HC": (0.486, 0.166), "NG": (0.674, 0.184), "DY": (0.575, 0.159)}
 matches."""
 
 
-def shown(rounds: list[tuple[int, int]], **settings: Any) -> tuple[Watch, State]:
+def match_of(rounds: list[tuple[int, int]], **settings: Any) -> tuple[Watch, State]:
     """A match of these rounds before its last guess."""
     of = RockPaperScissors(rounds=len(rounds))
     game = Watch(of=of, warmup=len(rounds), **settings)
@@ -55,7 +55,7 @@ def test_the_likeliest_follows_rules_and_mixes() -> None:
     paper, and X."""
     hands = [0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1]
     rounds = list(zip(hands, [2, *((hand + 1) % 3 for hand in hands)], strict=False))
-    game, state = shown(rounds)
+    game, state = match_of(rounds)
     assert guess(Likeliest(), game, state).text == "E X"
     assert guess(Nearest(), game, state).text.startswith("E ")
 
@@ -63,20 +63,20 @@ def test_the_likeliest_follows_rules_and_mixes() -> None:
 def test_what_lies_before_the_window_does_not_count() -> None:
     rounds = [(0, 0)] * 20 + [(2, 1)] * 20
     for window, said in ((20, "A C"), (None, "F E")):
-        game, state = shown(rounds, window=window, catalogue=("A", "C", "E", "F"))
+        game, state = match_of(rounds, window=window, catalogue=("A", "C", "E", "F"))
         assert guess(Likeliest(), game, state).text == said
         assert guess(Nearest(), game, state).text == said
 
 
 def test_equal_policies_are_drawn_alike() -> None:
     """After one round X, Y, Z and D are as likely as each other, and G and E more so."""
-    game, state = shown([(1, 1)], catalogue=("X", "Y", "Z"))
+    game, state = match_of([(1, 1)], catalogue=("X", "Y", "Z"))
     said = {guess(Likeliest(), game, state, seed).text for seed in range(80)}
     assert len(said) == 9
 
 
 def test_a_player_that_does_what_no_policy_does_may_be_any() -> None:
-    game, state = shown([(0, 0), (1, 1), (2, 0)], catalogue=("A", "B"))
+    game, state = match_of([(0, 0), (1, 1), (2, 0)], catalogue=("A", "B"))
     assert len({guess(Likeliest(), game, state, seed).text for seed in range(60)}) == 4
     assert guess(Bayes(), game, state).notes == {"confidence": 0.25}
 
@@ -89,7 +89,7 @@ def test_posteriors_are_chances_in_proportion_to_likelihoods() -> None:
 
 
 def test_bayes_takes_the_least_expected_loss_and_tells_its_posterior() -> None:
-    game, state = shown([(0, 1)] * 6 + [(1, 1)] * 2, catalogue=("B", "C", "K"))
+    game, state = match_of([(0, 1)] * 6 + [(1, 1)] * 2, catalogue=("B", "C", "K"))
     decision = guess(Bayes(), game, state)
     likely = game.likelihoods(game.observe(state, 0)).prod(axis=0)
     likely /= likely.sum(axis=1, keepdims=True)
@@ -104,13 +104,13 @@ def test_bayes_takes_the_least_expected_loss_and_tells_its_posterior() -> None:
 
 def test_of_guesses_that_lose_alike_bayes_takes_the_likeliest() -> None:
     """Whatever player 1 is taken for beside D, the outcomes are the same."""
-    game, state = shown([(0, k % 3) for k in range(30)], catalogue=("A", "B", "D"))
+    game, state = match_of([(0, k % 3) for k in range(30)], catalogue=("A", "B", "D"))
     said = {guess(Bayes(), game, state, seed).text for seed in range(20)}
     assert said == {"B D"}
 
 
 def test_a_constant_guess_is_the_first_code_or_the_one_given() -> None:
-    game, state = shown([(0, 1)])
+    game, state = match_of([(0, 1)])
     assert guess(Constant(), game, state).text == "A A"
     assert guess(Constant("D Y"), game, state).text == "D Y"
     for wrong in ("D", "D Q", "D Y Z"):
@@ -130,7 +130,7 @@ def test_observers_play_games_of_watching_alone() -> None:
 
 
 def test_a_random_observer_guesses_each_pair_alike() -> None:
-    game, state = shown([(0, 0)] * 30, catalogue=("A", "B", "C"), players=("A", "B"))
+    game, state = match_of([(0, 0)] * 30, catalogue=("A", "B", "C"), players=("A", "B"))
     said = {turn.game.guess for turn, _, _ in match(Random(), game, 0, unasked)}
     assert said
     assert len(game.legal(state, 0)[0].text.examples) == 9

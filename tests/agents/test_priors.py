@@ -20,28 +20,28 @@ def logs(*probabilities: float) -> tuple[float, ...]:
     return tuple(math.log(p) if p else -math.inf for p in probabilities)
 
 
-def told(found: tuple[float, ...] | None) -> list[float]:
-    assert found is not None
-    return [math.exp(value) for value in found]
+def exp_all(logs: tuple[float, ...] | None) -> list[float]:
+    assert logs is not None
+    return [math.exp(value) for value in logs]
 
 
 def test_one_prompt_tells_its_own_shares() -> None:
     """Contextual calibration: .3 and .1 of the whole vocabulary are 3/4 and 1/4 of the letters."""
-    assert told(learnt([logs(0.3, 0.1)])) == pytest.approx([0.75, 0.25])
+    assert exp_all(learnt([logs(0.3, 0.1)])) == pytest.approx([0.75, 0.25])
 
 
 def test_several_prompts_tell_their_geometric_mean() -> None:
     """PriDe by hand: A has sqrt(.8 * .2) = .4, B sqrt(.1 * .4) = .2, together .6."""
-    assert told(learnt([logs(0.8, 0.1), logs(0.2, 0.4)])) == pytest.approx([2 / 3, 1 / 3])
+    assert exp_all(learnt([logs(0.8, 0.1), logs(0.2, 0.4)])) == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_several_prompts_tell_their_arithmetic_mean() -> None:
     """By hand: A has (.9 + .1) / 2 = .5, B .1, together .6; the geometric means are .3 and .1."""
     rows = [logs(0.9, 0.1), logs(0.1, 0.1)]
-    assert told(averaged(rows)) == pytest.approx([5 / 6, 1 / 6])
-    assert told(learnt(rows)) == pytest.approx([3 / 4, 1 / 4])
+    assert exp_all(averaged(rows)) == pytest.approx([5 / 6, 1 / 6])
+    assert exp_all(learnt(rows)) == pytest.approx([3 / 4, 1 / 4])
     impossible = [logs(0.6, 0.2, 0.0), logs(0.0, 0.0, 0.0)]
-    assert told(averaged(impossible)) == pytest.approx([0.6, 0.2, 0.2])
+    assert exp_all(averaged(impossible)) == pytest.approx([0.6, 0.2, 0.2])
     assert averaged([logs(0.0, 0.0)]) is averaged([]) is None
 
 
@@ -54,16 +54,16 @@ def test_of_one_prompt_both_means_are_the_same_to_the_bit(row: list[float]) -> N
 def test_what_the_other_words_get_does_not_matter(row: list[float], scales: list[float]) -> None:
     """Whether a prompt's probabilities are of the vocabulary or of the letters is all one."""
     scaled = [logs(*(scale * value for value in row)) for scale in scales]
-    assert told(learnt(scaled)) == pytest.approx([value / sum(row) for value in row])
+    assert exp_all(learnt(scaled)) == pytest.approx([value / sum(row) for value in row])
 
 
 def test_an_impossible_letter_counts_as_the_least_possible_one() -> None:
-    assert told(learnt([logs(0.6, 0.2, 0.0)])) == pytest.approx([0.6, 0.2, 0.2])
-    assert told(learnt([logs(1.0, 0.0)])) == pytest.approx([0.5, 0.5])
+    assert exp_all(learnt([logs(0.6, 0.2, 0.0)])) == pytest.approx([0.6, 0.2, 0.2])
+    assert exp_all(learnt([logs(1.0, 0.0)])) == pytest.approx([0.5, 0.5])
 
 
 def test_a_prompt_without_a_possible_letter_tells_nothing() -> None:
-    assert told(learnt([logs(0.0, 0.0), logs(0.3, 0.1)])) == pytest.approx([0.75, 0.25])
+    assert exp_all(learnt([logs(0.0, 0.0), logs(0.3, 0.1)])) == pytest.approx([0.75, 0.25])
     assert learnt([logs(0.0, 0.0)]) is None
     assert learnt([]) is None
 
@@ -78,22 +78,28 @@ def test_a_probability_is_divided_by_its_prior() -> None:
 
 @given(weights)
 def test_what_is_all_prior_says_nothing(prior: list[float]) -> None:
-    even = divided(logs(*prior), Priors({len(prior): learnt([logs(*prior)])}).of(len(prior)))
+    even = divided(logs(*prior), Priors({len(prior): learnt([logs(*prior)])}).log_prior(len(prior)))
     assert even == pytest.approx([1 / len(prior)] * len(prior))
 
 
 def test_where_nothing_was_learnt_letters_are_equally_likely() -> None:
-    assert told(Priors().of(4)) == pytest.approx([0.25] * 4)
+    assert exp_all(Priors().log_prior(4)) == pytest.approx([0.25] * 4)
 
 
 def test_the_nearest_number_of_letters_stands_in() -> None:
     known = Priors({2: logs(0.9, 0.1), 5: logs(0.4, 0.2, 0.2, 0.1, 0.1)})
-    assert told(known.of(5)) == pytest.approx([0.4, 0.2, 0.2, 0.1, 0.1])
-    assert told(known.of(4)) == pytest.approx([4 / 9, 2 / 9, 2 / 9, 1 / 9]), "E is left out"
-    assert told(known.of(7)) == pytest.approx([4 / 12, 2 / 12, 2 / 12, *[1 / 12] * 4]), "as E"
-    assert told(known.of(3)) == pytest.approx([0.9 / 1.1, 0.1 / 1.1, 0.1 / 1.1]), "2 is nearer"
-    assert told(known.of(1)) == [1.0]
-    assert told(Priors({2: logs(0.9, 0.1), 4: logs(*[0.25] * 4)}).of(3)) == pytest.approx(
+    assert exp_all(known.log_prior(5)) == pytest.approx([0.4, 0.2, 0.2, 0.1, 0.1])
+    assert exp_all(known.log_prior(4)) == pytest.approx([4 / 9, 2 / 9, 2 / 9, 1 / 9]), (
+        "E is left out"
+    )
+    assert exp_all(known.log_prior(7)) == pytest.approx([4 / 12, 2 / 12, 2 / 12, *[1 / 12] * 4]), (
+        "as E"
+    )
+    assert exp_all(known.log_prior(3)) == pytest.approx([0.9 / 1.1, 0.1 / 1.1, 0.1 / 1.1]), (
+        "2 is nearer"
+    )
+    assert exp_all(known.log_prior(1)) == [1.0]
+    assert exp_all(Priors({2: logs(0.9, 0.1), 4: logs(*[0.25] * 4)}).log_prior(3)) == pytest.approx(
         [1 / 3] * 3
     )
 

@@ -52,15 +52,15 @@ class Oracle:
         self.asked.append("score " + "".join(request.choices)[:5])
         return Scores(tuple(rows), (0,) * len(rows))
 
-    def _row(self, told: str, choices: tuple[str, ...]) -> tuple[float, ...]:
-        if "Choose one" in told:
-            named = dict(line.split(") ", 1) for line in told.splitlines() if line[1:3] == ") ")
+    def _row(self, prompt: str, choices: tuple[str, ...]) -> tuple[float, ...]:
+        if "Choose one" in prompt:
+            named = dict(line.split(") ", 1) for line in prompt.splitlines() if line[1:3] == ") ")
             return tuple(_log(self.taken.get(named.get(letter, ""), 0.0)) for letter in choices)
-        if "good action" in told:
-            action = told.partition("Your action: ")[2].partition("\n")[0]
+        if "good action" in prompt:
+            action = prompt.partition("Your action: ")[2].partition("\n")[0]
             chance = self.good.get(action, 0.5)
         else:
-            chance = self.wins.get(told.partition("<state>\n")[2].partition("\n")[0], 0.5)
+            chance = self.wins.get(prompt.partition("<state>\n")[2].partition("\n")[0], 0.5)
         return (_log(chance), _log(1 - chance))
 
     def _written(self, request: Generate) -> str:
@@ -72,10 +72,10 @@ def _log(chance: float) -> float:
     return math.log(chance) if chance else -math.inf
 
 
-def after(told: str) -> str:
+def after(prompt: str) -> str:
     """Foretells that what is seen is named after the action and those of the others."""
     action, others = (
-        told.partition(f"{above}: ")[2].partition("\n")[0]
+        prompt.partition(f"{above}: ")[2].partition("\n")[0]
         for above in ("Your action", "What the other players do")
     )
     return f"Sure: <state>after {action}, {others}"

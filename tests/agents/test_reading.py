@@ -89,13 +89,13 @@ def test_a_vote_is_the_last_number_behind_the_words(reply: str, vote: int | None
 
 
 @pytest.mark.parametrize(
-    ("votes", "kept"),
+    ("votes", "winner"),
     [((1, 2, 2), 2), ((2, 1, None), 1), ((None, None, None), 0), ((2,), 2), ((0, 1, 2), 0)],
 )
 def test_most_votes_are_kept_and_of_equals_the_first(
-    votes: tuple[int | None, ...], kept: int
+    votes: tuple[int | None, ...], winner: int
 ) -> None:
-    assert elected(votes) == kept
+    assert elected(votes) == winner
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import State, Uno
 from gauntlet.games.uno.rules import PILE
-from gauntlet.games.uno.state import known
+from gauntlet.games.uno.state import possible_state
 from tests.agents.play import drive, turn_at, unasked
 from tests.games.bare import Bare, Clear, SumGuess
 from tests.games.test_uno_rules import position
@@ -56,7 +56,7 @@ def test_a_state_made_from_what_a_seat_knows_looks_the_same_to_it(seats: int) ->
         while movers := game.to_move(state):
             (seat,) = movers
             seen = game.observe(state, seat)
-            guess = State(known(seen.view), state.history)
+            guess = State(possible_state(seen.view), state.history)
             again = game.observe(guess, seat)
             assert again.view == seen.view
             assert sum(again.view.sizes) + guess.array[PILE] + sum(again.view.played) == 108

@@ -30,15 +30,15 @@ from tests.agents.test_minimax import board
 GAME = TicTacToe()
 
 
-def node(*children: Node, own: bool = True, value: float | None = None, times: int = 0) -> Node:
-    made = Node(own=own, value=value, times=times, children=list(children))
+def node(*children: Node, mine: bool = True, value: float | None = None, times: int = 0) -> Node:
+    made = Node(own=mine, value=value, times=times, children=list(children))
     for number, child in enumerate(children):
         child.option = number
     return made
 
 
 def replies(*values: float | None) -> Node:
-    return node(*(node(value=value) for value in values), own=False)
+    return node(*(node(value=value) for value in values), mine=False)
 
 
 def test_a_tree_worked_by_hand() -> None:
@@ -53,7 +53,7 @@ def test_a_tree_worked_by_hand() -> None:
 
 def test_own_moves_deeper_in_the_tree_take_the_most() -> None:
     own = node(node(value=0.1), node(value=0.9))
-    assert node(node(own, node(value=0.95), own=False)).worth == 0.9
+    assert node(node(own, node(value=0.95), mine=False)).worth == 0.9
 
 
 def test_of_equals_the_one_taken_more_often_counts_then_the_first() -> None:
@@ -339,7 +339,7 @@ def test_games_without_states_and_actors_that_cannot_play_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "words"),
+    ("build", "words"),
     [
         (lambda: Talaga(k=0), "k is 0; a tree needs 1 or more"),
         (lambda: Talaga(n2=0), "n2 is 0"),
@@ -353,9 +353,9 @@ def test_games_without_states_and_actors_that_cannot_play_are_refused() -> None:
         (lambda: Playouts(0), "playouts is 0"),
     ],
 )
-def test_settings_that_cannot_be(made: Any, words: str) -> None:
+def test_settings_that_cannot_be(build: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        made()
+        build()
 
 
 def test_a_tree_without_any_model_asks_none() -> None:

@@ -55,7 +55,7 @@ def talk(method: Tutri, *replies: str, turn: Turn | None = None) -> tuple[Decisi
     return drive(LLM(method), turn or advised(), saying(*replies))
 
 
-def told(request: Any) -> list[str]:
+def later_messages(request: Any) -> list[str]:
     """What the model was told after its first answer."""
     assert isinstance(request, Generate)
     return list(request.prompt.messages[2::2])
@@ -98,9 +98,9 @@ def test_an_ablation_lacks_its_reflection_and_nothing_else(
 ) -> None:
     decision, asked = talk(method, *map(answer, (1, 2, 3)))
     assert decision.attempts == len(asked) == 1 + len(openings)
-    messages = told(asked[-1])
+    messages = later_messages(asked[-1])
     assert all(said.startswith(start) for said, start in zip(messages, openings, strict=True))
-    assert set(messages) <= set(told(talk(FULL, *map(answer, (1, 2, 3)))[1][-1]))
+    assert set(messages) <= set(later_messages(talk(FULL, *map(answer, (1, 2, 3)))[1][-1]))
 
 
 BAD = {"malformed": "I pass.", "illegal": '{"action": "9"}'}
@@ -196,17 +196,17 @@ def test_what_the_model_said_is_passed_on_word_by_word(replies: list[str]) -> No
     assert 0 <= decision.option < len(OPTIONS)
 
 
-@pytest.mark.parametrize(("moves", "known"), [(0, False), (4, False), (5, True)])
-def test_a_short_history_is_unknown(moves: int, known: bool) -> None:
+@pytest.mark.parametrize(("moves", "enough"), [(0, False), (4, False), (5, True)])
+def test_a_short_history_is_unknown(moves: int, enough: bool) -> None:
     _, asked = talk(FULL, "", "", "", turn=advised(moves))
-    history = told(asked[-1])[0]
-    assert ("Player 0: move 1" in history) == known
-    assert ("Unknown: too few moves have been made.\n" in history) != known
+    history = later_messages(asked[-1])[0]
+    assert ("Player 0: move 1" in history) == enough
+    assert ("Unknown: too few moves have been made.\n" in history) != enough
 
 
 def test_a_game_without_advice_is_asked_in_general_words() -> None:
     _, asked = talk(FULL, "", "", "", turn=turn_with(*OPTIONS))
-    history, strategy = told(asked[-1])
+    history, strategy = later_messages(asked[-1])
     assert "They stand above.\n" in history
     assert "- Compare where each option leads" in strategy
 

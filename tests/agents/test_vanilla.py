@@ -138,13 +138,13 @@ def test_the_prompt_reads_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "told", "shown"),
+    ("played", "limit", "text"),
     [(0, 20, "Last moves: unknown, none has been made\n"), (7, 0, "")],
 )
-def test_moves_that_cannot_or_should_not_be_told(made: int, told: int, shown: str) -> None:
-    turn = turn_with("a king", "snap", moves=made)
-    _, (request,) = drive(LLM(Vanilla(moves=told)), turn, saying(""))
-    assert f"Pile: a red queen\n{shown}Hand: two kings\n" in request.prompt.text
+def test_moves_that_cannot_or_should_not_be_told(played: int, limit: int, text: str) -> None:
+    turn = turn_with("a king", "snap", moves=played)
+    _, (request,) = drive(LLM(Vanilla(moves=limit)), turn, saying(""))
+    assert f"Pile: a red queen\n{text}Hand: two kings\n" in request.prompt.text
 
 
 @pytest.mark.parametrize(

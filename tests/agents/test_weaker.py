@@ -21,9 +21,9 @@ from tests.agents.test_minimax import board
 GAME = TicTacToe()
 
 
-def chosen(agent: Any, drawn: str) -> set[str]:
+def chosen(agent: Any, drawing: str) -> set[str]:
     """All that the agent takes here, over many random streams."""
-    state = board(drawn)
+    state = board(drawing)
     turn = turn_at(GAME, state, GAME.to_move(state)[0])
     found = {drive(agent, turn, unasked, seed)[0].option for seed in range(60)}
     return {turn.observation.options[option] for option in found}
@@ -69,16 +69,16 @@ def test_who_cannot_play_a_game_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "words"),
+    ("build", "words"),
     [
         (lambda: DepthLimitedMinimax(0), "depth is 0; it looks 1 to 6 plies ahead"),
         (lambda: DepthLimitedMinimax(7), "depth is 7"),
         (lambda: EpsilonRandom(Random(), -0.1), "noise is -0.1; a chance lies from 0 to 1"),
     ],
 )
-def test_settings_that_cannot_be(made: Any, words: str) -> None:
+def test_settings_that_cannot_be(build: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        made()
+        build()
 
 
 def test_a_careless_player_can_lose() -> None:

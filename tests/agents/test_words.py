@@ -184,16 +184,21 @@ def test_random_play_for_preparation_says_examples() -> None:
     assert hinted == {"player 0 said nothing", *(f"player 0 hinted {w}" for w in HINT.examples)}
 
 
-def seen(role: str = "", team: tuple[int, ...] = ()) -> Observation:
+def observation(role: str = "", team: tuple[int, ...] = ()) -> Observation:
     return Observation("Snap", 1, "Be quick.", (), (), (), role=role, team=team)
 
 
 def test_role_and_team_stand_in_the_first_lines() -> None:
     first = "You are player 1 in a game of Snap.\n"
-    assert role(seen()) == role(seen(team=(1,))) == first
-    assert role(seen("the spymaster")) == "You are player 1, the spymaster, in a game of Snap.\n"
-    assert role(seen(team=(1, 3))) == f"{first}Your team: you and player 3.\n"
-    assert role(seen(team=(0, 1, 3))) == f"{first}Your team: you and player 0 and player 3.\n"
+    assert role(observation()) == role(observation(team=(1,))) == first
+    assert (
+        role(observation("the spymaster"))
+        == "You are player 1, the spymaster, in a game of Snap.\n"
+    )
+    assert role(observation(team=(1, 3))) == f"{first}Your team: you and player 3.\n"
+    assert (
+        role(observation(team=(0, 1, 3))) == f"{first}Your team: you and player 0 and player 3.\n"
+    )
 
 
 def test_a_fact_of_several_lines_stands_below_its_name() -> None:

@@ -73,7 +73,7 @@ class LLM:
 """As much of vLLM as is called, with its names of arguments."""
 
 
-def beside(folder: Path, lost: str) -> subprocess.CompletedProcess[str]:
+def run_engine(folder: Path, lost: str) -> subprocess.CompletedProcess[str]:
     (folder / "vllm.py").write_text(VLLM.format(lost=lost))
     command = [sys.executable, "-m", "benchmarks.engines", "vllm", "tiny"]
     env = {**os.environ, "PYTHONPATH": str(folder)}
@@ -81,7 +81,7 @@ def beside(folder: Path, lost: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_engine_gets_every_prompt_and_its_rate_is_told(tmp_path: Path) -> None:
-    done = beside(tmp_path, "")
+    done = run_engine(tmp_path, "")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["decisions_per_second"] > 0
-    assert "replies came" in beside(tmp_path, "[1:]").stderr
+    assert "replies came" in run_engine(tmp_path, "[1:]").stderr

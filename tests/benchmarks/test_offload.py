@@ -15,11 +15,11 @@ def test_it_reads_streams_and_decides_with_the_same_bits(
 ) -> None:
     monkeypatch.setattr(offload, "READINGS", 1)
     monkeypatch.setattr(offload, "ROUNDS", 1)
-    monkeypatch.setattr(offload, "asked", lambda every=offload.asked: every()[:3])
-    monkeypatch.setattr(offload, "apart", lambda part, folder: offload.part_of(part, folder))
+    monkeypatch.setattr(offload, "decisions", lambda every=offload.decisions: every()[:3])
+    monkeypatch.setattr(offload, "run_part", lambda part, folder: offload.part_of(part, folder))
     checkpoint = tmp_path / "random"
     checkpoint.mkdir()
-    offload.made(checkpoint, layers=3, width=64, inner=176)
+    offload.write_checkpoint(checkpoint, layers=3, width=64, inner=176)
     found = offload.measured(checkpoint)
     json.dumps(found)
     assert found["exact"] is True

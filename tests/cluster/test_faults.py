@@ -93,19 +93,19 @@ def limit_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (LOG_BYTES, LOG_BYTES))
 
 
-def start_slowly(folder: Path, *overrides: str, **how: Any) -> subprocess.Popen[str]:
+def start_slowly(folder: Path, *overrides: str, **options: Any) -> subprocess.Popen[str]:
     brake(folder).write_text("0.1")
-    return start(folder, *overrides, **how)
+    return start(folder, *overrides, **options)
 
 
-def in_the_middle(run: subprocess.Popen[str], folder: Path, whole: dict[str, Any]) -> int:
+def in_the_middle(run: subprocess.Popen[str], folder: Path, expected: dict[str, Any]) -> int:
     """Waits until a quarter of the matches is in the log. Returns how many are."""
     deadline = time.monotonic() + PATIENCE
-    while (done := finished(folder)) < len(whole) // 4:
+    while (done := finished(folder)) < len(expected) // 4:
         assert run.poll() is None, f"the sweep ended too soon: {run.communicate()[0]}"
         assert time.monotonic() < deadline, "the sweep does not begin"
         time.sleep(0.02)
-    assert done < len(whole), "the sweep ended before the fault"
+    assert done < len(expected), "the sweep ended before the fault"
     return done
 
 

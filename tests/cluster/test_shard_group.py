@@ -37,7 +37,7 @@ def start(folder: Path, *overrides: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def unsharded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("whole")
     assert start(folder, "launch=inline").wait(900) == 0
     return matches(folder)
@@ -82,25 +82,25 @@ def furthest(left: Any, right: Any) -> float:
 
 @pytest.mark.brief
 def test_a_sweep_in_two_shards_has_the_records_of_one_process(
-    whole: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
+    unsharded: dict[str, Any], tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
     assert start(tmp_path, *SHARDED).wait(900) == 0
-    difference = furthest(matches(tmp_path), whole)
-    figure(f"{len(whole)} matches with 2 shards in Ray: numbers within {difference:.1e}")
+    difference = furthest(matches(tmp_path), unsharded)
+    figure(f"{len(unsharded)} matches with 2 shards in Ray: numbers within {difference:.1e}")
     assert difference < 1e-4
 
 
-def test_a_killed_rank_takes_no_match_along(whole: dict[str, Any], tmp_path: Path) -> None:
+def test_a_killed_rank_takes_no_match_along(unsharded: dict[str, Any], tmp_path: Path) -> None:
     run = start(tmp_path, *SHARDED)
     deadline = time.monotonic() + 900
-    while finished(tmp_path) < len(whole) // 4 and time.monotonic() < deadline:
+    while finished(tmp_path) < len(unsharded) // 4 and time.monotonic() < deadline:
         assert run.poll() is None, "the sweep ended before a rank could be killed"
         time.sleep(0.05)
     before = sorted(ranks(run.pid))
     assert len(before) == 2
     os.kill(random.Random(5).choice(before), signal.SIGKILL)
     assert run.wait(900) == 0
-    assert furthest(matches(tmp_path), whole) < 1e-4
+    assert furthest(matches(tmp_path), unsharded) < 1e-4
 
 
 def test_more_shards_than_devices_are_refused_in_one_line(tmp_path: Path) -> None:

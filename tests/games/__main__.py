@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gauntlet.common.errors import UserError, nearest, require
+from gauntlet.common.errors import UserError, require, suggest
 from tests.nodes import ROOT, nodes
 
 FILES = ("test_conformance.py", "test_conformance_players.py")
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             require(package, "conformance")
         for game in games:
             if game not in nodes("game"):
-                raise UserError(f"conf/game has no {game}.yaml{nearest(game, nodes('game'))}")
+                raise UserError(f"conf/game has no {game}.yaml{suggest(game, nodes('game'))}")
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

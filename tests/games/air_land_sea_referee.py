@@ -187,13 +187,13 @@ class Battle:
             chosen = yield owner, [f"lay the drawn card in {near}" for near in self.near(place)]
             self.arrive(owner, card, chosen.split(" in ")[1], up=False)
 
-    def own(self, owner: int) -> list[tuple[str, Piece]]:
+    def side_of(self, owner: int) -> list[tuple[str, Piece]]:
         return [(at, piece) for at in self.row for piece in self.table[owner, at]]
 
     def transport(self, owner: int, place: str) -> Asking:
         names = {
             f"move {piece.name} from {at} to {to}": (piece, at, to)
-            for at, piece in self.own(owner)
+            for at, piece in self.side_of(owner)
             for to in self.row
             if to != at
         }
@@ -207,7 +207,7 @@ class Battle:
     def redeploy(self, owner: int, place: str) -> Asking:
         names = {
             f"take back {piece.name} from {at}": (piece, at)
-            for at, piece in self.own(owner)
+            for at, piece in self.side_of(owner)
             if not piece.up
         }
         if names:

@@ -76,20 +76,20 @@ def small_deck(rng: np.random.Generator) -> list[int]:
     return [*cards[: 2 * HAND], plain[0], *cards[2 * HAND :]]
 
 
-def worlds(start: State, drawn: int) -> Iterator[State]:
+def worlds(start: State, draws: int) -> Iterator[State]:
     """Every first state that seat 1 cannot tell from `start` as far as the cards dealt and the
-    first `drawn` cards of the pile go."""
+    first `draws` cards of the pile go."""
     array = start.array
     own, other = rules.hand_of(KNOWER), rules.hand_of(0)
     hidden = array[other + 1 : other + 1 + HAND].tolist()
     hidden += array[rules.PILE + 1 : rules.PILE + 1 + PILE].tolist()
     known = [*array[own + 1 : own + 1 + HAND].tolist(), int(array[rules.TOP])]
-    for cards in itertools.permutations(hidden, HAND + drawn):
+    for cards in itertools.permutations(hidden, HAND + draws):
         rest = [card for card in hidden if card not in cards]
         yield small_game([*cards[:HAND], *known, *rest, *cards[HAND:][::-1]])
 
 
-def likelihood(start: State, actions: tuple[int, ...], policy: str, seen: list[object]) -> float:
+def likelihood(start: State, actions: tuple[int, ...], policy: str, events: list[object]) -> float:
     """How likely seat 1 is to see what it saw, if the cards lie as in `start`."""
     game, state = Uno(), start
     pile = [*start.array[rules.PILE + 1 : rules.PILE + 1 + PILE].tolist(), start.array[rules.TOP]]
@@ -103,7 +103,7 @@ def likelihood(start: State, actions: tuple[int, ...], policy: str, seen: list[o
             options = game.legal(state, seat)
             chance *= game.probabilities(policy, observation)[options.index(action)]
         state = game.play(state, (action,))
-        if chance == 0.0 or look(state) != seen[ply]:
+        if chance == 0.0 or look(state) != events[ply]:
             return 0.0
     return chance
 

@@ -17,7 +17,7 @@ AROUND = {"E": (1, 0), "NE": (1, -1), "NW": (0, -1), "W": (-1, 0), "SW": (-1, 1)
 BUGS = ("Q", "S1", "S2", "G1", "G2", "G3", "A1", "A2", "A3")
 
 
-def beside(at: Hex) -> set[Hex]:
+def neighbours(at: Hex) -> set[Hex]:
     return {(at[0] + x, at[1] + y) for x, y in AROUND.values()}
 
 
@@ -27,7 +27,7 @@ def together(hive: Hive) -> bool:
     edge = set(list(hive)[:1])
     while edge:
         reached |= edge
-        edge = {one for at in edge for one in beside(at) if one in hive} - reached
+        edge = {one for at in edge for one in neighbours(at) if one in hive} - reached
     return len(reached) == len(hive)
 
 
@@ -49,10 +49,10 @@ def moves(hive: Hive, side: str, turn: int, loose: bool = False) -> set[Move]:
 def places(hive: Hive, side: str) -> set[Hex]:
     if not hive:
         return {(0, 0)}
-    empty = {one for at in hive for one in beside(at)} - set(hive)
+    empty = {one for at in hive for one in neighbours(at)} - set(hive)
     if len(hive) == 1:
         return empty
-    return {at for at in empty if {hive[one][0] for one in beside(at) if one in hive} == {side}}
+    return {at for at in empty if {hive[one][0] for one in neighbours(at) if one in hive} == {side}}
 
 
 def ends(rest: Hive, kind: str, start: Hex, loose: bool) -> set[Hex]:
@@ -63,7 +63,7 @@ def ends(rest: Hive, kind: str, start: Hex, loose: bool) -> set[Hex]:
         lambda a, b: sliding(rest, a, b)
     )  # fmt: skip
     if kind == "Q":
-        return {to for to in beside(start) if step(start, to)}
+        return {to for to in neighbours(start) if step(start, to)}
     if kind == "S":
         return {
             way[3] for way in walks(start, 3, lambda a, b: step(a, b) and bool(shared(rest, a, b)))
@@ -72,7 +72,7 @@ def ends(rest: Hive, kind: str, start: Hex, loose: bool) -> set[Hex]:
     fresh = {start}
     while fresh:
         found |= fresh
-        fresh = {to for at in fresh for to in beside(at) if step(at, to)} - found
+        fresh = {to for at in fresh for to in neighbours(at) if step(at, to)} - found
     return found - {start}
 
 
@@ -82,14 +82,14 @@ def walks(start: Hex, length: int, step: Callable[[Hex, Hex], bool]) -> Iterator
         yield [start]
         return
     for way in walks(start, length - 1, step):
-        for to in beside(way[-1]):
+        for to in neighbours(way[-1]):
             if to not in way and step(way[-1], to):
                 yield [*way, to]
 
 
-def shared(rest: Hive, one: Hex, other: Hex) -> set[Hex]:
+def shared(rest: Hive, hex_: Hex, other: Hex) -> set[Hex]:
     """The pieces that touch both hexes."""
-    return beside(one) & beside(other) & set(rest)
+    return neighbours(hex_) & neighbours(other) & set(rest)
 
 
 def sliding(rest: Hive, at: Hex, to: Hex) -> bool:
@@ -100,10 +100,10 @@ def sliding(rest: Hive, at: Hex, to: Hex) -> bool:
 def wide(rest: Hive, at: Hex, to: Hex) -> bool:
     """Two empty neighbours or more around the old hex, and around the new one while the piece still
     stands in the old; and the hive is touched in the end."""
-    around = beside(to) & set(rest)
+    around = neighbours(to) & set(rest)
     return (
         to not in rest
-        and len(beside(at) & set(rest)) <= 4
+        and len(neighbours(at) & set(rest)) <= 4
         and len(around | {at}) <= 4
         and bool(around)
     )
@@ -120,4 +120,4 @@ def jumps(rest: Hive, start: Hex) -> Iterator[Hex]:
 
 def lost(hive: Hive, side: str) -> bool:
     """Whether a side's queen is surrounded."""
-    return any(piece == side + "Q" and beside(at) <= set(hive) for at, piece in hive.items())
+    return any(piece == side + "Q" and neighbours(at) <= set(hive) for at, piece in hive.items())

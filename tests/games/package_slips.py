@@ -22,7 +22,7 @@ def slipped_package(package: str, file: str, old: str, new: str) -> ModuleType:
     assert true.origin is not None
     text = Path(true.origin).read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {file}"
-    with _forgotten(package), _found(_Slipped(name, true.origin, text.replace(old, new))):
+    with _forgotten(package), _import_hook(_Slipped(name, true.origin, text.replace(old, new))):
         return importlib.import_module(package)
 
 
@@ -50,7 +50,7 @@ class _Finder(MetaPathFinder):
 
 
 @contextmanager
-def _found(loader: _Slipped) -> Iterator[None]:
+def _import_hook(loader: _Slipped) -> Iterator[None]:
     finder = _Finder(loader)
     sys.meta_path.insert(0, finder)
     try:

@@ -73,11 +73,11 @@ class Referee:
             self.trade(who, name[-1], read(name.partition(" with ")[0]))
         self.closed = self.closed or self.spent >= self.deal_turns
 
-    def trade(self, who: str, other: str, given: Counter[str]) -> None:
+    def trade(self, who: str, other: str, lot: Counter[str]) -> None:
         got = self.offers.pop(other)
         self.offers.pop(who, None)
-        self.hands[who] = self.hands[who] - given + got
-        self.hands[other] = self.hands[other] - got + given
+        self.hands[who] = self.hands[who] - lot + got
+        self.hands[other] = self.hands[other] - got + lot
         winner = next((one for one in (who, other) if self.cornered(one)), None)
         if winner is not None:
             self.score(winner)

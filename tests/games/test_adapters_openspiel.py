@@ -23,12 +23,12 @@ from gauntlet.common.errors import IllegalAction, UserError
 from gauntlet.games.base import Fact, TextAction, TextMove, default_text_move
 from gauntlet.games.capabilities import WIN, measured, measures_of, nothing_hidden
 from gauntlet.games.openspiel import OpenSpiel, engine
-from gauntlet.games.openspiel.engine import Known, entries, known
+from gauntlet.games.openspiel.engine import GameNotes, entries, notes_of
 from gauntlet.games.openspiel.game import catalogue, usual_seats
-from gauntlet.games.openspiel.telling import apart, meant, returns, wanted
+from gauntlet.games.openspiel.words import disambiguate, meant, returns, wanted
 from gauntlet.games.playouts import lack, sample
 from gauntlet.pipeline.config.nodes import build as build_node
-from gauntlet.pipeline.config.nodes import describe, node_of
+from gauntlet.pipeline.plan.identity import describe, node_of
 from tests.games import test_conformance, test_conformance_players
 from tests.games.cases import final, walk
 from tests.games.openspiel_cases import SLOWEST, all_names, case, few
@@ -95,11 +95,11 @@ def test_a_fact_that_tells_a_secret_is_found(name: str) -> None:
 class Talkative(OpenSpiel):
     """Tells each seat what only a spectator may see."""
 
-    def _facts(self, state: Any, seat: int, told: str) -> list[Fact]:
-        return [*super()._facts(state, seat, told), Fact("Told by mistake", self.show(state))]
+    def _facts(self, state: Any, seat: int, text: str) -> list[Fact]:
+        return [*super()._facts(state, seat, text), Fact("Told by mistake", self.show(state))]
 
 
-PUBLIC = [name for name, game in few().items() if game.known.public]
+PUBLIC = [name for name, game in few().items() if game.notes.public]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -228,6 +228,11 @@ def test_what_cannot_be_played_is_refused_with_the_reason(name: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+def test_a_parameter_that_only_the_first_state_looks_at_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="cannot load go: The current Go implementation"):
+        OpenSpiel(name="go", parameters={"board_size": 100})
+
+
 def test_every_registered_game_is_played_or_refused_in_a_line() -> None:
     found = catalogue()
     assert list(found) == sorted(pyspiel.registered_names())
@@ -325,7 +330,7 @@ def test_a_player_without_words_takes_each_typed_move_alike() -> None:
 
 
 def test_equal_names_are_told_apart() -> None:
-    assert apart(["a", "b", "a", ""], [4, 5, 6, 7]) == (
+    assert disambiguate(["a", "b", "a", ""], [4, 5, 6, 7]) == (
         *("a (action 4)", "b", "a (action 6)", "(action 7)"),
     )
 
@@ -397,7 +402,7 @@ def test_luck_to_come_is_drawn_anew() -> None:
 
 def test_rules_are_own_words_for_the_games_that_people_use_most() -> None:
     registered = set(pyspiel.registered_names())
-    written = [name for name in registered if known(name).rules]
+    written = [name for name in registered if notes_of(name).rules]
     assert len(written) >= 60
-    assert known("nonsense") == Known()
+    assert notes_of("nonsense") == GameNotes()
     assert set(entries()) <= registered

@@ -10,7 +10,7 @@ import pytest
 from gauntlet.common.errors import UserError
 from gauntlet.games.pettingzoo import PettingZoo, State
 from gauntlet.games.pettingzoo.classics import CLASSICS
-from gauntlet.pipeline.config.nodes import describe
+from gauntlet.pipeline.plan.identity import describe
 from tests.games.adapters import keeps_the_contract
 from tests.games.cases import walk
 

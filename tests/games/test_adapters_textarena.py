@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gauntlet.games.textarena.telling import WRITTEN
 
 from gauntlet.common.errors import IllegalAction, UserError
 from gauntlet.games.base import TextMove, default_text_move
 from gauntlet.games.textarena import State, TextArena
 from gauntlet.games.textarena.live import Live, Luck, started
-from gauntlet.games.textarena.telling import WRITTEN
-from gauntlet.pipeline.config.nodes import describe, node_of
+from gauntlet.pipeline.plan.identity import describe, node_of
 from tests.games.adapters import keeps_the_contract
 
 pytest.importorskip("textarena", reason="TextArena is not installed (the extra textarena)")
@@ -66,9 +66,9 @@ def disturb() -> None:
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing that was played before is kept."""
     from gauntlet.games.textarena import game
-    from gauntlet.games.transition_cache import Kept
+    from gauntlet.games.transition_cache import TransitionCache
 
-    monkeypatch.setattr(game, "KEPT_HERE", Kept(started, Live.after))
+    monkeypatch.setattr(game, "KEPT_HERE", TransitionCache(started, Live.after))
 
 
 @pytest.mark.parametrize("name", ["KuhnPoker", "IndianPoker"])

@@ -27,7 +27,7 @@ def card(name: str) -> int:
 
 
 def position(
-    own: dict[int, list[str]] | None = None,
+    mine: dict[int, list[str]] | None = None,
     other: dict[int, list[str]] | None = None,
     hands: tuple[list[str], list[str]] = (["Heavy Tanks"], ["Super Battleship"]),
     **changes: Any,
@@ -36,7 +36,7 @@ def position(
     lies face down; the uncovered card is the last."""
     columns = [
         tuple(tuple(map(placed, side.get(at, []))) for at in range(3))
-        for side in (own or {}, other or {})
+        for side in (mine or {}, other or {})
     ]
     used = {p.card for side in columns for column in side for p in column}
     held = tuple(tuple(sorted(map(card, hand))) for hand in hands)

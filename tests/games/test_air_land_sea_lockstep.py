@@ -61,10 +61,10 @@ def chosen(options: tuple[str, ...], rng: np.random.Generator) -> str:
     return name
 
 
-def compare(battle: Battle, state: Any, seat: int, seen: Any) -> None:
+def compare(battle: Battle, state: Any, seat: int, observation: Any) -> None:
     """Hands, cards, strengths and who would win are alike."""
     assert [{NAMES[card] for card in hand} for hand in state.hands] == battle.hands
-    facts = {fact.name: fact.text for fact in seen.facts}
+    facts = {fact.name: fact.text for fact in observation.facts}
     lines = facts["Theatres, left to right"].splitlines()
     assert [line.partition(":")[0] for line in lines] == battle.row
     for place, line in zip(battle.row, lines, strict=True):

@@ -33,7 +33,7 @@ def chosen(options: Sequence[str], rng: np.random.Generator) -> int:
     return int(rng.integers(len(options)))
 
 
-def told(referee: Referee, state: State) -> None:
+def follow_chance(referee: Referee, state: State) -> None:
     """What chance has brought: where a card is buried, what is drawn."""
     if referee.buried:
         referee.bury(names(state.junkyard))
@@ -54,7 +54,7 @@ def compared(rounds: int, seed: int, first: Sequence[str]) -> Counter[str]:
     game, rng = ArcticScavengers(rounds=rounds), np.random.default_rng(seed)
     state = game.deal(rng)
     referee = Referee(list(first), names(state.junkyard), names(state.contested), rounds)
-    told(referee, state)
+    follow_chance(referee, state)
     met: Counter[str] = Counter()
     while game.to_move(state):
         seen = game.observe(state, state.seat)
@@ -67,7 +67,7 @@ def compared(rounds: int, seed: int, first: Sequence[str]) -> Counter[str]:
         met[f"{referee.what} {options[at].split()[0]}"] += 1
         state = game.play(state, [game.legal(state, state.seat)[at]])
         referee.choose(options[at])
-        told(referee, state)
+        follow_chance(referee, state)
         assert names(state.junkyard) == referee.junkyard
         for seat, tribe in enumerate(state.tribes):
             assert Counter(names(tribe.hand)) == Counter(referee.hand[seat])

@@ -29,7 +29,7 @@ from gauntlet.games.arctic_scavengers.state import (
     START,
     Action,
     Tribe,
-    known,
+    known_cards,
     show,
     strength,
 )
@@ -41,15 +41,15 @@ few = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def of(*names: str) -> tuple[int, ...]:
+def cards_of(*names: str) -> tuple[int, ...]:
     return tuple(sorted(KIND[name] for name in names))
 
 
-def position(own: tuple[str, ...], other: tuple[str, ...] = (), **fields: Any) -> State:
+def position(mine: tuple[str, ...], other: tuple[str, ...] = (), **fields: Any) -> State:
     """Player 0 to act in round 2 with a hand, and four refugees each in reserve."""
     state = GAME.deal(np.random.default_rng(0))
-    reserve = of(*["Refugee"] * 4)
-    tribes = (Tribe(of(*own), reserve), Tribe(of(*other), reserve))
+    reserve = cards_of(*["Refugee"] * 4)
+    tribes = (Tribe(cards_of(*mine), reserve), Tribe(cards_of(*other), reserve))
     return state._replace(tribes=tribes, round=1, seat=0, phase=GATHER, **fields)
 
 
@@ -90,39 +90,39 @@ def test_rounds_take_turns_to_begin_and_the_first_has_no_skirmish(seed: int) -> 
 
 
 def test_a_tool_needs_a_card_to_use_it_and_one_that_adds_nothing_is_left_out() -> None:
-    hand = of("Refugee", "Refugee", "Scavenger", "Shovel", "Pickaxe")
+    hand = cards_of("Refugee", "Refugee", "Scavenger", "Shovel", "Pickaxe")
     found = uses(hand, DIG, False)
-    assert of("Shovel") not in found
-    assert of("Refugee", "Shovel") in found
-    assert of("Scavenger", "Shovel", "Pickaxe") not in found
-    assert of("Refugee", "Scavenger", "Shovel", "Pickaxe") in found
-    assert of("Refugee", "Scavenger") not in found
-    assert of("Refugee") not in found
-    assert of("Scavenger", "Shovel", "Pickaxe") in uses(hand, DIG, True)
-    assert uses(of("Junk", "Pills", "Net"), HUNT, False) == ()
+    assert cards_of("Shovel") not in found
+    assert cards_of("Refugee", "Shovel") in found
+    assert cards_of("Scavenger", "Shovel", "Pickaxe") not in found
+    assert cards_of("Refugee", "Scavenger", "Shovel", "Pickaxe") in found
+    assert cards_of("Refugee", "Scavenger") not in found
+    assert cards_of("Refugee") not in found
+    assert cards_of("Scavenger", "Shovel", "Pickaxe") in uses(hand, DIG, True)
+    assert uses(cards_of("Junk", "Pills", "Net"), HUNT, False) == ()
 
 
 def test_group_leaders_help_beside_a_tool() -> None:
-    hand = of("Scavenger", "Group Leaders", "Spear", "Net")
-    assert of("Scavenger", "Group Leaders", "Net") in uses(hand, HUNT, False)
-    assert of("Scavenger", "Spear", "Net") not in uses(hand, HUNT, False)
+    hand = cards_of("Scavenger", "Group Leaders", "Spear", "Net")
+    assert cards_of("Scavenger", "Group Leaders", "Net") in uses(hand, HUNT, False)
+    assert cards_of("Scavenger", "Spear", "Net") not in uses(hand, HUNT, False)
 
 
 def test_fight_values() -> None:
-    assert strength(of("Refugee", "Spear"), False) == 0
-    assert strength(of("Scavenger", "Spear", "Shovel"), False) == 3
-    assert strength(of("Scavenger", "Brawler", "Spear", "Shovel"), False) == 6
-    assert strength(of("Brawler", "Group Leaders", "Grenade"), False) == 7
-    assert strength(of("Tribe Family", "Wolf Pack"), False) == 2
-    assert strength(of("Refugee", "Spear", "Shovel"), True) == 3
+    assert strength(cards_of("Refugee", "Spear"), False) == 0
+    assert strength(cards_of("Scavenger", "Spear", "Shovel"), False) == 3
+    assert strength(cards_of("Scavenger", "Brawler", "Spear", "Shovel"), False) == 6
+    assert strength(cards_of("Brawler", "Group Leaders", "Grenade"), False) == 7
+    assert strength(cards_of("Tribe Family", "Wolf Pack"), False) == 2
+    assert strength(cards_of("Refugee", "Spear", "Shovel"), True) == 3
 
 
 def test_medicine_is_paid_with_as_little_too_much_as_can_be() -> None:
-    assert payment(of("Medkit", "Pills", "Pills"), 1) == of("Pills")
-    assert payment(of("Medkit", "Pills", "Pills"), 2) == of("Medkit")
-    assert payment(of("Medkit"), 1) == of("Medkit")
-    assert payment(of("Pills"), 2) is None
-    assert payment(of("Junk"), 0) == ()
+    assert payment(cards_of("Medkit", "Pills", "Pills"), 1) == cards_of("Pills")
+    assert payment(cards_of("Medkit", "Pills", "Pills"), 2) == cards_of("Medkit")
+    assert payment(cards_of("Medkit"), 1) == cards_of("Medkit")
+    assert payment(cards_of("Pills"), 2) is None
+    assert payment(cards_of("Junk"), 0) == ()
 
 
 def test_hunting_pays_a_mercenary_once_a_round() -> None:
@@ -143,7 +143,7 @@ def test_hunting_pays_a_mercenary_once_a_round() -> None:
     assert hired.food == 1
     assert hired.piles.count(KIND["Saboteur"]) == 7
     assert KIND["Saboteur"] in hired.tribes[0].reserve
-    assert hired.tribes[0].aside == of("Scavenger", "Scavenger", "Pills")
+    assert hired.tribes[0].aside == cards_of("Scavenger", "Scavenger", "Pills")
     assert not any(one.startswith("hire") for one in names(hired))
 
 
@@ -165,13 +165,13 @@ def test_a_digger_keeps_one_or_none_and_the_rest_goes_to_the_bottom() -> None:
 
 def test_drawing_takes_from_the_reserve() -> None:
     state = after(position(("Scout", "Junk")), "draw 2 with Scout")
-    assert state.tribes[0].hand == of("Refugee", "Refugee", "Junk")
+    assert state.tribes[0].hand == cards_of("Refugee", "Refugee", "Junk")
     assert len(state.tribes[0].reserve) == 2
 
 
 def test_trash_is_gone_into_the_junkyard() -> None:
     state = after(position(("Junk", "Refugee", "Junk")), "trash Junk", "trash Junk")
-    assert state.tribes[0].cards == of(*["Refugee"] * 5)
+    assert state.tribes[0].cards == cards_of(*["Refugee"] * 5)
     assert state.junkyard.count(KIND["Junk"]) == 9
 
 
@@ -183,10 +183,10 @@ def test_a_sniper_stops_people_and_a_saboteur_the_rest_at_the_cost_of_a_card() -
     assert after(state, "let it happen").phase == LOOK
     stopped = after(state, "snipe Scavenger")
     assert (stopped.phase, stopped.seat, stopped.taken) == (GATHER, 0, ())
-    assert stopped.tribes[0].hand == of("Brawler", "Shovel")
-    assert stopped.tribes[0].aside == of("Scavenger")
-    assert stopped.tribes[1].hand == of("Saboteur")
-    assert stopped.tribes[1].aside == of("Sniper Team")
+    assert stopped.tribes[0].hand == cards_of("Brawler", "Shovel")
+    assert stopped.tribes[0].aside == cards_of("Scavenger")
+    assert stopped.tribes[1].hand == cards_of("Saboteur")
+    assert stopped.tribes[1].aside == cards_of("Sniper Team")
     assert after(stopped, "dig 3 with Brawler + Shovel").phase == RESPOND
     paper = position(("Scavenger", "Brawler", "Shovel"), ("Sniper Team", "Saboteur"))
     assert after(paper, "dig 3 with Scavenger + Shovel", game=PAPER).phase == LOOK
@@ -208,7 +208,7 @@ def test_strikes_in_a_skirmish_leave_the_striker() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "winner"),
+    ("mine", "other", "winner"),
     [
         (("Brawler",), ("Scavenger",), 0),
         (("Scavenger",), ("Scavenger", "Refugee"), 1),
@@ -217,9 +217,9 @@ def test_strikes_in_a_skirmish_leave_the_striker() -> None:
     ],
 )
 def test_who_wins_a_contested_card(
-    own: tuple[str, ...], other: tuple[str, ...], winner: int | None
+    mine: tuple[str, ...], other: tuple[str, ...], winner: int | None
 ) -> None:
-    state = position(own, other, second=True)._replace(seat=1)
+    state = position(mine, other, second=True)._replace(seat=1)
     prize = state.contested[0]
     done = after(state, "stop gathering")
     holders = [seat for seat in (0, 1) if prize in done.tribes[seat].cards]
@@ -238,7 +238,7 @@ def test_the_larger_tribe_wins_by_quirk_that_of_the_last_hand(
     hands: Any, returns: tuple[float, float], paper: tuple[float, float]
 ) -> None:
     state = position(*hands)._replace(phase=OVER)
-    more = state.tribes[0]._replace(reserve=of(*["Refugee"] * (4 + 2 * (returns[0] > 0))))
+    more = state.tribes[0]._replace(reserve=cards_of(*["Refugee"] * (4 + 2 * (returns[0] > 0))))
     state = state._replace(tribes=(more, state.tribes[1]))
     assert GAME.returns(state) == returns
     assert PAPER.returns(state) == paper
@@ -254,15 +254,19 @@ def test_by_quirk_hiring_is_free_and_five_rounds_are_played() -> None:
 
 
 def test_what_was_dug_is_a_secret_until_it_is_shown() -> None:
-    tribe = Tribe(of("Spear", "Net"), of("Spear"), of("Refugee"), of("Net", "Spear"))
-    assert known(tribe) == of("Refugee", "Spear")
-    assert show(tribe, of("Spear")).secret == of("Net", "Spear")
-    assert show(tribe, of("Net")).secret == of("Spear")
-    assert show(tribe, of("Net", "Spear")).secret == of("Spear")
-    used = tribe._replace(hand=of("Net"), aside=of("Refugee", "Spear"), reserve=of("Spear"))
-    assert show(used, of("Net")).secret == of("Spear")
-    both = Tribe(of("Spear", "Spear"), (), (), of("Spear"))
-    assert show(both, of("Spear", "Spear")).secret == ()
+    tribe = Tribe(
+        cards_of("Spear", "Net"), cards_of("Spear"), cards_of("Refugee"), cards_of("Net", "Spear")
+    )
+    assert known_cards(tribe) == cards_of("Refugee", "Spear")
+    assert show(tribe, cards_of("Spear")).secret == cards_of("Net", "Spear")
+    assert show(tribe, cards_of("Net")).secret == cards_of("Spear")
+    assert show(tribe, cards_of("Net", "Spear")).secret == cards_of("Spear")
+    used = tribe._replace(
+        hand=cards_of("Net"), aside=cards_of("Refugee", "Spear"), reserve=cards_of("Spear")
+    )
+    assert show(used, cards_of("Net")).secret == cards_of("Spear")
+    both = Tribe(cards_of("Spear", "Spear"), (), (), cards_of("Spear"))
+    assert show(both, cards_of("Spear", "Spear")).secret == ()
 
 
 @few
@@ -275,8 +279,8 @@ def test_a_redeal_changes_what_is_hidden_and_nothing_that_is_known(seed: int) ->
             other = GAME.sample(GAME.observe(state, seat), rng)
             mine, theirs = other.tribes[seat], other.tribes[1 - seat]
             assert mine.cards == state.tribes[seat].cards
-            assert known(theirs) == known(state.tribes[1 - seat])
-            assert Counter(theirs.cards) - Counter(known(theirs)) == Counter(theirs.secret)
+            assert known_cards(theirs) == known_cards(state.tribes[1 - seat])
+            assert Counter(theirs.cards) - Counter(known_cards(theirs)) == Counter(theirs.secret)
             owned = [kind for tribe in other.tribes for kind in tribe.cards]
             before = [kind for tribe in state.tribes for kind in tribe.cards]
             assert Counter((*owned, *other.junkyard)) == Counter((*before, *state.junkyard))
@@ -286,7 +290,7 @@ def test_a_redeal_changes_what_is_hidden_and_nothing_that_is_known(seed: int) ->
 
 
 def test_actions_are_named_by_what_they_do() -> None:
-    assert Action(HIRE, of("Pills"), KIND["Hunter"]).hired == KIND["Hunter"]
+    assert Action(HIRE, cards_of("Pills"), KIND["Hunter"]).hired == KIND["Hunter"]
     told = GAME.observe(position(("Refugee", "Spear", "Scavenger")), 0)
     facts = {fact.name: fact.text for fact in told.facts}
     assert facts["Your hand in a skirmish"] == "fight 3, 2 people"

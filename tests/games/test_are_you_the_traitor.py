@@ -17,7 +17,7 @@ from gauntlet.games.are_you_the_traitor.players import (
     KEY,
     TREASON,
     answer_spec,
-    believed,
+    beliefs,
     claimed,
     sentence,
     suspects,
@@ -285,7 +285,7 @@ def test_talk_moves_beliefs_as_bayes_has_it() -> None:
     after = suspects(GUARD, knowledge(FIXED, GUARD, True), (BO, CY), said, True)
     assert before == pytest.approx((0.5, 0, 0, 0.5, 0))
     assert after[ADA] > 0.9
-    _, chances = believed(knowledge(FIXED, KEY_HOLDER, True), (BO, CY), said, True)
+    _, chances = beliefs(knowledge(FIXED, KEY_HOLDER, True), (BO, CY), said, True)
     assert sum(chances) == pytest.approx(1)
 
 

@@ -99,7 +99,7 @@ def test_the_next_player_is_asked_about_a_wild_draw_four() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "answer", "drawn", "mover"),
+    ("rest", "answer", "draws", "mover"),
     [
         ("red 3, blue 8", "challenge", [4, 0, 0], 1),
         ("blue 8, blue 7", "challenge", [0, 6, 0], 2),
@@ -109,12 +109,12 @@ def test_the_next_player_is_asked_about_a_wild_draw_four() -> None:
     ],
 )
 def test_a_challenge_is_right_if_the_colour_before_is_held(
-    rest: str, answer: str, drawn: list[int], mover: int
+    rest: str, answer: str, draws: list[int], mover: int
 ) -> None:
     """Played on red 7 and naming blue: red counts, blue and wilds do not."""
     state = position("red 7", f"wild draw four, {rest}", "blue 1, red 1", "red 2, red 4", pile=PILE)
     after = play(state, "wild draw four", "blue", answer)
-    assert [size - 2 for size in sizes(after)] == drawn
+    assert [size - 2 for size in sizes(after)] == draws
     assert layout.mover(after) == mover
     assert after.array[rules.IN_FORCE] == COLOURS.index("blue")
 

@@ -13,7 +13,7 @@ from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, TextMove
 from gauntlet.games.codenames import Codenames, rules
 from gauntlet.games.codenames.clues import ASSOCIATIONS, BY_NOUN, NOUNS, PARTS, wanted
-from gauntlet.games.codenames.players import sampled_key
+from gauntlet.games.codenames.players import sample_key
 from gauntlet.games.codenames.rules import ASSASSIN, BLUE, COUNTS, NEUTRAL, RED, STOP, State
 from gauntlet.games.playouts import played, simulate
 from tests.games.cases import seeds, walk
@@ -235,7 +235,7 @@ def test_a_key_leans_to_what_the_clues_say() -> None:
     state = State(words, KEY)
     state = after(FOUR, (len(safari), "safari"), start=state)
     rng, seen = np.random.default_rng(0), [-1] * 21
-    keys = [sampled_key(words, seen, state.turns, rng) for _ in range(200)]
+    keys = [sample_key(words, seen, state.turns, rng) for _ in range(200)]
     share = np.mean([[key[place] == RED for place in safari] for key in keys])
     assert share > 0.85
     assert all(sorted(key) == sorted(KEY) for key in keys)
@@ -287,18 +287,18 @@ SLIPS = {
 }
 
 
-def outcomes(own: ModuleType) -> list[object]:
+def outcomes(rules: ModuleType) -> list[object]:
     """What a few courses of play come to by these rules."""
 
     def course(number: int, *guesses: int) -> Any:
-        state = own.with_clue(own.State(START.words, KEY), "zzz", number)
+        state = rules.with_clue(rules.State(START.words, KEY), "zzz", number)
         for guess in guesses:
-            state = own.with_guess(state, guess, False)
+            state = rules.with_guess(state, guess, False)
         return state
 
     ends = [course(0, *range(5), 20), course(0, *range(9)), course(3, 9), course(0, 0)]
-    told = [(own.winner(end, False), own.team_of(end.turns)) for end in ends]
-    return [*told, *(own.shares(end, False) for end in ends[:2])]
+    told = [(rules.winner(end, False), rules.team_of(end.turns)) for end in ends]
+    return [*told, *(rules.shares(end, False) for end in ends[:2])]
 
 
 def test_the_outcomes_are_those_of_the_rules() -> None:

@@ -222,7 +222,7 @@ def test_the_hive_is_drawn_wherever_it_lies() -> None:
     ]
 
 
-def kept(engine: Any, seed: int, plies: int) -> bool:
+def table_stays_right(engine: Any, seed: int, plies: int) -> bool:
     """Whether a table that is kept through a random game tells at every ply what one tells on which
     the state is laid out afresh."""
     rng = np.random.default_rng(seed)
@@ -244,7 +244,7 @@ def kept(engine: Any, seed: int, plies: int) -> bool:
 
 
 def test_a_table_is_kept_up_to_date() -> None:
-    assert all(kept(rules, seed, 500) for seed in range(10))
+    assert all(table_stays_right(rules, seed, 500) for seed in range(10))
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_table_is_kept_up_to_date() -> None:
     ],
 )
 def test_a_table_that_is_not_is_found_out(old: str, new: str) -> None:
-    assert not kept(slipped(rules, old, new), 1, 60)
+    assert not table_stays_right(slipped(rules, old, new), 1, 60)
 
 
 def test_greedy_takes_what_brings_its_lead_most() -> None:

@@ -89,15 +89,15 @@ class Ours:
         assert self.engine.played(self.state, move, after)
         self.state = after
 
-    def choose(self, known: dict[Move | None, int], rng: random.Random) -> Move | None:
+    def choose(self, moves: dict[Move | None, int], rng: random.Random) -> Move | None:
         """Any move; in three of ten turns one that ends beside the other queen, if there is one, so
         that many games have winners."""
         queen = "bw"[self.ply % 2] + "Q"
         near = {
-            one for at, name in self.hive.items() if name == queen for one in referee.beside(at)
+            one for at, name in self.hive.items() if name == queen for one in referee.neighbours(at)
         }
-        close = [told for told in known if told is not None and told[1] in near]
-        return rng.choice(close if close and rng.random() < 0.3 else list(known))
+        close = [told for told in moves if told is not None and told[1] in near]
+        return rng.choice(close if close and rng.random() < 0.3 else list(moves))
 
 
 class Spiel:
@@ -114,11 +114,11 @@ class Spiel:
         for action in self.state.legal_actions():
             words = self.state.action_to_string(action)
             if words[1] != "B":
-                found.setdefault(None if words == "pass" else told(words, hive), action)
+                found.setdefault(None if words == "pass" else parse_move(words, hive), action)
         return found
 
 
-def told(words: str, hive: Hive) -> Move:
+def parse_move(words: str, hive: Hive) -> Move:
     """A move of OpenSpiel, such as "wA1 bQ-"."""
     piece, _, place = words.partition(" ")
     to = (0, 0)

@@ -300,10 +300,10 @@ def test_later_hands_count_alike_after_every_option() -> None:
 
 
 def test_search_calls_with_the_best_and_folds_the_worst() -> None:
-    def chosen(own: tuple[int, int]) -> str:
+    def chosen(cards: tuple[int, int]) -> str:
         state = after(ONE, "ALL_IN", deal=3)
         array = state.array.copy()
-        array[rules.CARDS : rules.LOG] = [20, 25, *own, 2, 7, 13, 18, 40]
+        array[rules.CARDS : rules.LOG] = [20, 25, *cards, 2, 7, 13, 18, 40]
         turn = turn_at(ONE, State(array, state.history), 1)
         decision, _ = drive(Search(400, "mixed"), turn, unasked)
         return turn.observation.options[decision.option]

@@ -41,7 +41,7 @@ class Hand:
     neuron: bool
 
     @classmethod
-    def of(cls, seed: int) -> Hand:
+    def from_seed(cls, seed: int) -> Hand:
         """Every fifth hand has equal stacks; the others short ones too."""
         rng = random.Random(seed)
         blinds = rng.choice([(1, 2), (1, 2), (1, 3), (5, 10)])
@@ -137,7 +137,7 @@ class Theirs:
         }
 
 
-def told(engine: Any, array: np.ndarray) -> dict[str, Any]:
+def account(engine: Any, array: np.ndarray) -> dict[str, Any]:
     """Our side of `Theirs.tell`."""
     cells = array.tolist()
     stacks = {"stacks": cells[rules.STACKS : rules.STACKS + 2]}
@@ -166,11 +166,11 @@ class Tally:
     capped: int = 0
     difference: str = field(default="", repr=False)
 
-    def note(self, ours: dict[str, Any], theirs: dict[str, Any], told: str) -> None:
+    def note(self, ours: dict[str, Any], theirs: dict[str, Any], place: str) -> None:
         if ours != theirs:
             keys = [key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)]
             parts = [f"{key}: {ours.get(key)} here, {theirs.get(key)} there" for key in keys]
-            self.difference = f"{told}: " + "; ".join(parts)
+            self.difference = f"{place}: " + "; ".join(parts)
 
     def count(self, array: np.ndarray) -> None:
         self.hands += 1
@@ -183,10 +183,10 @@ class Tally:
 def lockstep(engine: Any, seed: int, tally: Tally) -> None:
     """Plays one hand in both by random moves, to its end or the first difference. Every other hand
     folds seldom, so that later rounds are reached."""
-    hand, choose = Hand.of(seed), random.Random(-seed)
+    hand, choose = Hand.from_seed(seed), random.Random(-seed)
     array = hand.ours(engine)
     theirs = Theirs(hand, array)
-    tally.note(told(engine, array), theirs.tell(), f"{hand}")
+    tally.note(account(engine, array), theirs.tell(), f"{hand}")
     while not tally.difference and array[rules.TO_MOVE] >= 0:
         names = named(engine.legal(array))
         tally.capped += array[rules.RAISES + array[rules.TO_MOVE]] == rules.MOST_RAISES
@@ -195,7 +195,7 @@ def lockstep(engine: Any, seed: int, tally: Tally) -> None:
         engine.act(array, NAMES.index(name))
         theirs.act(name)
         tally.actions += 1
-        tally.note(told(engine, array), theirs.tell(), f"{hand}, {name}")
+        tally.note(account(engine, array), theirs.tell(), f"{hand}, {name}")
     tally.count(array)
 
 

@@ -41,7 +41,7 @@ def test_all_five_card_hands_fall_into_their_categories(figure: Callable[[str], 
     assert len(np.unique(worths)) == 7462, "classes of hands that tie"
 
 
-def drawn(hands: int, cards: int) -> np.ndarray:
+def random_hands(hands: int, cards: int) -> np.ndarray:
     """Random hands, a row each."""
     rng = np.random.default_rng(7)
     return rng.random((hands, 52)).argpartition(cards, axis=1)[:, :cards]
@@ -51,7 +51,7 @@ def drawn(hands: int, cards: int) -> np.ndarray:
 @pytest.mark.parametrize("hands", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_hands_rank_as_in_phevaluator(hands: int, cards: int) -> None:
     """One order of all hands, ties included; phevaluator's best is 1."""
-    dealt = drawn(hands, cards)
+    dealt = random_hands(hands, cards)
     mine = ranks.worths(np.bitwise_or.reduce(BITS[dealt], axis=1), cards)
     theirs = np.array([-evaluate_cards(*hand) for hand in dealt.tolist()])
     places = [np.unique(worths, return_inverse=True)[1] for worths in (mine, theirs)]

@@ -30,21 +30,29 @@ NAMED: dict[str, Game[Any]] = {
     "rock_paper_scissors": RockPaperScissors(rounds=3),
     "pit": Pit(turns=20, deal_turns=10),
 }
-every_game = pytest.mark.parametrize("of", NAMED.values(), ids=NAMED.keys())
+every_game = pytest.mark.parametrize("base", NAMED.values(), ids=NAMED.keys())
 few = settings(max_examples=3, deadline=None)
 
 
-def under(of: Game[Any], seed: int = 1) -> Obfuscated:
-    return Obfuscated(of.num_seats, of=of, seed=seed)
+def under(base: Game[Any], seed: int = 1) -> Obfuscated:
+    return Obfuscated(base.num_seats, of=base, seed=seed)
 
 
-def texts(game: Obfuscated, seen: Observation) -> list[str]:
+def texts(game: Obfuscated, observation: Observation) -> list[str]:
     """All that is told at a decision, beside what the game says of its own accord."""
-    facts = [part for fact in seen.facts for part in (fact.name, fact.text)]
+    facts = [part for fact in observation.facts for part in (fact.name, fact.text)]
     more = [*getattr(game, "rules_headings", {}).values(), getattr(game, "rules_summary", "")]
     if hasattr(game, "advice"):
-        more += [*game.advice(seen), *(fact.text for fact in game.review(seen, 5))]
-    return [seen.game, seen.rules, seen.role, *facts, *seen.history, *seen.options, *more]
+        more += [*game.advice(observation), *(fact.text for fact in game.review(observation, 5))]
+    return [
+        observation.game,
+        observation.rules,
+        observation.role,
+        *facts,
+        *observation.history,
+        *observation.options,
+        *more,
+    ]
 
 
 def tells(text: str, word: str) -> bool:
@@ -54,8 +62,8 @@ def tells(text: str, word: str) -> bool:
 @every_game
 @few
 @given(seeds)
-def test_no_word_of_the_old_game_is_told(of: Game[Any], seed: int) -> None:
-    game, known = under(of, seed % 5), vocabulary_of(of)
+def test_no_word_of_the_old_game_is_told(base: Game[Any], seed: int) -> None:
+    game, known = under(base, seed % 5), vocabulary_of(base)
     assert known is not None
     for state, seats, _ in walk(game, seed):
         for seat in seats:
@@ -75,33 +83,33 @@ RNG = np.random.default_rng(0)
 @every_game
 @few
 @given(seeds)
-def test_the_same_moves_make_the_same_match(of: Game[Any], seed: int) -> None:
+def test_the_same_moves_make_the_same_match(base: Game[Any], seed: int) -> None:
     """Options are the same actions in another order, and scripted players take each as often."""
-    game = under(of)
+    game = under(base)
     moved = False
     for (state, seats, moves), (after, _, _) in pairwise(walk(game, seed)):
         for seat in seats:
-            legal, before = game.legal(state, seat), of.legal(state, seat)
+            legal, before = game.legal(state, seat), base.legal(state, seat)
             assert sorted(legal) == sorted(before)
             moved = moved or legal != before
-            seen, plain = game.observe(state, seat), of.observe(state, seat)
-            for policy in policies_of(of):
+            seen, plain = game.observe(state, seat), base.observe(state, seat)
+            for policy in policies_of(base):
                 here = dict(zip(legal, probabilities(game, policy, seen), strict=True))
-                there = dict(zip(before, probabilities(of, policy, plain), strict=True))
+                there = dict(zip(before, probabilities(base, policy, plain), strict=True))
                 assert here == pytest.approx(there)
-        assert of.play(state, moves) == after
-        assert game.to_move(after) == of.to_move(after)
-    assert game.returns(after) == of.returns(after)
+        assert base.play(state, moves) == after
+        assert game.to_move(after) == base.to_move(after)
+    assert game.returns(after) == base.returns(after)
     assert moved
 
 
 @every_game
-def test_names_are_told_apart_and_found_again(of: Game[Any]) -> None:
-    game = under(of)
+def test_names_are_told_apart_and_found_again(base: Game[Any]) -> None:
+    game = under(base)
     for state, seats, _ in walk(game, 7):
         for seat in seats:
-            seen, plain = game.observe(state, seat), of.observe(state, seat)
-            by_action = dict(zip(of.legal(state, seat), plain.options, strict=True))
+            seen, plain = game.observe(state, seat), base.observe(state, seat)
+            by_action = dict(zip(base.legal(state, seat), plain.options, strict=True))
             for action, option in zip(game.legal(state, seat), seen.options, strict=True):
                 assert game._words.back(option) == by_action[action]
             assert [game._words.back(said) for said in seen.history] == list(plain.history)

@@ -13,31 +13,31 @@ from hypothesis import strategies as st
 
 from gauntlet.games.rock_paper_scissors import RockPaperScissors, strategies
 from gauntlet.games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES, first, responses
-from gauntlet.pipeline.config.nodes import describe
+from gauntlet.pipeline.plan.identity import describe
 
 PAIRS = strategies.all_pairs()
 codes = st.sampled_from(CODES)
 GAME = RockPaperScissors(rounds=210)
 
 
-def mix_of(code: str, other: str) -> np.ndarray:
+def mix_of(code: str, second: str) -> np.ndarray:
     """What a code plays in the long run against a fixed one."""
-    mix = np.array(MIXES.get(code) or MIXES[other])
+    mix = np.array(MIXES.get(code) or MIXES[second])
     return np.roll(mix, ANSWERS.get(code, 0))
 
 
-def product(one: str, other: str) -> list[float]:
-    table = np.outer(mix_of(one, other), mix_of(other, one))
+def product(first: str, second: str) -> list[float]:
+    table = np.outer(mix_of(first, second), mix_of(second, first))
     won = table[1, 0] + table[2, 1] + table[0, 2]
     return [won, float(np.trace(table)), 1 - won - float(np.trace(table))]
 
 
 @given(codes, codes)
-def test_outcomes_are_the_product_of_the_mixes(one: str, other: str) -> None:
+def test_outcomes_are_the_product_of_the_mixes(first: str, second: str) -> None:
     """Where both look back, each outcome is as likely: from any of the nine pairs of hands the two
     walk on by a permutation, and the lead modulo three is uniform in round 1."""
-    wanted = [1 / 3] * 3 if {one, other} <= ANSWERS.keys() else product(one, other)
-    assert GAME.outlook((one, other)) == pytest.approx(wanted, abs=1e-12)
+    wanted = [1 / 3] * 3 if {first, second} <= ANSWERS.keys() else product(first, second)
+    assert GAME.outlook((first, second)) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_the_published_match_ups() -> None:
@@ -136,7 +136,7 @@ def test_a_pair_that_does_not_converge_is_flagged_and_averaged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"damping": 1.0}, "damping must lie strictly between 0 and 1, got 1"),
         ({"cap": 0}, "cap must be a whole number from 1, got 0"),
@@ -144,8 +144,8 @@ def test_a_pair_that_does_not_converge_is_flagged_and_averaged() -> None:
         ({"init": [0.5, 0.6, 0.1]}, "chances that sum to 1, got"),
     ],
 )
-def test_a_start_that_cannot_be_is_refused(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_start_that_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         strategies.steady([("X", "Y")], **wrong)
 
 

@@ -213,7 +213,7 @@ def test_quirks_know_corners_of_exactly_six_or_five_and_a_bull() -> None:
 
 def test_quirks_offer_what_a_hand_lacks_in_vain() -> None:
     start = QUIRKS.deal(np.random.default_rng(0))
-    lacking = next(kind for kind in (BULL, BEAR) if not published.own(start, 0)[kind])
+    lacking = next(kind for kind in (BULL, BEAR) if not published.own_hand(start, 0)[kind])
     name = published.NAMES[lacking]
     state = play(start, f"offer 4 {name}", game=QUIRKS)
     assert state.offers == (None, None)

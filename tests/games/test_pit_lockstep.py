@@ -55,9 +55,9 @@ def chosen(options: tuple[str, ...], rng: np.random.Generator) -> str:
     return str(among[int(rng.integers(len(among)))])
 
 
-def compare(game: Any, referee: Referee, seen: Any) -> None:
+def compare(game: Any, referee: Referee, observation: Any) -> None:
     """What the trader is told is as the referee has it."""
-    who, facts = referee.turn, {fact.name: fact.text for fact in seen.facts}
+    who, facts = referee.turn, {fact.name: fact.text for fact in observation.facts}
     assert facts["You are"].startswith(f"trader {who};")
     own, other = referee.points[TEAM[who]], referee.points[1 - TEAM[who]]
     assert facts["Points"] == f"your team {own}, the other {other}; {game.goal} win"
@@ -94,13 +94,17 @@ SLIPS = {
     "bull helped": ("rules", "if holder != winner:", "if holder != winner or card == BULL:"),
     "taken lot stays": (
         "rules",
-        "plus(minus(hands[one], given), taken)",
-        "plus(hands[one], taken)",
+        "plus(minus(hands[taker], lot), taken)",
+        "plus(hands[taker], taken)",
     ),
-    "offer stands": ("rules", "offers[one] = offers[other] = None", "offers[other] = None"),
-    "who is first": ("rules", "for who in (one, other):", "for who in (other, one):"),
+    "offer stands": ("rules", "offers[taker] = offers[other] = None", "offers[other] = None"),
+    "who is first": ("rules", "for who in (taker, other):", "for who in (other, taker):"),
     "any size": ("rules", "if SIZES[lot] == cards", "if SIZES[lot] <= cards"),
-    "same offer": ("rules", "for lot in lots_of(hand) if lot != own", "for lot in lots_of(hand)"),
+    "same offer": (
+        "rules",
+        "for lot in lots_of(hand) if lot != own_lot",
+        "for lot in lots_of(hand)",
+    ),
     "order of turns": ("rules", "mover=(state.mover + 1) % 4", "mover=(state.mover + 3) % 4"),
     "long deals": ("rules", "state.turn < terms.deal_turns", "state.turn <= terms.deal_turns"),
     "opener": ("rules", "(first + deal - 1) % 4", "first"),

@@ -96,3 +96,9 @@ round 2: player 0 scissors, player 1 scissors"""
 def test_impossible_parameters_are_refused(parameters: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RockPaperScissors(**parameters)
+
+
+@pytest.mark.parametrize("rounds", [0, 10**9])
+def test_a_game_has_neither_no_nor_endless_rounds(rounds: int) -> None:
+    with pytest.raises(ValueError, match="a game has 1 to 10,000"):
+        RockPaperScissors(rounds=rounds)

@@ -256,20 +256,20 @@ SLIPS = {
 }
 
 
-def outcomes(own: ModuleType) -> list[object]:
+def outcomes(rules: ModuleType) -> list[object]:
     """What a course of play comes to by these rules."""
-    state, acted = own.State(*(getattr(START, name) for name in START.__slots__)), []
+    state, acted = rules.State(*(getattr(START, name) for name in START.__slots__)), []
     moves: list[Action] = [3, 0, 0, 1, 0, 3, 4, 2, 2, 4, 2, 5, 3, 5]
     for move in moves:
-        acted.append((own.acting(state), own.others(state, own.acting(state))))
-        if own.unanswered(state):
-            state = own.with_answer(state, "yes")
-        elif own.trading(state):
-            state = own.with_hostage(state, move)
+        acted.append((rules.acting(state), rules.others(state, rules.acting(state))))
+        if rules.unanswered(state):
+            state = rules.with_answer(state, "yes")
+        elif rules.trading(state):
+            state = rules.with_hostage(state, move)
         else:
-            state = own.with_question(state, move, "so?")
-    heard: list[Any] = [own.hears(state, 5, at, False) for at in range(6)]
-    return [acted, state.rooms, own.together(state), heard]
+            state = rules.with_question(state, move, "so?")
+    heard: list[Any] = [rules.hears(state, 5, at, False) for at in range(6)]
+    return [acted, state.rooms, rules.together(state), heard]
 
 
 @pytest.mark.parametrize(("old", "new"), SLIPS.items())

@@ -65,10 +65,10 @@ def test_every_card_is_in_one_place(num_seats: int, seed: int) -> None:
 
 @few
 @given(seats, seeds, seeds, seeds)
-def test_chance_is_the_same_however_play_went(n: int, deal: int, one: int, two: int) -> None:
+def test_chance_is_the_same_however_play_went(n: int, deal: int, left: int, right: int) -> None:
     """Until a reshuffle both plays of a deal draw the same cards in the same order; after as many
     reshuffles, cards in both piles lie in the same order; the k-th random colour is the same."""
-    first, second = (list(states(Uno(n), deal, choices)) for choices in (one, two))
+    first, second = (list(states(Uno(n), deal, choices)) for choices in (left, right))
     whole = cards(first[0], rules.PILE)
     piles: list[dict[int, list[int]]] = [{}, {}]
     for pile, played in zip(piles, (first, second), strict=True):
@@ -106,15 +106,15 @@ def test_seats_are_checked(num_seats: int) -> None:
         Uno(num_seats)
 
 
-def told(seen: Observation) -> dict[str, str]:
-    return {fact.name: fact.text for fact in seen.facts}
+def facts_of(observation: Observation) -> dict[str, str]:
+    return {fact.name: fact.text for fact in observation.facts}
 
 
 def test_what_a_seat_is_told() -> None:
     held = "wild draw four, blue 7, wild, red 3, green skip"
     state = position("red 7", held, "blue 1, red 7", to_move=1)
     seen = Uno().observe(play(state, "red 7"), 0)
-    assert told(seen) == {
+    assert facts_of(seen) == {
         "Players": "2",
         "Cards": "player 0 (you) holds 5, player 1 holds 1",
         "Top card": "red 7, played by player 1",
@@ -128,28 +128,30 @@ def test_what_a_seat_is_told() -> None:
 
 def test_a_top_card_nobody_played_and_a_wild_that_named_a_colour() -> None:
     start = position("red 7", "wild, blue 8", "red 1, red 2", pile="green 4, yellow 2")
-    assert told(Uno().observe(start, 0))["Top card"] == "red 7, turned up at the start"
+    assert facts_of(Uno().observe(start, 0))["Top card"] == "red 7, turned up at the start"
     named = play(start, "wild naming yellow")
     assert (
-        told(Uno().observe(named, 1))["Top card"] == "wild, colour now yellow, played by player 0"
+        facts_of(Uno().observe(named, 1))["Top card"]
+        == "wild, colour now yellow, played by player 0"
     )
     wild = position("wild", "red 1", "red 2", colour="green")
     assert (
-        told(Uno().observe(wild, 0))["Top card"] == "wild, colour now green, turned up at the start"
+        facts_of(Uno().observe(wild, 0))["Top card"]
+        == "wild, colour now green, turned up at the start"
     )
 
 
 def test_the_next_player_follows_the_direction_but_with_quirks_the_logged_reverses() -> None:
     names = ["red reverse, blue 1, blue 2", "red 1, red 4", "red 2, red 5"]
     turned_up = position("red 7", *names, direction=-1)
-    assert told(Uno(3).observe(turned_up, 0))["Next player"] == "player 2"
-    assert told(Uno(3, quirks=True).observe(turned_up, 0))["Next player"] == "player 1"
+    assert facts_of(Uno(3).observe(turned_up, 0))["Next player"] == "player 2"
+    assert facts_of(Uno(3, quirks=True).observe(turned_up, 0))["Next player"] == "player 1"
     logged = play(position("red 7", *names), "red reverse")
     for game in (Uno(3), Uno(3, quirks=True)):
-        assert told(game.observe(logged, 2))["Next player"] == "player 1"
+        assert facts_of(game.observe(logged, 2))["Next player"] == "player 1"
     drawn = play(position("red 7", "blue 1", "red 1", "red 2", pile="red reverse"), "draw a card")
-    assert told(Uno(3).observe(drawn, 2))["Next player"] == "player 1"
-    assert told(Uno(3, quirks=True).observe(drawn, 2))["Next player"] == "player 0"
+    assert facts_of(Uno(3).observe(drawn, 2))["Next player"] == "player 1"
+    assert facts_of(Uno(3, quirks=True).observe(drawn, 2))["Next player"] == "player 0"
 
 
 def test_with_quirks_a_seat_is_shown_what_rlcard_shows() -> None:
@@ -167,9 +169,9 @@ def test_with_quirks_a_seat_is_shown_what_rlcard_shows() -> None:
             if "wild" in top:
                 top += f", colour now {colour_of(shown['target'])}"
                 stale += shown["target"][0] != theirs.round.target.color
-            assert told(seen)["Top card"].startswith(f"{top}, ")
+            assert facts_of(seen)["Top card"].startswith(f"{top}, ")
             names = [CARD_NAMES[ACTION_SPACE[card]] for card in shown["hand"]]
-            assert told(seen)["Your hand"] == ", ".join(names)
+            assert facts_of(seen)["Your hand"] == ", ".join(names)
             assert list(seen.view.options) == [ACTION_SPACE[a] for a in shown["legal_actions"]]
             assert seen.view.sizes == tuple(shown["num_cards"])
             action = int(rng.choice(seen.view.options))
@@ -204,13 +206,15 @@ def test_the_rule_player_is_that_of_rlcard(monkeypatch: pytest.MonkeyPatch) -> N
     assert min(kinds[kind] for kind in ("draw", "wild draw four", "list")) > 100, kinds
 
 
-def rule_move(agent: Any, game: Uno, seen: Observation, state: State) -> str:
+def rule_move(agent: Any, game: Uno, observation: Observation, state: State) -> str:
     """Compares the two players in one position; how RLCard's came to its move."""
     chances: defaultdict[int, float] = defaultdict(float)
-    for action, chance in zip(seen.view.options, game.probabilities("rule", seen), strict=True):
+    for action, chance in zip(
+        observation.view.options, game.probabilities("rule", observation), strict=True
+    ):
         chances[action] += chance
-    held = [ACTION_LIST[kind] for kind in hand(state.array, seen.seat)]
-    listed = [ACTION_LIST[action] for action in Uno(3, quirks=True).legal(state, seen.seat)]
+    held = [ACTION_LIST[kind] for kind in hand(state.array, observation.seat)]
+    listed = [ACTION_LIST[action] for action in Uno(3, quirks=True).legal(state, observation.seat)]
     move = agent.step({"raw_legal_actions": listed, "raw_obs": {"hand": held}})
     if isinstance(move, list):
         expected = {ACTION_SPACE[a]: n / len(move) for a, n in Counter(move).items()}

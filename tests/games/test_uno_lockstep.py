@@ -93,12 +93,12 @@ class Tally:
     raised: int = 0
     difference: str = ""
 
-    def note(self, ours: dict[str, Any], theirs: dict[str, Any], told: str) -> None:
+    def note(self, ours: dict[str, Any], theirs: dict[str, Any], place: str) -> None:
         if ours != theirs:
             parts = [
                 f"{k}: {ours[k]} here, {theirs[k]} there" for k in ours if ours[k] != theirs[k]
             ]
-            self.difference = f"{told}: " + "; ".join(parts)
+            self.difference = f"{place}: " + "; ".join(parts)
 
 
 def lockstep(engine: Any, seats: int, seed: int, tally: Tally) -> None:

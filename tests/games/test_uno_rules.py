@@ -114,17 +114,17 @@ def test_two_wilds_are_listed_once_where_the_first_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("drawn", "kept"),
+    ("card", "stays"),
     [("red 9", False), ("red skip", False), ("blue 7", True), ("blue 9", True), ("wild", False)],
 )
 def test_a_drawn_card_plays_itself_by_colour_or_if_wild_but_not_by_number(
-    drawn: str, kept: bool
+    card: str, stays: bool
 ) -> None:
-    state = position("red 7", "blue 8", "red 1, red 2", pile=f"{drawn}, green 1")
+    state = position("red 7", "blue 8", "red 1, red 2", pile=f"{card}, green 1")
     after = play(state, "draw a card")
-    assert hands(after)[0] == (f"blue 8, {drawn}" if kept else "blue 8")
-    assert CARD_NAMES[after.array[rules.TOP] & 63] == ("red 7" if kept else drawn)
-    told = "drew a card" if kept else f"drew and played {drawn}"
+    assert hands(after)[0] == (f"blue 8, {card}" if stays else "blue 8")
+    assert CARD_NAMES[after.array[rules.TOP] & 63] == ("red 7" if stays else card)
+    told = "drew a card" if stays else f"drew and played {card}"
     assert after.history[0].startswith(f"player 0 {told}")
 
 

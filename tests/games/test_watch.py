@@ -39,10 +39,10 @@ def guessing(game: Watch, state: State, guesses: Sequence[str]) -> State:
     return state
 
 
-@pytest.mark.parametrize("of", [RPS, TicTacToe(), Uno(num_seats=3)])
-def test_all_observers_watch_the_same_moves(of: object) -> None:
+@pytest.mark.parametrize("base", [RPS, TicTacToe(), Uno(num_seats=3)])
+def test_all_observers_watch_the_same_moves(base: object) -> None:
     """Whatever is told of them: the stream of a deal does not know the window."""
-    games = [Watch(of=of, window=window, warmup=warm) for window, warm in ((50, 2), (None, 0))]
+    games = [Watch(of=base, window=window, warmup=warm) for window, warm in ((50, 2), (None, 0))]
     first, other = (one.deal(stream(7, one, 3, 0)) for one in games)
     assert first.transcript.moves == other.transcript.moves
     assert first.transcript.players == other.transcript.players

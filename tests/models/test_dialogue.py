@@ -13,7 +13,7 @@ from gauntlet.models.base import Dialogue, Generate, Generation, Prompt, Score, 
 from gauntlet.models.engine.tokens import Tokens
 from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
-from gauntlet.pipeline.log.trace import trace
+from gauntlet.pipeline.viewer.match import decision_view
 from tests.pipeline.records import decided, ended, write
 
 TEMPLATE = (
@@ -81,8 +81,8 @@ def test_a_log_knows_what_was_said(prompt: Prompt, tmp_path: Path) -> None:
     made = decided(1, asked=tuple(written))
     write(tmp_path / "log.jsonl", [ended(made, statics=statics)])
     assert Replay(str(tmp_path)).load().answer(asked) == replies
-    shown = trace(made, statics).asked
-    assert [one.prompt for one in shown] == [prompt.text, other.text, prompt.text]
+    shown = decision_view(made, statics).prompts
+    assert [one.text for one in shown] == [prompt.text, other.text, prompt.text]
 
 
 def test_a_log_knows_the_system_text_the_samples_and_the_form(tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_a_log_knows_the_system_text_the_samples_and_the_form(tmp_path: Path) ->
     assert sorted(statics.values()) == ["Rules.\n\n", "You play.\n"]
     write(tmp_path / "log.jsonl", [ended(made, statics=statics)])
     assert Replay(str(tmp_path)).load().answer([asked]) == [reply]
-    shown = trace(made, statics).asked
-    assert [(one.prompt, one.text) for one in shown] == [
+    shown = decision_view(made, statics).prompts
+    assert [(one.text, one.reply) for one in shown] == [
         (told.text, "{}"),
         (told.text, '{"a": 1}'),
     ]

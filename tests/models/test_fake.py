@@ -73,7 +73,7 @@ def test_identity_and_choices():
 
 
 @pytest.mark.parametrize(
-    ("shown", "said"),
+    ("prompt", "text"),
     [
         ("Legal moves: C1R1\nAnswer in this form:\nMove: <one of the legal moves>\n", "<C1R1>"),
         ("Legal moves: C1R1\n1) a plan\nend with the line\nThe best choice is N\n", "choice is 1"),
@@ -82,6 +82,6 @@ def test_identity_and_choices():
         ("Foretell it, between <state> and </state>.\n", "<state>as before</state>"),
     ],
 )
-def test_it_answers_in_the_form_that_is_asked_for(shown: str, said: str):
-    (reply,) = Fake().load().answer([Generate(Prompt("Rules.\n", shown, "Answer:"), 50)])
-    assert reply.text.endswith((said, said + "}"))
+def test_it_answers_in_the_form_that_is_asked_for(prompt: str, text: str):
+    (reply,) = Fake().load().answer([Generate(Prompt("Rules.\n", prompt, "Answer:"), 50)])
+    assert reply.text.endswith((text, text + "}"))

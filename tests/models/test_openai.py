@@ -76,11 +76,11 @@ def test_the_log_keeps_what_was_not_reported(
 
 
 def test_a_drawn_token_beside_the_likeliest_says_nothing_of_those_left_out() -> None:
-    listed = reported([("A", -0.1), (" B", -3.0), ("x", -40.0)], drawn=["x"])
-    assert listed.of(("A", "B", "C")) == (-0.1, -3.0, -math.inf)
+    listed = reported([("A", -0.1), (" B", -3.0), ("x", -40.0)], sampled=["x"])
+    assert listed.logprobs_of(("A", "B", "C")) == (-0.1, -3.0, -math.inf)
     assert listed.ceiling == -3.0
-    assert reported([("A", -0.1), (" B", -3.0)], drawn=None).ceiling == -3.0
-    assert reported([], drawn=None).ceiling == 0.0
+    assert reported([("A", -0.1), (" B", -3.0)], sampled=None).ceiling == -3.0
+    assert reported([], sampled=None).ceiling == 0.0
 
 
 def test_text_equals_that_of_the_model_itself(opened: Opened) -> None:
@@ -134,7 +134,7 @@ def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "line"),
+    ("status", "message", "line"),
     [
         (401, "bad key KEY", r"the key in the variable OPENAI_API_KEY is not accepted \(401"),
         (403, "no", r"is not accepted \(403: .*no"),
@@ -142,9 +142,9 @@ def test_a_server_that_gives_one_answer_at_a_time_is_asked_again(
     ],
 )
 def test_a_refusal_before_the_first_match_is_one_line_without_the_key(
-    opened: Opened, script: Script, status: int, said: str, line: str
+    opened: Opened, script: Script, status: int, message: str, line: str
 ) -> None:
-    script.refuse = (status, said)
+    script.refuse = (status, message)
     with pytest.raises(Stopped, match=line) as raised, opened():
         pass
     assert "\n" not in str(raised.value)

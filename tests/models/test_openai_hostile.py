@@ -55,7 +55,7 @@ def then(behaviour: Behaviour, well: int = 1) -> Behaviour:
     return lambda talk: (behaviour if next(left, None) is None else good)(talk)
 
 
-def said(behaviour: Behaviour, folder: Path) -> tuple[str, int, Tokens]:
+def error_of(behaviour: Behaviour, folder: Path) -> tuple[str, int, Tokens]:
     """The error that such a reply ends in, how often it was asked for, and what it may cost."""
     with at_work(then(behaviour)) as (url, talks), loaded(url, folder) as model:
         with pytest.raises(ModelError) as raised:
@@ -72,7 +72,7 @@ BOUNDED: dict[str, tuple[Behaviour, str]] = {
     "deflate": (bomb("deflate", 64), BROKEN_OFF),
     "twice": (bomb("gzip, gzip", 64), BROKEN_OFF),
     "seven times": (bomb(",".join(7 * ["gzip"]), 1), "Cannot apply more than 5"),
-    "unknown": (lambda talk: talk.whole(bytes(1000), "content-encoding: br, zstd"), "cannot be re"),
+    "unknown": (lambda talk: talk.reply(bytes(1000), "content-encoding: br, zstd"), "cannot be re"),
     "no end of an error": (hostile.endless_error, "refused (400:"),
     "headers": (hostile.endless_headers, "the connection was cut"),
     "dripping": (hostile.dripping, LATE),
@@ -88,7 +88,7 @@ BOUNDED: dict[str, tuple[Behaviour, str]] = {
 def test_a_reply_is_bounded_and_asked_for_once(tmp_path: Path, kind: str) -> None:
     behaviour, line = BOUNDED[kind]
     started = time.monotonic()
-    told, asked, unsure = said(behaviour, tmp_path)
+    told, asked, unsure = error_of(behaviour, tmp_path)
     assert line in told
     assert "\n" not in told
     assert asked == 1
@@ -102,7 +102,7 @@ def test_a_reply_is_bounded_and_asked_for_once(tmp_path: Path, kind: str) -> Non
 def test_a_reply_that_is_too_long_is_not_paid_again_in_a_run(tmp_path: Path) -> None:
     """The driver plays a failed match three times."""
     longer = "x" * 2 * SPARE
-    behaviour, lines = then(lambda talk: talk.whole(reply(longer)), 2), []
+    behaviour, lines = then(lambda talk: talk.reply(reply(longer)), 2), []
     with at_work(behaviour) as (url, talks), loaded(url, tmp_path) as model:
         model.answer([Generate(Prompt("", "first"), 5)])
         for _ in range(3):
@@ -117,7 +117,7 @@ def test_a_reply_that_is_too_long_is_not_paid_again_in_a_run(tmp_path: Path) -> 
 
 def test_the_limit_grows_with_what_is_asked_for(tmp_path: Path) -> None:
     body = b" " * (response_limits.SPARE + 4 * response_limits.A_TOKEN) + reply("well")
-    with at_work(then(lambda talk: talk.whole(body))) as (url, _), loaded(url, tmp_path) as model:
+    with at_work(then(lambda talk: talk.reply(body))) as (url, _), loaded(url, tmp_path) as model:
         assert model.answer([WRITE])[0].text == "well"
     assert response_limits.most_bytes(Tokens(0, 10**6)) > 250_000_000
 
@@ -125,7 +125,7 @@ def test_the_limit_grows_with_what_is_asked_for(tmp_path: Path) -> None:
 # What it says.
 
 
-def spelt(how: str) -> str:
+def spelt(spelling: str) -> str:
     """The key as a server may repeat it."""
     return {
         "whole": KEY,
@@ -135,21 +135,21 @@ def spelt(how: str) -> str:
         "base64": base64.b64encode(f"user:{KEY}".encode()).decode(),
         "json": json.dumps({"authorization": f"Bearer {KEY}"}),
         "hex": KEY.encode().hex(),
-    }[how]
+    }[spelling]
 
 
-@pytest.mark.parametrize("how", ["whole", "prefix", "masked", "base64", "json", "hex"])
-def test_a_key_that_is_repeated_is_nowhere(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("spelling", ["whole", "prefix", "masked", "base64", "json", "hex"])
+def test_a_key_that_is_repeated_is_nowhere(tmp_path: Path, spelling: str) -> None:
     """Not in an error; and not in a reply, where it would be kept."""
-    word = spelt(how)
+    word = spelt(spelling)
     body = json.dumps({"error": {"message": f"wrong key {word}."}}).encode()
-    told, _, _ = said(lambda talk: talk.whole(body, status="418 No"), tmp_path)
+    told, _, _ = error_of(lambda talk: talk.reply(body, status="418 No"), tmp_path)
     assert "wrong key" in told
     hidden = [KEY, KEY[:8], KEY[-4:], word, KEY.encode().hex()[:16], word.strip("=")[8:-4]]
     assert [one for one in hidden if one in told] == []
-    if how in ("prefix", "masked"):
+    if spelling in ("prefix", "masked"):
         return  # a reply may hold a few letters of a key by chance
-    with at_work(lambda talk: talk.whole(reply(f"I was told {word}", id=word))) as (url, _):
+    with at_work(lambda talk: talk.reply(reply(f"I was told {word}", id=word))) as (url, _):
         cache = tmp_path / "other"
         with loaded(url, tmp_path, cache=str(cache)) as model:
             (said_so,) = model.answer([WRITE])
@@ -165,7 +165,7 @@ def test_a_key_that_is_repeated_is_nowhere(tmp_path: Path, how: str) -> None:
 def test_an_error_is_one_line_that_a_terminal_cannot_obey(tmp_path: Path) -> None:
     bad = "\x1b]0;owned\x07\x1b[2J no\r\nseed\u202e here\x9b31m \u2066" + "x" * 50_000
     body = json.dumps({"error": {"message": bad}}).encode()
-    told, _, _ = said(lambda talk: talk.whole(body, status="400 \x1b[2J"), tmp_path)
+    told, _, _ = error_of(lambda talk: talk.reply(body, status="400 \x1b[2J"), tmp_path)
     assert told.isprintable()
     assert r"\x1b]0;owned\x07\x1b[2J no seed\u202e here\x9b31m" in told
     assert len(told) < 500
@@ -174,14 +174,14 @@ def test_an_error_is_one_line_that_a_terminal_cannot_obey(tmp_path: Path) -> Non
 def test_names_of_models_and_addresses_are_cleaned_too(tmp_path: Path) -> None:
     def behaviour(talk: Talk) -> None:
         if talk.request.startswith(b"GET"):
-            talk.whole(json.dumps({"data": [{"id": f"\x1b[2J{KEY}"}, {"id": 3}]}).encode())
+            talk.reply(json.dumps({"data": [{"id": f"\x1b[2J{KEY}"}, {"id": 3}]}).encode())
         else:
-            talk.whole(b"{}", status="404 Not Found")
+            talk.reply(b"{}", status="404 Not Found")
 
-    told, _, _ = said(behaviour, tmp_path)
+    told, _, _ = error_of(behaviour, tmp_path)
     assert r"it has: 3, \x1b[2J[key]" in told
-    away = lambda talk: talk.whole(b"", f"location: http://x/{KEY}?\x1b[2J", status="302 Found")  # noqa: E731
-    told, _, _ = said(away, tmp_path)
+    away = lambda talk: talk.reply(b"", f"location: http://x/{KEY}?\x1b[2J", status="302 Found")  # noqa: E731
+    told, _, _ = error_of(away, tmp_path)
     assert told.isprintable()
     assert KEY not in told
 
@@ -198,7 +198,7 @@ ODD: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("kind", ODD)
 def test_an_odd_reply_is_a_line(tmp_path: Path, kind: str) -> None:
-    told, asked, _ = said(lambda talk: talk.whole(ODD[kind]()), tmp_path)
+    told, asked, _ = error_of(lambda talk: talk.reply(ODD[kind]()), tmp_path)
     assert "its reply cannot be read" in told
     assert asked == 1
 
@@ -206,7 +206,7 @@ def test_an_odd_reply_is_a_line(tmp_path: Path, kind: str) -> None:
 def test_a_character_set_that_unfolds_is_not_obeyed(tmp_path: Path) -> None:
     kind = "content-type: application/json; charset=zlib"
     body = b'{"error": {"message": "no seed here"}}'
-    told, _, _ = said(lambda talk: talk.whole(body, kind, status="400 No"), tmp_path)
+    told, _, _ = error_of(lambda talk: talk.reply(body, kind, status="400 No"), tmp_path)
     assert told.endswith("refused (400: no seed here)")
 
 
@@ -216,7 +216,7 @@ def test_counts_and_texts_that_no_file_holds(tmp_path: Path) -> None:
         b'{"prompt_tokens": 3, "completion_tokens": 1}', odd.encode()
     )
     assert odd.encode() in body
-    with at_work(lambda talk: talk.whole(body)) as (url, _), loaded(url, tmp_path) as model:
+    with at_work(lambda talk: talk.reply(body)) as (url, _), loaded(url, tmp_path) as model:
         (told,) = model.answer([WRITE])
         assert told.text.encode() == "\ufffd half".encode()
         assert model.spending().paid.prompt < 2000, "as much as could be, each time"
@@ -229,7 +229,7 @@ def test_a_log_probability_that_cannot_be_one_is_refused(tmp_path: Path, value: 
     body["choices"][0]["logprobs"] = {"content": [{**first, "top_logprobs": [first]}]}
     data = json.dumps(body).replace('"LOGPROB"', value).encode()
     with (
-        at_work(lambda talk: talk.whole(data)) as (url, _),
+        at_work(lambda talk: talk.reply(data)) as (url, _),
         loaded(url, tmp_path) as model,
         pytest.raises(Stopped, match=r"the token 'A' a log-probability of .*scores=sampled"),
     ):
@@ -245,7 +245,7 @@ def test_a_log_probability_that_cannot_be_one_is_refused(tmp_path: Path, value: 
 )
 def test_a_header_may_hold_any_bytes(tmp_path: Path, header: str, status: str, line: str) -> None:
     body = b'{"error": {"message": "no"}}'
-    told, asked, _ = said(lambda talk: talk.whole(body, header, status=status), tmp_path)
+    told, asked, _ = error_of(lambda talk: talk.reply(body, header, status=status), tmp_path)
     assert line in told
     assert asked == 1
 

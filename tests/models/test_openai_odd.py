@@ -26,9 +26,9 @@ Reply = dict[str, Any]
 def changed(served: PocketServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes the server's chat replies what a function makes of them."""
 
-    def change(how: Callable[[Reply], Reply]) -> None:
+    def change(alter: Callable[[Reply], Reply]) -> None:
         chat = served.chat
-        monkeypatch.setattr(served, "chat", lambda body, *_: how(chat(body)))
+        monkeypatch.setattr(served, "chat", lambda body, *_: alter(chat(body)))
 
     return change
 

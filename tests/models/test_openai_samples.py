@@ -26,9 +26,9 @@ def changed(
 ) -> Callable[[Callable[[Chat, Mapping[str, Any]], dict[str, Any]]], None]:
     """Makes the server's chat what a function of it and a body makes."""
 
-    def change(how: Callable[[Chat, Mapping[str, Any]], dict[str, Any]]) -> None:
+    def change(alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]]) -> None:
         chat = served.chat
-        monkeypatch.setattr(served, "chat", lambda body, *ticket: how(chat, body))
+        monkeypatch.setattr(served, "chat", lambda body, *ticket: alter(chat, body))
 
     return change
 
@@ -62,13 +62,13 @@ def starving(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def noting(
-    how: Callable[[Chat, Mapping[str, Any]], dict[str, Any]], seen: list[Mapping[str, Any]]
+    alter: Callable[[Chat, Mapping[str, Any]], dict[str, Any]], log: list[Mapping[str, Any]]
 ) -> Callable[[Chat, Mapping[str, Any]], dict[str, Any]]:
     """The same, and notes what it answered."""
 
     def noted(chat: Chat, body: Mapping[str, Any]) -> dict[str, Any]:
-        reply = how(chat, body)
-        seen.append(body)
+        reply = alter(chat, body)
+        log.append(body)
         return reply
 
     return noted
@@ -92,7 +92,7 @@ def test_samples_of_the_likeliest_text_are_equal(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "requests"),
+    ("alter", "requests"),
     [
         (giving, [(3, 4)]),
         (refusing, [(3, 1), (4, 1), (5, 1), (6, 1)]),
@@ -102,13 +102,13 @@ def test_samples_of_the_likeliest_text_are_equal(opened: Opened) -> None:
     ],
 )
 def test_a_server_that_gives_another_number_still_gives_the_same_samples(
-    opened: Opened, served: PocketServer, changed, how, requests: list[tuple[int, int]]
+    opened: Opened, served: PocketServer, changed, alter, requests: list[tuple[int, int]]
 ) -> None:
     seeds = [replace(WRITE, seed=seed) for seed in (3, 4, 5, 6)]
     right = [reply.text for reply in Checkpoint(POCKET).load().answer(seeds)]
     seen: list[Mapping[str, Any]] = []
     with opened() as model:
-        changed(noting(how, seen))
+        changed(noting(alter, seen))
         (reply,) = model.answer([replace(WRITE, n=4)])
         assert list(reply.texts) == right
         assert [(body["seed"], body.get("n", 1)) for body in seen] == requests

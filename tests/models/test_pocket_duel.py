@@ -66,12 +66,12 @@ def model() -> Iterator[Local]:
     local.close()
 
 
-def some(turns: Any, count: int, seed: int) -> list[Turn]:
+def sample_turns(turns: Any, count: int, seed: int) -> list[Turn]:
     """Turns that lie apart."""
     return list(islice(turns(np.random.default_rng(seed)), 0, 5 * count, 5))
 
 
-def asked(turn: Turn, method: Any = None) -> Any:
+def first_prompt(turn: Turn, method: Any = None) -> Any:
     """The first prompt about a turn."""
     request = next((method or Direct()).ask(turn, np.random.default_rng(0)))
     assert isinstance(request, Generate)
@@ -91,9 +91,9 @@ def tutored(request: Request) -> Reply:
 
 
 def test_a_position_is_read_back_as_it_is() -> None:
-    for turn in some(grid_lessons, 40, 1):
+    for turn in sample_turns(grid_lessons, 40, 1):
         state = turn.observation.view
-        found = Marks(read(asked(turn))).state
+        found = Marks(read(first_prompt(turn))).state
         assert (found, len(found.moves)) == (state, len(state.moves))
 
 
@@ -115,22 +115,22 @@ def test_supposed_moves_are_played() -> None:
 
 
 def test_a_prompt_of_no_game_is_refused() -> None:
-    (turn,) = some(grid_lessons, 1, 1)
-    prompt = asked(turn)
+    (turn,) = sample_turns(grid_lessons, 1, 1)
+    prompt = first_prompt(turn)
     with pytest.raises(ValueError, match="without a player and a game"):
         read(type(prompt)("Rules: none\n", prompt.changing))
 
 
 def test_the_tutor_moves_perfectly() -> None:
-    for turn in some(grid_lessons, 60, 2):
-        (move,) = {turn.observation.options.index(Marks(read(asked(turn))).best())}
+    for turn in sample_turns(grid_lessons, 60, 2):
+        (move,) = {turn.observation.options.index(Marks(read(first_prompt(turn))).best())}
         scores = drive(Minimax(), turn, tutored)[0].scores
         assert scores[move] == max(scores)
 
 
 def test_the_tutor_plays_hold_em_as_the_tight_player() -> None:
-    for turn in some(card_turns, 80, 3):
-        told = Cards(read(asked(turn))).best()
+    for turn in sample_turns(card_turns, 80, 3):
+        told = Cards(read(first_prompt(turn))).best()
         chances = probabilities(turn.game, "tight", turn.observation)
         assert turn.observation.options[int(np.argmax(chances))] == told
 
@@ -150,7 +150,7 @@ def test_cells_that_complete_a_line_are_found() -> None:
 @BOTH
 @pytest.mark.parametrize("name", METHODS)
 def test_every_reply_of_the_tutor_can_be_read(name: str, turns: Any) -> None:
-    for turn in some(turns, 4, 4):
+    for turn in sample_turns(turns, 4, 4):
         decision, _ = drive(LLM(METHODS[name]), turn, tutored)
         assert decision.status == "ok"
         assert not {"malformed", "illegal"} & set(decision.notes["answers"])
@@ -160,7 +160,7 @@ def test_every_reply_of_the_tutor_can_be_read(name: str, turns: Any) -> None:
 def test_values_and_votes_are_said_in_their_form(turns: Any) -> None:
     kinds: Counter[str] = Counter()
     rng = np.random.default_rng(5)
-    for turn in some(turns, 12, 5):
+    for turn in sample_turns(turns, 12, 5):
         for exchange in (one for group in exchanges(turn, rng) for one in group):
             closing = exchange.prompt.changing.rpartition("end with the line\n")[2]
             if closing.startswith("The best choice"):
@@ -181,7 +181,7 @@ def test_a_tree_teaches_every_token_of_the_replies(
     turns: Any, tokenizer: PreTrainedTokenizerFast
 ) -> None:
     encode, rng = Encoder(tokenizer), np.random.default_rng(6)
-    for turn in some(turns, 4, 6):
+    for turn in sample_turns(turns, 4, 6):
         for group in exchanges(turn, rng):
             found = tree(encode, group)
             rows = [[*found.stem, *branch] for branch in found.branches]
@@ -205,8 +205,8 @@ def test_text_is_encoded_line_by_line_as_whole(
     turns: Any, tokenizer: PreTrainedTokenizerFast
 ) -> None:
     encode = Encoder(tokenizer)
-    for turn in some(turns, 5, 7):
-        text = asked(turn, METHODS["react"]).text
+    for turn in sample_turns(turns, 5, 7):
+        text = first_prompt(turn, METHODS["react"]).text
         assert encode(text) == tokenizer.backend_tokenizer.encode(text).ids
         assert len(encode(text)) < 180
 

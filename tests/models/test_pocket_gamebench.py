@@ -31,7 +31,7 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
 from gauntlet.training.pocket.gamebench import course, evaluate, tables
-from gauntlet.training.pocket.gamebench.course import Writer, asked
+from gauntlet.training.pocket.gamebench.course import Writer, prompt_text
 from gauntlet.training.pocket.gamebench.phrases import spoken
 from gauntlet.training.pocket.gamebench.tables import TABLES, Lesson, lessons, words, worths
 from gauntlet.training.pocket.writing import softmax
@@ -62,7 +62,7 @@ def model() -> Iterator[Local]:
 
 
 @cache
-def some(name: str) -> list[Lesson]:
+def sample_lessons(name: str) -> list[Lesson]:
     """Lessons that lie apart."""
     table = replace(TABLES[name], taught=0.3, worlds=1)
     return list(islice(lessons(table, np.random.default_rng(1)), 8))
@@ -85,7 +85,7 @@ def test_turns_of_all_seats_and_stages_are_met(name: str) -> None:
 
 @EVERY
 def test_the_answer_that_is_taught_is_legal_and_what_the_search_likes(name: str) -> None:
-    for lesson in some(name):
+    for lesson in sample_lessons(name):
         assert lesson.logits.shape == (len(lesson.turn.options),)
         best = int(lesson.logits.argmax())
         reading = read(spoken(best + 1, lesson.words[best]), lesson.turn, {})
@@ -93,7 +93,7 @@ def test_the_answer_that_is_taught_is_legal_and_what_the_search_likes(name: str)
 
 
 def test_the_teacher_is_the_search_that_plays() -> None:
-    for lesson in some("santorini"):
+    for lesson in sample_lessons("santorini"):
         worth = worths(lesson.turn, 1, np.random.default_rng(3))
         assert np.allclose(
             np.argsort(worth, kind="stable"), np.argsort(lesson.logits, kind="stable")
@@ -102,12 +102,12 @@ def test_the_teacher_is_the_search_that_plays() -> None:
 
 def test_words_that_are_copied_stand_in_the_prompt() -> None:
     rng = np.random.default_rng(4)
-    for lesson in some("codenames"):
+    for lesson in sample_lessons("codenames"):
         for option, said in zip(lesson.turn.options, words(lesson.turn, True, rng), strict=True):
             assert bool(said) == isinstance(option, TextAction)
             if isinstance(option, TextAction):
                 assert said in option.text.examples[:SHOWN]
-                assert json.dumps(said) in asked(lesson.turn, rng)
+                assert json.dumps(said) in prompt_text(lesson.turn, rng)
 
 
 # How lessons are packed.
@@ -118,9 +118,9 @@ def test_a_tree_teaches_every_option_and_every_token_of_the_reply(
     name: str, tokenizer: PreTrainedTokenizerFast
 ) -> None:
     writer, rng = Writer(tokenizer), np.random.default_rng(5)
-    for lesson in some(name):
+    for lesson in sample_lessons(name):
         tree, chances = writer.tree(lesson, rng), softmax(lesson.logits)
-        prompt = len(writer.encode(asked(lesson.turn, rng)))
+        prompt = len(writer.encode(prompt_text(lesson.turn, rng)))
         behind, after = tree.places[: len(chances)], tree.places[len(chances) :]
         assert list(after) == list(range(prompt - 1, len(tree)))
         assert list(behind) == sorted(set(behind))
@@ -145,10 +145,10 @@ def test_a_prompt_is_short_and_its_options_are_told_apart(
     name: str, tokenizer: PreTrainedTokenizerFast
 ) -> None:
     writer = Writer(tokenizer)
-    for lesson in some(name):
+    for lesson in sample_lessons(name):
         lines = {tuple(writer.encode(f"1) {one}\n")) for one in lesson.turn.observation.options}
         assert len(lines) == len(lesson.turn.options)
-        assert len(writer.encode(asked(lesson.turn, np.random.default_rng(0)))) < LONGEST
+        assert len(writer.encode(prompt_text(lesson.turn, np.random.default_rng(0)))) < LONGEST
 
 
 LONGEST = 1200

@@ -25,9 +25,9 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.training.pocket import train
 from gauntlet.training.pocket.observer import course, rounds, words
-from gauntlet.training.pocket.observer.asked import Asked, Asking, questions
+from gauntlet.training.pocket.observer.asked import Question, QuestionSampler, questions
 from gauntlet.training.pocket.observer.course import Writer
-from gauntlet.training.pocket.observer.evaluate import decided, turns, watch, watching
+from gauntlet.training.pocket.observer.evaluate import decide_all, turns, watch, watching
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,7 +48,7 @@ def model() -> Iterator[Local]:
     local.close()
 
 
-def some(count: int, seed: int) -> list[Asked]:
+def sample_questions(count: int, seed: int) -> list[Question]:
     return list(islice(questions(np.random.default_rng(seed)), count))
 
 
@@ -88,12 +88,12 @@ def test_a_lesson_is_put_as_the_method_puts_it() -> None:
         for turn in (made[0], made[19], made[29]):
             shown = turn.observation.view.shown
             assert isinstance(turn.game, Watch)
-            asking = Asking(turn.game)
+            asking = QuestionSampler(turn.game)
             assert asking.prompt(hands_of(turn), shown) == Observe().prompt(turn)
 
 
 def test_lessons_are_of_all_lengths_with_reasons_and_second_attempts() -> None:
-    asked = some(400, 3)
+    asked = sample_questions(400, 3)
     told = [len(one.hands) for one in asked]
     assert (min(told), max(told)) <= (5, 210)
     assert 0.5 < np.mean(np.array(told) == 50) < 0.75
@@ -133,7 +133,7 @@ def test_reasons_tell_what_was_thrown_what_is_guessed_and_how_sure_that_is() -> 
 
 def test_every_phrase_is_known() -> None:
     known, rng = set(words.phrases()), np.random.default_rng(4)
-    for one in some(60, 4):
+    for one in sample_questions(60, 4):
         guess, chance = rng.choice(CODES, 2).tolist(), rng.random()
         assert set(words.reasons(one.hands, guess, chance)) <= known
 
@@ -143,7 +143,7 @@ def test_every_phrase_is_known() -> None:
 
 def test_a_round_is_a_token_and_a_reply_a_few(tokenizer: PreTrainedTokenizerFast) -> None:
     writer, rng = Writer(tokenizer), np.random.default_rng(5)
-    for asked in some(60, 5):
+    for asked in sample_questions(60, 5):
         tree = writer.tree(asked, rng)
         text = tokenizer.decode(tree.stem)
         whole = re.sub(words.DROPPED, "", asked.prompt.text)
@@ -158,7 +158,7 @@ def test_a_tree_teaches_posteriors_and_every_token_of_the_reply(
     tokenizer: PreTrainedTokenizerFast,
 ) -> None:
     writer, rng = Writer(tokenizer), np.random.default_rng(6)
-    for asked in some(20, 6):
+    for asked in sample_questions(20, 6):
         tree, chances = writer.tree(asked, rng), rounds.posteriors(asked.hands)
         taught = min(course.TAUGHT, len(asked.hands))
         said = len(tree.places) - taught - 1
@@ -189,7 +189,7 @@ def test_shipped_files_take_less_than_4_mb() -> None:
 
 def test_it_names_players_in_its_form_with_reasons_when_asked(model: Local) -> None:
     for players in ("F X", "C G"):
-        made = decided(LLM(Observe(max_tokens=40)), list(turns(short(players), 0)), 0, model)
+        made = decide_all(LLM(Observe(max_tokens=40)), list(turns(short(players), 0)), 0, model)
         assert [one.text for one in made[5:]].count(players) >= 20
         assert [one.attempts for one in made] == [1] * len(made)
         assert [n for n, one in enumerate(made, 1) if "reasoning" in one.notes] == [20, 30]

@@ -70,11 +70,11 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def largest(packed: Any, plain: Any, asked: list[Score]) -> float:
+def largest(packed: Any, plain: Any, decisions: list[Score]) -> float:
     """Of the differences between log-probabilities, checking that first choices are the same."""
     pairs = [
         (np.array(a), np.array(b))
-        for x, y in zip(packed.score(asked), plain.score(asked), strict=True)
+        for x, y in zip(packed.score(decisions), plain.score(decisions), strict=True)
         for a, b in zip(x.logprobs, y.logprobs, strict=True)
     ]
     assert all(a.argmax() == b.argmax() for a, b in pairs)
@@ -86,8 +86,8 @@ def engines(folder: Any) -> tuple[Packed, Reference]:
     return scorer, scorer._plain
 
 
-def on_both_sides(plain: Reference, asked: list[Score]) -> bool:
-    found = [len(plain.tokens.encode(prompt)) for one in asked for prompt in one.prompts]
+def on_both_sides(plain: Reference, decisions: list[Score]) -> bool:
+    found = [len(plain.tokens.encode(prompt)) for one in decisions for prompt in one.prompts]
     return min(found) < BORDER < max(found)
 
 

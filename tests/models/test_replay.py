@@ -38,8 +38,8 @@ WRITTEN = {
 }
 
 
-def line(*asked, statics=None):
-    told = {"statics": statics or {}, "decisions": [{"asked": list(asked)}]}
+def line(*exchanges, statics=None):
+    told = {"statics": statics or {}, "decisions": [{"asked": list(exchanges)}]}
     return sealed(json.dumps(told).encode()).decode() + "\n"
 
 

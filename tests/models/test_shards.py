@@ -31,7 +31,7 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
 
 
 @dataclass(frozen=True)
-class Told:
+class RankReport:
     """What a rank says of one case: its replies, its weights in the layers, the error it got, how
     often it computed a static part, and the tokens of its packs in the end."""
 
@@ -58,7 +58,7 @@ class Job:
     requests: tuple[Request, ...]
     spoil: str = ""
 
-    def __call__(self, rank: Rank) -> Told:
+    def __call__(self, rank: Rank) -> RankReport:
         with pytest.MonkeyPatch.context() as patch:
             if self.spoil == "no sum":
                 patch.setattr("deepspeed.comm.inference_all_reduce", lambda *_, **__: None)
@@ -69,7 +69,7 @@ class Job:
             try:
                 local = self.source.load_part(rank)
             except ModelError as error:
-                return Told(error=str(error))
+                return RankReport(error=str(error))
             scorer: Any = local._scorer
             if self.spoil == "no memory" and rank.number == 1:
                 patch.setattr(scorer.memory, "_has", lambda wanted: wanted < 3_000_000)
@@ -81,7 +81,9 @@ class Job:
             )
             replies = [*local.answer(self.requests), *local.answer(self.requests)]
             weights = layer_weights(scorer._plain.network)
-            return Told(tuple(replies), weights, computed=len(computed), pack=scorer.pack_tokens)
+            return RankReport(
+                tuple(replies), weights, computed=len(computed), pack=scorer.pack_tokens
+            )
 
 
 def refuse(*_: object, **__: object) -> None:
@@ -109,7 +111,7 @@ def jobs(make_checkpoint, requests_) -> dict[str, Job]:
 
 
 @pytest.fixture(scope="module")
-def told(jobs, tmp_path_factory) -> list[dict[str, Told]]:
+def reports(jobs, tmp_path_factory) -> list[dict[str, RankReport]]:
     """What both ranks say; they are started once for all cases."""
     spawn = multiprocessing.get_context("spawn")
     out = spawn.Queue()
@@ -127,7 +129,7 @@ def told(jobs, tmp_path_factory) -> list[dict[str, Told]]:
 
 
 @pytest.fixture(scope="module")
-def whole(jobs) -> Callable[[str], Any]:
+def unsharded(jobs) -> Callable[[str], Any]:
     return lambda name: jobs[name].source.load()
 
 
@@ -136,67 +138,70 @@ def scores(replies) -> np.ndarray:
     return np.array([value for row in rows for value in row])
 
 
-def off(told: Told, local, job: Job) -> float:
+def off(report: RankReport, local, job: Job) -> float:
     replies = local.answer(job.requests)
-    return float(np.abs(scores(told.replies[: len(replies)]) - scores(replies)).max())
+    return float(np.abs(scores(report.replies[: len(replies)]) - scores(replies)).max())
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_two_ranks_answer_as_one_network(name, jobs, told, whole, figure):
-    local, job = whole(name), jobs[name]
-    weights = [said[name].weights for said in told]
+def test_two_ranks_answer_as_one_network(name, jobs, reports, unsharded, figure):
+    local, job = unsharded(name), jobs[name]
+    weights = [said[name].weights for said in reports]
     all_weights = layer_weights(local._scorer._plain.network)
-    difference = off(told[0][name], local, job)
+    difference = off(reports[0][name], local, job)
     figure(
         f"2 shards of {name}: log-probabilities within {difference:.1e} of one network, ranks "
         f"hold {' and '.join(f'{100 * w / all_weights:.0f}%' for w in weights)} of its layers"
     )
     assert difference < EXACT
     written = [reply for reply in local.answer(job.requests) if not isinstance(reply, Scores)]
-    assert [r for r in told[0][name].replies if not isinstance(r, Scores)] == [*written, *written]
+    assert [r for r in reports[0][name].replies if not isinstance(r, Scores)] == [
+        *written,
+        *written,
+    ]
     assert max(weights) < 0.75 * all_weights
     assert sum(weights) >= all_weights
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_ranks_say_the_same_to_the_bit_and_again(name, jobs, told):
-    first, second = (said[name].replies for said in told)
+def test_ranks_say_the_same_to_the_bit_and_again(name, jobs, reports):
+    first, second = (said[name].replies for said in reports)
     assert first == second
     asked = len(jobs[name].requests)
     assert first[:asked] == first[asked:]
 
 
-def test_static_parts_stay_resident_on_every_rank(told):
-    assert [said["llama"].computed for said in told] == [1, 1]
+def test_static_parts_stay_resident_on_every_rank(reports):
+    assert [said["llama"].computed for said in reports] == [1, 1]
 
 
-def test_without_the_sum_over_ranks_the_answers_are_others(jobs, told, whole):
-    assert off(told[0]["no sum"], whole("no sum"), jobs["no sum"]) > 100 * EXACT
+def test_without_the_sum_over_ranks_the_answers_are_others(jobs, reports, unsharded):
+    assert off(reports[0]["no sum"], unsharded("no sum"), jobs["no sum"]) > 100 * EXACT
 
 
-def test_all_ranks_halve_their_packs_when_one_lacks_memory(jobs, told, whole):
-    assert off(told[0]["no memory"], whole("no memory"), jobs["no memory"]) < EXACT
-    packs = [said["no memory"].pack for said in told]
-    assert packs[0] == packs[1] < told[0]["llama"].pack
+def test_all_ranks_halve_their_packs_when_one_lacks_memory(jobs, reports, unsharded):
+    assert off(reports[0]["no memory"], unsharded("no memory"), jobs["no memory"]) < EXACT
+    packs = [said["no memory"].pack for said in reports]
+    assert packs[0] == packs[1] < reports[0]["llama"].pack
 
 
-def test_all_ranks_keep_to_the_memory_of_the_least(jobs, told, whole):
-    assert off(told[0]["little free"], whole("little free"), jobs["little free"]) < EXACT
-    packs = [said["little free"].pack for said in told]
+def test_all_ranks_keep_to_the_memory_of_the_least(jobs, reports, unsharded):
+    assert off(reports[0]["little free"], unsharded("little free"), jobs["little free"]) < EXACT
+    packs = [said["little free"].pack for said in reports]
     assert packs == [PACK_LEAST, PACK_LEAST]
 
 
-def test_where_deepspeed_cannot_the_library_cuts_the_network(jobs, told, whole, figure):
+def test_where_deepspeed_cannot_the_library_cuts_the_network(jobs, reports, unsharded, figure):
     name = "no DeepSpeed"
-    local = whole(name)
-    difference = off(told[0][name], local, jobs[name])
+    local = unsharded(name)
+    difference = off(reports[0][name], local, jobs[name])
     figure(f"2 shards of llama by transformers: log-probabilities within {difference:.1e}")
     assert difference < EXACT
-    assert told[0][name].weights < 0.75 * layer_weights(local._scorer._plain.network)
+    assert reports[0][name].weights < 0.75 * layer_weights(local._scorer._plain.network)
 
 
-def test_more_ranks_than_key_heads_are_refused(told):
-    for said in told:
+def test_more_ranks_than_key_heads_are_refused(reports):
+    for said in reports:
         assert "has 1 key head(s): it can be cut into at most 1 shards, not 2" in (
             said["one head"].error
         )

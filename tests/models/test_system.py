@@ -77,7 +77,7 @@ def test_it_is_part_of_what_prompts_share(
     assert tokens.encode_all([PROMPT, TALK]) == [tokens.encode(PROMPT), tokens.encode(TALK)]
 
 
-def asked() -> list[Score]:
+def decisions_with_system() -> list[Score]:
     rng = random.Random(8)
     decisions = [decision(rng) for _ in range(9)]
     systems = (SYSTEM, "", "You like blue.\n")
@@ -104,7 +104,7 @@ def test_the_packed_scorer_stays_exact_and_reads_it_once(
     packed = Checkpoint(str(folder), chat=mode != "raw").load()
     plain = Checkpoint(str(folder), chat=mode != "raw", engine="reference").load()
     read = heads_read(packed, monkeypatch)
-    told, exact = packed.answer(asked()), plain.answer(asked())
+    told, exact = packed.answer(decisions_with_system()), plain.answer(decisions_with_system())
     assert np.abs(flat(told) - flat(exact)).max() < 1e-4
     assert [reply.tokens for reply in told] == [reply.tokens for reply in exact]
     assert len(read) == 3, "a static part for each system text"

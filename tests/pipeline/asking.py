@@ -108,10 +108,10 @@ def text_of(request: Request) -> str:
     return request.prompts[0].changing
 
 
-def fakes_reply(asked: Ask) -> Reply:
+def fakes_reply(ask: Ask) -> Reply:
     """What the fake of the ask's own seed says."""
-    source = asked.source if isinstance(asked.source, Fake) else Fake()
-    return source.load().answer([asked.request])[0]
+    source = ask.source if isinstance(ask.source, Fake) else Fake()
+    return source.load().answer([ask.request])[0]
 
 
 def cell_of(game: Game[Any], *players: tuple[Agent, ModelSource | None]) -> Cell:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gauntlet.common.ids import PACKAGE
 from gauntlet.models.engine.files import file_hash
 from gauntlet.pipeline import run
 from gauntlet.pipeline.plan import fingerprint
@@ -82,7 +83,9 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
         if not file.endswith(".py"):
             other = {ROOT / file: "another"}
             monkeypatch.setattr(
-                fingerprint, "file_hash", lambda path, name: other.get(path) or hashed(path, name)
+                fingerprint,
+                "file_hash",
+                lambda path, name: other.get(path.resolve()) or hashed(path, name),
             )
         else:
             text = (ROOT / file).read_text(encoding="utf-8")
@@ -91,9 +94,11 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
             edited.parent.mkdir(exist_ok=True)
             edited.write_text(text.replace(old, new), encoding="utf-8")
             module = file.removesuffix(".py").replace("/", ".")
-            monkeypatch.setattr(
-                fingerprint, "_source", lambda name: edited if name == module else source(name)
-            )
+
+            def found(name: str) -> Path | None:
+                return edited if name.removeprefix(PACKAGE) == module else source(name)
+
+            monkeypatch.setattr(fingerprint, "_source", found)
         forget_code(fingerprint._code, fingerprint._module, fingerprint._data)
 
     yield change
@@ -102,12 +107,12 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
 
 CODE = (
     *(fingerprint._code, fingerprint._module, fingerprint._source, fingerprint._data),
-    *(fingerprint._place, fingerprint._is_library),
+    *(fingerprint._spec, fingerprint._is_library),
 )
 
 
-def forget_code(*known: Any) -> None:
+def forget_code(*functions: Any) -> None:
     """As a new process would read it."""
     importlib.invalidate_caches()
-    for function in known or CODE:
+    for function in functions or CODE:
         function.cache_clear()

@@ -142,14 +142,14 @@ def _edited(data: bytes, damage: Damage, sealed: bool) -> bytes:
     return b"".join(lines)
 
 
-def _places(told: Any) -> Iterator[tuple[Any, Any]]:
+def _places(data: Any) -> Iterator[tuple[Any, Any]]:
     """Every value in a JSON text, by what holds it and its key there."""
     keys = (
-        list(told) if isinstance(told, dict) else range(len(told) if isinstance(told, list) else 0)
+        list(data) if isinstance(data, dict) else range(len(data) if isinstance(data, list) else 0)
     )
     for key in keys:
-        yield told, key
-        yield from _places(told[key])
+        yield data, key
+        yield from _places(data[key])
 
 
 CHANGES: dict[str, Callable[[bytes, Damage], bytes]] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gauntlet.papers.published import Row
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 
 
 def by_id(rows: Iterator[Row]) -> dict[str, Row]:
@@ -22,5 +22,5 @@ def describe(folder: Path, cell: str, key: str, age: int) -> None:
     about |= {"described": age, "identity": {}, "players": ()}
     path = folder / "cells" / f"{cell}-{key}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(written(about))
+    path.write_bytes(to_bytes(about))
     os.utime(path, (age, age))

@@ -25,7 +25,7 @@ RANDOM = Baseline("random", 495_700, 1_000_000)
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownBaseline:
     """A baseline of any measure: its mean and the mean's standard error."""
 
     rate: float
@@ -39,7 +39,7 @@ def about(
     name: str,
     measure: Measure = WIN,
     rotations: int = 1,
-    baseline: Baseline | Known | None = None,
+    baseline: Baseline | KnownBaseline | None = None,
     measured: int = 1,
     model: str | None = None,
 ) -> CellInfo:
@@ -59,7 +59,7 @@ def results(cell: CellInfo, figures: Sequence[float], winners: Sequence[int]) ->
         turns = (9, 5 + at % 3, 4, at % 2, 99, 0.5, 120, 0.25, 5, 1, 0, 0)
         outcomes.append(Outcome(*place, *ended, *turns, cell.measured))
     deals = len(figures) // cell.rotations
-    return CellResults(cell, Outcomes.of(cell.key, outcomes), deals, 0)
+    return CellResults(cell, Outcomes.from_outcomes(cell.key, outcomes), deals, 0)
 
 
 def won(cell: CellInfo, winners: Sequence[int]) -> CellResults:

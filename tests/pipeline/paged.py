@@ -44,15 +44,15 @@ def played(folder: Path, *overrides: str) -> None:
         write_report(write_tables(folder, results_of(folder)))
 
 
-def with_script(told: dict[str, Any]) -> dict[str, Any]:
+def with_script(record: dict[str, Any]) -> dict[str, Any]:
     """Every reply begins with SCRIPT, and those to a match's first question could not be read."""
-    written = [made for made in told["decisions"] if any("text" in one for one in made["asked"])]
+    written = [made for made in record["decisions"] if any("text" in one for one in made["asked"])]
     for asked in (one for made in written for one in made["asked"]):
         asked["text"] = SCRIPT + asked["text"]
     for made in written[:1]:
         unread = ["malformed"] * len(made["asked"])
         made |= {"status": "malformed", "fallback": True, "notes": {"answers": unread}}
-    return told
+    return record
 
 
 def several(outputs: Path) -> Path:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord, Record
 from gauntlet.pipeline.plan.cells import digest, match_id
 from tests.pipeline.made import about
@@ -78,7 +78,7 @@ def described(folder: Path, cell: str) -> Path:
     """Where the records of a cell go whose key is its name, once the folder knows it."""
     path = folder / "cells" / f"{cell}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(written({**about(cell).data(), "identity": {}, "described": 0}))
+    path.write_bytes(to_bytes({**about(cell).data(), "identity": {}, "described": 0}))
     return folder / "records" / f"{cell}.jsonl"
 
 

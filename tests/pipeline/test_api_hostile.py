@@ -19,7 +19,8 @@ import pytest
 from gauntlet.models.base import Generate, Prompt
 from gauntlet.models.human import TerminalModel
 from gauntlet.pipeline import replay
-from gauntlet.pipeline.tables.replies import Sample
+from gauntlet.pipeline.viewer.match import DecisionView, PromptView
+from gauntlet.pipeline.viewer.terminal import escape, excerpt
 from tests import hostile
 from tests.api import KEY
 from tests.hostile import Behaviour, Talk, at_work, good, reply
@@ -50,7 +51,7 @@ def slower() -> float:
     return max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
 
 
-def kept(folder: Path) -> int:
+def stored_replies(folder: Path) -> int:
     with sqlite3.connect(folder / "replies.sqlite") as base:
         count: int = base.execute("SELECT count(*) FROM replies").fetchone()[0]
     base.close()
@@ -81,7 +82,7 @@ def test_a_signal_ends_a_run_whose_requests_hang(
         threading.Thread(target=interrupt, args=(talks,), daemon=True).start()
         assert sweep(*asking(url, tmp_path)) == 130
         assert time.monotonic() - asked[0] < 3 * slower()
-    assert kept(tmp_path) == WELL
+    assert stored_replies(tmp_path) == WELL
     assert (tmp_path / "out" / "summary.csv").exists()
 
 
@@ -115,7 +116,7 @@ def test_so_does_the_command_also_beside_a_model_of_workers(
             seconds = time.monotonic() - started
     figure(f"{number.name}, {kind}, {launch}: {seconds:.1f} s to the end")
     assert run.returncode == 130, said
-    assert kept(tmp_path) == WELL
+    assert stored_replies(tmp_path) == WELL
     assert seconds < 3 * slower()
 
 
@@ -127,14 +128,14 @@ def test_what_a_server_says_harms_neither_terminal_nor_log(
     coded = base64.b64encode(f"me:{KEY}".encode()).decode()
 
     def behaviour(talk: Talk) -> None:
-        talk.whole(reply(said, debug=json.dumps({"authorization": f"Basic {coded}"})))
+        talk.reply(reply(said, debug=json.dumps({"authorization": f"Basic {coded}"})))
 
     with at_work(behaviour) as (url, _):
         words = (*asking(url, tmp_path), "prompt=vanilla", "deals=2")
         assert sweep(*words) == 0
 
     def fail(talk: Talk) -> None:
-        talk.whole(
+        talk.reply(
             json.dumps({"error": {"message": f"{said} {KEY[:9]}***"}}).encode(), status="418 no"
         )
 
@@ -165,7 +166,8 @@ def test_what_is_printed_of_records_is_shown_not_obeyed(
 ) -> None:
     """A question may repeat what another player said."""
     bad = "\x1b[2J\u202e"
-    texts = [Sample("m", 0, bad, bad, bad, bad, bad).text, replay.escape(bad)]
+    made = DecisionView(0, (PromptView(bad, (), bad, bad),), (bad,), (None,), 0, status=bad)
+    texts = [excerpt(made), escape(bad)]
     TerminalModel(0).answer([Generate(Prompt("", f"They said {bad}\n", bad), 0)])
     texts.append(capsys.readouterr().out)
     for text in texts:

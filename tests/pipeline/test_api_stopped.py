@@ -55,7 +55,7 @@ class Stopping:
         assert set(self._served.billed.values()) <= {1}, "a request was answered twice"
         return len(self._served.billed)
 
-    def kept(self) -> tuple[int, int]:
+    def stored(self) -> tuple[int, int]:
         """How many replies are kept, and how many requests may be billed without one."""
         with sqlite3.connect(self._cache) as base:
             counts = base.execute(
@@ -77,13 +77,13 @@ def test_a_sweep_stopped_by_its_cap_keeps_every_answer(stopping: Stopping, scrip
     assert status == 2, out + err
     assert "the spending cap of 0.009 is reached" in err
     assert "the same command again" not in out, "a larger cap is needed"
-    assert stopping.kept() == (stopping.answered(), 0)
+    assert stopping.stored() == (stopping.answered(), 0)
     assert stopping.answered() > 5, err
     script.seconds = (0.0,)
     status, out, err = stopping.end("model.cap=10")
     assert status == 0, out + err
     assert len(matches(stopping.folder)) == 12
-    assert stopping.kept() == (stopping.answered(), 0)
+    assert stopping.stored() == (stopping.answered(), 0)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_a_sweep_stopped_by_ctrl_c_keeps_every_answer(
     assert run.returncode == 130, out + err
     assert "the same command again goes on" in " ".join(out.split())
     assert stopping.answered() >= 10
-    assert stopping.kept() == (stopping.answered(), 0)
+    assert stopping.stored() == (stopping.answered(), 0)
     script.seconds = (0.0,)
     status, out, err = stopping.end(*players, "launch=inline")
     assert status == 0, out + err
-    assert stopping.kept() == (stopping.answered(), 0)
+    assert stopping.stored() == (stopping.answered(), 0)

@@ -32,9 +32,9 @@ def cell(game: Any, *agents: Agent, **changes: Any) -> Cell:
 
 
 @cache
-def found(one: str, **changes: Any) -> Baseline:
+def baseline_of(game: str, **changes: Any) -> Baseline:
     games = {"bare": Bare(TicTacToe()), "hints": SumGuess()}
-    known = measure(cell(games[one], Random(), Random(), **changes), 1)
+    known = measure(cell(games[game], Random(), Random(), **changes), 1)
     assert known is not None
     return known
 
@@ -66,7 +66,7 @@ def test_more_deals_are_worth_a_sharper_baseline(deals: int, games: int) -> None
 
 def test_another_game_is_played_until_the_error_is_small() -> None:
     """X wins 737 of 1260 games of random play; 1 / (4 x .005^2) games are always enough."""
-    known = found("bare")
+    known = baseline_of("bare")
     assert abs(known.rate - 737 / 1260) < 4 * known.error
     assert known.error <= ERROR
     assert LEAST <= known.games <= 10_000
@@ -75,7 +75,7 @@ def test_another_game_is_played_until_the_error_is_small() -> None:
 
 
 def test_one_seed_is_one_baseline() -> None:
-    before = found("hints")
+    before = baseline_of("hints")
     baseline._played.cache_clear()
     assert measure(cell(SumGuess(), Random(), Random()), 1) == before
     assert measure(cell(SumGuess(), Random(), Random()), 2) != before
@@ -83,14 +83,14 @@ def test_one_seed_is_one_baseline() -> None:
 
 def test_seats_exchanged_are_a_mean_over_deals() -> None:
     """Who sits in both seats in turn wins half of the games that somebody wins: 1 - 8/63."""
-    known = found("bare", rotate=True)
+    known = baseline_of("bare", rotate=True)
     assert known.games % 2 == 0
     assert abs(known.rate - (1 - 8 / 63) / 2) < 4 * known.error
 
 
 def test_what_the_cell_measures_has_its_mean() -> None:
     """The guess is off by 24 in 15 sums of 9 pairs of cards, and half of all words add nothing."""
-    known = found("hints", measure="points")
+    known = baseline_of("hints", measure="points")
     off = sum(abs(a + b - guess) for a in range(3) for b in range(3) for guess in range(5)) / 45
     assert abs(known.rate - (10 - off)) < 4 * known.error
     assert known.error <= 20 * ERROR
@@ -118,7 +118,7 @@ def test_a_game_that_plays_itself_for_its_own_measure_does_so(
 
 def test_of_several_measured_players_it_is_the_mean_and_they_are_no_independent_games() -> None:
     """Both get the same: two of them tell no more than one does."""
-    one, both = found("hints"), found("hints", measured=(0, 1))
+    one, both = baseline_of("hints"), baseline_of("hints", measured=(0, 1))
     assert both.games == 2 * one.games
     assert both.wins == 2 * one.wins
     assert (both.rate, both.error) == pytest.approx((one.rate, one.error))

@@ -15,7 +15,7 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.base import Reply, Scores
 from gauntlet.models.fake import Fake
-from gauntlet.pipeline.play.chains import Answered, Ask, Chain, answered, joined, run
+from gauntlet.pipeline.play.chains import Answered, Ask, Chain, answer_questions, joined, run
 from gauntlet.pipeline.play.match import play
 from tests.pipeline.asking import Asking, ask, cell_of, fakes_reply, score, tasks_of, text_of
 
@@ -74,7 +74,7 @@ def test_several_requests_come_back_in_the_order_in_which_they_were_asked(
         return (yield (score("a"), score("b"), score("c")))
 
     asked: list[dict[str, Any]] = []
-    chain = answered(thinking(), Fake(), asked, {})
+    chain = answer_questions(thinking(), Fake(), asked, {})
     asks = next(chain)
     assert [text_of(each.request) for each in asks] == ["a", "b", "c"]
     replies = [Scores(((float(-number), 0.0),), (1,)) for number in range(3)]
@@ -92,9 +92,11 @@ def test_a_single_request_is_sent_a_reply_and_a_tuple_of_one_a_tuple() -> None:
         return (yield question)
 
     reply = fakes_reply(ask("a"))
-    assert run(answered(thinking(score("a")), Fake(), [], {}), lambda _: reply) == reply
-    assert run(answered(thinking((score("a"),)), Fake(), [], {}), lambda _: reply) == (reply,)
-    assert run(answered(thinking(()), Fake(), [], {}), lambda _: reply) == ()
+    assert run(answer_questions(thinking(score("a")), Fake(), [], {}), lambda _: reply) == reply
+    assert run(answer_questions(thinking((score("a"),)), Fake(), [], {}), lambda _: reply) == (
+        reply,
+    )
+    assert run(answer_questions(thinking(()), Fake(), [], {}), lambda _: reply) == ()
 
 
 def test_a_seat_goes_on_while_the_other_ones_reply_is_late() -> None:

@@ -19,11 +19,11 @@ def test_times_follow_the_record_where_seats_are_asked_in_turns() -> None:
     asks = {text: ask(text) for text in texts}
     watch = Watch(began=1000.0)
     for number, text in enumerate(texts):
-        watch.asked(asks[text])
+        watch.register(asks[text])
         watch.answered(asks[text], watch._zero + number, watch._zero + number + 0.5)
 
-    def seat(number: int, *said: str) -> object:
-        made = (exchange(asks[text].request, fakes_reply(asks[text]), {}) for text in said)
+    def seat(number: int, *texts: str) -> object:
+        made = (exchange(asks[text].request, fakes_reply(asks[text]), {}) for text in texts)
         return decided(number, asked=tuple(made))
 
     record = ended(seat(0, "own 1", "own 2"), seat(1, "other 1", "other 2"))  # type: ignore[arg-type]

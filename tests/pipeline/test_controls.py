@@ -98,5 +98,7 @@ def test_auto_is_where_the_subject_alone_asks_a_model() -> None:
 def test_what_is_no_list_of_places_is_told(
     sweep: Sweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert sweep("controls=[[1],0]") == 2
-    assert "it must be auto, or a list of first, last and places from 1" in capsys.readouterr().err
+    for given in ("[[1],0]", str([*range(1, 102)])):
+        assert sweep(f"controls={given}") == 2
+        said = capsys.readouterr().err
+        assert "it must be auto, or a list of at most 100 of first, last and places from 1" in said

@@ -68,7 +68,7 @@ def test_another_folders_runs_stay(folder: Path, tmp_path: Path) -> None:
 def test_the_mean_is_that_of_all_seeds_games(folder: Path) -> None:
     curve = curves.read(folder)["nim-2"]
     curve.loc[curve["seed"] == 1, "wins"] = 40
-    axes = curves.drawn(curve).axes[0]
+    axes = curves.draw_curve(curve).axes[0]
     (line,) = (line for line in axes.lines if line.get_label() == "all")
     assert line.get_ydata() == pytest.approx([61, 62, 63])
 

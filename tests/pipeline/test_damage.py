@@ -102,7 +102,7 @@ def check(sound: Sound, done: Sequence[Damage]) -> None:
     touched = damage(sound, done)
     folder = sound.folder
     before = {path: path.read_bytes() for path in folder.rglob("*.jsonl")}
-    said = read(folder, whole=done[0].other < REPORTED)
+    said = read(folder, intact=done[0].other < REPORTED)
     with redirect_stdout(io.StringIO()) as told:
         refused = one_line(lambda: sound.resume(folder))
     if refused:
@@ -151,18 +151,18 @@ def damage(sound: Sound, done: Sequence[Damage]) -> set[str]:
     return touched
 
 
-def add(path: Path, others: list[bytes], one: Damage) -> None:
+def add(path: Path, others: list[bytes], damage: Damage) -> None:
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    lines.insert(at(one.place, len(lines) + 1), others[at(one.other, len(others))])
+    lines.insert(at(damage.place, len(lines) + 1), others[at(damage.other, len(others))])
     path.write_bytes(b"".join(lines))
 
 
-def read(folder: Path, whole: bool) -> str:
+def read(folder: Path, intact: bool) -> str:
     """Looks at the folder as every command does. Returns what they said."""
     verify(folder)
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as wrong:
         assert status.main([str(folder)]) in (0, 2)
-        if whole:
+        if intact:
             assert report.main([str(folder)]) in (0, 2)
         one_line(lambda: results_of(folder))
         one_line(lambda: Replay(str(folder / "records")).load())
@@ -253,9 +253,9 @@ def test_a_planted_bug_is_found(sound: Sound, bug: str) -> None:
         for number in range(count)
     ]
 
-    def breaks(one: Damage) -> bool:
+    def breaks(damage: Damage) -> bool:
         try:
-            check(sound, [one])
+            check(sound, [damage])
         except Exception:
             return True
         return False

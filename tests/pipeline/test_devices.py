@@ -20,7 +20,7 @@ def in_shards(*shards: int) -> list[Checkpoint]:
 
 
 @pytest.mark.parametrize(
-    ("shards", "gpus", "asked", "workers", "devices", "sharing"),
+    ("shards", "gpus", "wanted", "workers", "devices", "sharing"),
     [
         ((1,), 8, None, 8, 1, 1),  # a copy on each GPU
         ((1, 1), 8, 16, 16, 1, 1),  # whole models share a worker's device, workers a GPU
@@ -33,13 +33,13 @@ def in_shards(*shards: int) -> list[Checkpoint]:
         ((2,), 5, None, 2, 2, 1),  # one GPU stays idle
     ],
 )
-def test_what_fits(shards, gpus, asked, workers, devices, sharing):
-    found = allot(in_shards(*shards), gpus, asked, "GPU")
+def test_what_fits(shards, gpus, wanted, workers, devices, sharing):
+    found = allot(in_shards(*shards), gpus, wanted, "GPU")
     assert (found.workers, found.devices, found.sharing) == (workers, devices, sharing)
 
 
 @pytest.mark.parametrize(
-    ("shards", "devices", "asked", "message"),
+    ("shards", "devices", "wanted", "message"),
     [
         ((4,), 2, None, "model 'folder0' needs 4 shards x 1 GPU; this cluster has 2 GPUs"),
         ((2,), 1, None, "model 'folder0' needs 2 shards x 1 GPU; this cluster has 1 GPU"),
@@ -51,9 +51,9 @@ def test_what_fits(shards, gpus, asked, workers, devices, sharing):
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_sum(shards, devices, asked, message):
+def test_what_does_not_fit_is_refused_with_the_sum(shards, devices, wanted, message):
     with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
-        allot(in_shards(*shards), devices, asked, "GPU")
+        allot(in_shards(*shards), devices, wanted, "GPU")
 
 
 def test_a_model_without_shards_needs_no_checkpoint():
@@ -65,10 +65,10 @@ def test_a_model_without_shards_needs_no_checkpoint():
     gpus=st.integers(1, 24),
     asked=st.none() | st.integers(1, 6),
 )
-def test_ranks_never_meet_on_a_device_unless_said(shards, gpus, asked):
+def test_ranks_never_meet_on_a_device_unless_said(shards, gpus, wanted):
     sources = in_shards(*shards)
     try:
-        found = allot(sources, gpus, asked, "GPU")
+        found = allot(sources, gpus, wanted, "GPU")
     except UserError:
         return
     spans = sorted((first, first + source.shards) for source, first in found.first.items())

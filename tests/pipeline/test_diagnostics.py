@@ -17,7 +17,8 @@ from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline.log.exchanges import margin
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables.choices import Choices
-from gauntlet.pipeline.tables.replies import LOOKED, Replies, asked_at, picked, sample
+from gauntlet.pipeline.tables.replies import LOOKED, Replies
+from gauntlet.pipeline.tables.samples import asked_at, picked, sample
 from gauntlet.pipeline.tables.sensitivity import ROUNDING, bounds, by_rounding, figures
 from tests.pipeline.made import about, won
 from tests.pipeline.records import decided, ended, scored
@@ -133,9 +134,9 @@ def test_a_sample_shows_the_end_of_the_question_and_the_reply() -> None:
     chosen = asked_at([decided(1, asked=()), wrote(question, "x\x1b[2J")], 0.0)
     assert chosen is not None
     found = sample(ended(), chosen)
-    assert found.question.splitlines()[0] == "line 28"
-    assert found.reply == r"'x\x1b[2J'"
-    assert found.prompt == question
+    assert found.text.splitlines()[:2] == ["match m, deal 0", "line 28"]
+    assert r"-> 'x\x1b[2J'" in found.text
+    assert found.decision.prompts[0].text == question
     assert asked_at([decided(1, asked=())], 0.5) is None
 
 

@@ -56,16 +56,16 @@ class Edit:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("edited") / "out"
 
 
 @pytest.fixture
-def played(sweep: Sweep, kept: Path, folder: Path) -> Path:
+def played(sweep: Sweep, original: Path, folder: Path) -> Path:
     """One model that scores, one that writes, one that is asked beforehand, and one with notes."""
-    if not kept.exists():
-        assert sweep(*WORDS, f"output_dir={kept}") == 0
-    shutil.copytree(kept, folder)
+    if not original.exists():
+        assert sweep(*WORDS, f"output_dir={original}") == 0
+    shutil.copytree(original, folder)
     return folder
 
 
@@ -114,10 +114,10 @@ GONE = object()
 Place = tuple[str | int, ...]
 
 
-def places_of(told: Json, above: Place = ()) -> Iterator[tuple[Place, Json]]:
+def places_of(data: Json, above: Place = ()) -> Iterator[tuple[Place, Json]]:
     """Every place, of a list those in its longest item alone."""
-    longest = sorted(enumerate(told), key=lambda one: -len(str(one[1])))[:1]
-    items = told.items() if isinstance(told, dict) else longest
+    longest = sorted(enumerate(data), key=lambda one: -len(str(one[1])))[:1]
+    items = data.items() if isinstance(data, dict) else longest
     for key, value in items:
         if key not in ("crc32", "statics"):
             yield (*above, key), value
@@ -126,8 +126,8 @@ def places_of(told: Json, above: Place = ()) -> Iterator[tuple[Place, Json]]:
 
 
 def put(place: Place, value: Any) -> Change:
-    def change(told: Json) -> Json:
-        holder = told
+    def change(data: Json) -> Json:
+        holder = data
         try:
             for key in place[:-1]:
                 holder = holder[key]
@@ -138,16 +138,16 @@ def put(place: Place, value: Any) -> Change:
             del holder[place[-1]]
         else:
             holder[place[-1]] = value(old) if callable(value) else value
-        return told
+        return data
 
     return change
 
 
 def moved(name: str, value: int) -> Change:
-    def change(told: Json) -> Json:
-        told[name] = value
-        told["match"] = match_id(told["cell"], 1, told["deal"], told["rotation"])
-        return told
+    def change(data: Json) -> Json:
+        data[name] = value
+        data["match"] = match_id(data["cell"], 1, data["deal"], data["rotation"])
+        return data
 
     return change
 
@@ -171,10 +171,10 @@ def another(folder: Path, edit: Edit) -> bool:
     path = folder / "records" / edit.file
     lines = path.read_bytes().splitlines(keepends=True)[edit.line], edit.text
     before, after = (Folder(folder).reader(path.stem).record(line) for line in lines)
-    return bool(said(before) != said(after))
+    return bool(content(before) != content(after))
 
 
-def said(record: Record) -> Json:
+def content(record: Record) -> Json:
     """What follows from the deal and the replies."""
     told = decode(encode(record))
     return {name: value for name, value in told.items() if name not in BESIDE}
@@ -202,12 +202,12 @@ def lay(kept: Path, folder: Path, batch: list[Edit]) -> None:
         path.write_bytes(b"".join(lines))
 
 
-def missed(found: dict[str, set[int]], batch: list[Edit]) -> list[str]:
+def missed(reported: dict[str, set[int]], batch: list[Edit]) -> list[str]:
     """The edits whose lines were not found; fails where a line was that nobody edited."""
-    assert {(name, line) for name, lines in found.items() for line in lines} <= {
+    assert {(name, line) for name, lines in reported.items() for line in lines} <= {
         (one.file, one.line + 1) for one in batch
     }
-    return [one.what for one in batch if one.line + 1 not in found.get(one.file, set())]
+    return [one.what for one in batch if one.line + 1 not in reported.get(one.file, set())]
 
 
 def named(wrong: dict[str, list[str]]) -> dict[str, set[int]]:
@@ -223,18 +223,18 @@ REPLY = re.compile(r"asked\.\d+\.(text|tokens|logprobs)")
 
 
 def test_every_edit_is_refused_or_found_by_a_replay(
-    played: Path, kept: Path, figure: Callable[[str], None]
+    played: Path, original: Path, figure: Callable[[str], None]
 ) -> None:
-    every, unfound = edits(kept), list[str]()
-    taken = [one for one in every if another(kept, one)]
+    every, unfound = edits(original), list[str]()
+    taken = [one for one in every if another(original, one)]
     for batch in batches(taken):
-        lay(kept, played, batch)
+        lay(original, played, batch)
         found = verify.verify(played)
         verify.replay([found], None, 0, lambda *_: None)
         unfound += missed(named(found.wrong), batch)
     assert [what for what in unfound if not REPLY.search(what)] == []
     assert len(unfound) < len(taken) / 20
-    damaged = sum(refused(kept, one) for one in every)
+    damaged = sum(refused(original, one) for one in every)
     figure(
         f"edited records with a right checksum: {len(every):,}; {damaged:,} refused as they are "
         f"read, {len(taken) - len(unfound):,} found by a replay; of {len(unfound)} replies that "
@@ -247,12 +247,12 @@ def test_every_edit_is_refused_or_found_by_a_replay(
 
 @pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_command_ends_in_a_traceback(
-    played: Path, kept: Path, sweep: Sweep, store: Path, capsys: Said, part: int
+    played: Path, original: Path, sweep: Sweep, store: Path, capsys: Said, part: int
 ) -> None:
     """The records that are taken for whole ones, read by everybody; part 1: all of them."""
-    every = [*batches([one for one in edits(kept) if not refused(kept, one)])]
+    every = [*batches([one for one in edits(original) if not refused(original, one)])]
     for batch in every if part else every[:1]:
-        lay(kept, played, batch)
+        lay(original, played, batch)
         read(played, store)
     assert sweep(*WORDS) == 0
     told = capsys.readouterr()
@@ -260,14 +260,14 @@ def test_no_command_ends_in_a_traceback(
 
 
 def test_damaged_lines_with_a_right_checksum_are_played_again(
-    played: Path, kept: Path, sweep: Sweep, store: Path
+    played: Path, original: Path, sweep: Sweep, store: Path
 ) -> None:
-    batch = next(batches([one for one in edits(kept)[::-1] if refused(kept, one)]))
-    lay(kept, played, batch)
+    batch = next(batches([one for one in edits(original)[::-1] if refused(original, one)]))
+    lay(original, played, batch)
     assert missed(named(verify.verify(played).wrong), batch) == []
     read(played, store)
     assert sweep(*WORDS) == 0
-    assert matches(played) == matches(kept)
+    assert matches(played) == matches(original)
     assert verify.verify(played).wrong == {}
 
 

@@ -24,7 +24,7 @@ from gauntlet.pipeline.tracking.values import of_cells
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import Known, about, made_of, pairs_table, scored, summary_table
+from tests.pipeline.made import about, made_of, pairs_table, scored, summary_table
 from tests.pipeline.records import ended as record_of
 from tests.pipeline.scored import Harvest
 
@@ -159,7 +159,7 @@ def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
     evenly, up = Measure("chips", -10.0, 10.0), Measure("chips", 0.0, 10.0)
     cells = [
         results_of(about("a", evenly), CHIPS),
-        results_of(about("b", evenly, baseline=Known(1.0)), CHIPS),
+        results_of(about("b", evenly, baseline=KnownBaseline(1.0)), CHIPS),
         results_of(about("c", up), CHIPS),
     ]
     found = summary_table(cells)

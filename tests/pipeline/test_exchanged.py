@@ -43,25 +43,25 @@ def weights(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def given(weights: Path) -> tuple[str, ...]:
+def overrides(weights: Path) -> tuple[str, ...]:
     model = ("model=fake", "model._target_=tests.pipeline.filed.Filed", f"+model.path={weights}")
     return ("game=tic_tac_toe", "prompt=cloze", "packages=[tests]", *model)
 
 
 @pytest.fixture
-def plan(given: tuple[str, ...]) -> Plan:
+def plan(overrides: tuple[str, ...]) -> Plan:
     found: list[Plan] = []
 
     def look(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
         found.append(Plan(build_cells(configs), 2, 1))
         return 0
 
-    assert compose(given, look) == 0
+    assert compose(overrides, look) == 0
     return found[0]
 
 
 def test_a_model_exchanged_before_it_is_loaded(
-    given: tuple[str, ...],
+    overrides: tuple[str, ...],
     weights: Path,
     sweep: Sweep,
     folder: Path,
@@ -73,7 +73,7 @@ def test_a_model_exchanged_before_it_is_loaded(
 
     with monkeypatch.context() as during:
         during.setattr(run_sweep, "announce", exchange)
-        assert sweep(*given) == 2
+        assert sweep(*overrides) == 2
     said = capsys.readouterr().err
     assert TOLD in said
     assert said.count("\n") == 1
@@ -89,7 +89,7 @@ def test_a_model_exchanged_while_it_is_read(plan: Plan, weights: Path) -> None:
         weights.write_text("2")
         return SimpleNamespace(answer=model.answer, close=lambda: closed.append(model))
 
-    planned = Planned.of(plan)
+    planned = Planned.from_plan(plan)
     with pytest.raises(Stopped, match=TOLD):
         planned.load(source, load_one)
     assert len(closed) == 1
@@ -101,7 +101,7 @@ def test_a_worker_that_starts_anew_with_another_model_or_code(
     plan: Plan, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says why, and the run ends with that line; the driver keeps what others have played."""
-    planned, lease = Planned.of(plan), list(plan.tasks())[:2]
+    planned, lease = Planned.from_plan(plan), list(plan.tasks())[:2]
     worker = _Actor(plan, 2, None, planned)
     assert [one.error for one in worker.play(lease)] == [None, None]
     worker.close()

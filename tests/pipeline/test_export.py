@@ -21,17 +21,17 @@ from tests.test_layers import ROOT
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kept") / "out"
 
 
 @pytest.fixture
-def played(sweep: Sweep, kept: Path, folder: Path) -> Path:
+def played(sweep: Sweep, original: Path, folder: Path) -> Path:
     """Two prompts, one scored and one written, played once; the first cell lacks a deal."""
-    if not kept.exists():
+    if not original.exists():
         words = ("game=tic_tac_toe", "prompt=cloze,direct", "deals=4")
-        assert sweep(*words, f"output_dir={kept}") == 0
-    shutil.copytree(kept, folder)
+        assert sweep(*words, f"output_dir={original}") == 0
+    shutil.copytree(original, folder)
     cloze = next((folder / "records").glob("*cloze*"))
     lines = cloze.read_bytes().splitlines(keepends=True)
     cloze.write_bytes(b"".join(line for line in lines if json.loads(line)["deal"] != 2))
@@ -67,10 +67,10 @@ def test_what_is_read_back_is_what_the_log_holds(
         assert list(row.scores) == list(decision.scores)
 
 
-def _texts(asked: list[Any]) -> list[str]:
+def _texts(requests: list[Any]) -> list[str]:
     return [
         prompt.text
-        for one in asked
+        for one in requests
         for prompt in (one.prompts if hasattr(one, "prompts") else (one.prompt,))
     ]
 

@@ -32,13 +32,14 @@ YAML = {
     "a directive": (b"%foo\na: 1\n", "line 1: found unknown directive"),
     "a percent sign": (b"a: %foo\n", "line 1: found character that cannot start"),
     "an at sign": (b"a: @foo\n", "line 1: found character that cannot start"),
-    "a NUL": (b"a: 1\nb: \x00\n", "line 2: the character '\\x00' is no text"),
+    "a NUL": (b"a: 1\nb: \x00\n", "line 2: control characters are not allowed"),
+    "a NUL, escaped": (b'a: 1\nb: "x\\0y"\n', "line 2: a text with the character NUL"),
     "a Python tag": (b"a: !!python/object/apply:os.getpid []\n", "line 1: the tag tag:yaml.org"),
     "a path": (b"a: !!python/object/apply:pathlib.Path [1]\n", "line 1: the tag tag:yaml.org"),
     "an anchor in itself": (b"a: &a\n  - *a\n", "line 2: the anchor 'a' holds itself"),
     "an alias bomb": (BOMB.encode(), "a config has at most 10,000 values"),
     "brackets": (b"a: " + b"[" * 2000 + b"]" * 2000, "line 1: nested deeper than 50 levels"),
-    "not UTF-8": (b"a: 1\nb: \xff\n", "line 2: the byte 0xff is not UTF-8"),
+    "not UTF-8": (b"a: 1\nb: \xff\n", "line 2: invalid leading UTF-8 octet"),
     "nothing": (b"", "the file is empty"),
     "a list": (b"- 1\n", "line 1: a config is a mapping"),
     "an unhashable key": (b"? [1]\n: 2\n", "line 1: found unhashable key"),
@@ -98,7 +99,7 @@ def refused(
     base = [word for word in BASE if not word.startswith(f"{group}=")]
 
     def described(configs: Sequence[CellConfig], _: SweepConfig) -> int:
-        return len([CellInfo.of(cell, None) for cell in build_cells(configs)])
+        return len([CellInfo.from_cell(cell, None) for cell in build_cells(configs)])
 
     assert compose([*base, *given], described) == 2
     said = capsys.readouterr().err
@@ -126,6 +127,7 @@ IMPORTED = {
     "raise BaseException('x')\n": "line 1: BaseException: x",
     "import json\njson.loads('{')\n": "line 2: JSONDecodeError",
     "open('/nope')\n": "line 1: FileNotFoundError",
+    "raise KeyboardInterrupt\n": "line 1: KeyboardInterrupt",
     "import nopenope\n": "line 1: ModuleNotFoundError: No module named 'nopenope'",
 }
 
@@ -147,21 +149,59 @@ BUILT = {
     ("model", "def identity(self): raise RuntimeError('x')"): "line 8: RuntimeError: x",
     ("model", "def identity(self): sys.exit(0)"): "line 8: SystemExit: 0",
     ("model", "identity = 7"): "Mine.identity is not a method",
+    ("model", "def identity(self, x): return {}"): "identity() cannot be called: Mine.identity()",
     ("model", "def identity(self): return None"): "Mine.identity() is a NoneType; it must be a",
     ("model", "def identity(self): return {'a': [{1}]}"): "identity().a.0 is of type set",
     ("model", "def identity(self): return {'a': float('inf')}"): "identity().a is inf",
     ("model", "def identity(self): a = []; a.append(a); return {'a': a}"): "holds itself",
     ("model", "def check_choices(self, choices): 1 / 0"): "line 8: ZeroDivisionError",
     ("game", "def deal(self, rng): sys.exit(0)"): "line 8: SystemExit: 0",
+    ("game", "def __post_init__(self): raise KeyboardInterrupt"): "line 8: KeyboardInterrupt",
+    ("game", "def seatings(self): return ((0, 1),)"): "Mine.seatings is <bound method",
+    ("game", "seatings = ((0, 1), (1,))"): "Mine.seatings is ((0, 1), (1,)); it must be",
+    (
+        "game",
+        "@property\n    def seatings(self, x): return ()",
+    ): "line 8: TypeError: Mine.seatings()",
+    ("game", "def seatings(self, x): return ()"): "Mine.seatings is <bound method",
+    ("game", "def deal(self): return 1"): "line 8: TypeError: Mine.deal() takes",
+    ("game", "seatings = ()"): "Mine.seatings is (); it must be an attribute or a property",
+    ("game", "seatings = ((1, 0), (0, 1))"): "sits where, first (0, 1)",
 }
 
 LOADED = {
     "def load(self): raise RuntimeError('x')": "line 8: RuntimeError: x",
     "def load(self): sys.exit(0)": "line 8: SystemExit: 0",
+    "def load(self): raise BaseException('x')": "line 8: BaseException: x",
+    "def load(self, x): return None": "line 8: TypeError: Mine.load() missing",
     "def load(self): return None": "Mine.load() gave a NoneType; it must give a model",
 }
 
 Module = Callable[[str], str]
+
+
+SWEPT = {
+    "game": b"# @package _global_\ndefaults: [/game@game: uno]\nsweep: {seed: '1,2'}\n",
+    "prompt": b"_target_: agents.prompting.cloze.Cloze\nsweep: {moves: '1,2'}\n",
+}
+
+
+@pytest.mark.parametrize(("group", "text"), SWEPT.items())
+def test_lists_outside_an_experiment_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], group: str, text: bytes
+) -> None:
+    said = refused(tmp_path, capsys, group, text)
+    assert f"{tmp_path}/{group}/x.yaml: `sweep` is for files of the group experiment" in said
+
+
+def test_an_interrupt_in_a_user_s_module_stays_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: Module
+) -> None:
+    """Ctrl-C comes from a handler and not from a `raise`."""
+    name = module("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    node = (*BASE, f"game._target_={name}.Mine", f"packages=[{name}]")
+    assert compose(node, lambda cells, _: len(build_cells(cells))) == 130
+    assert "interrupted" in capsys.readouterr().err
 
 
 @pytest.fixture

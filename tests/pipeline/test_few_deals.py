@@ -16,7 +16,7 @@ from benchmarks import ended
 from benchmarks.intervals import measured
 from benchmarks.populations import FAMILIES
 from gauntlet.pipeline.log.results import Adjusted, CellResults
-from tests.pipeline.made import Known, about, pairs_table, summary_table, won
+from tests.pipeline.made import about, pairs_table, summary_table, won
 
 Row = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def test_a_cell_of_few_deals_covers_and_keeps_its_level(
     deals: int, rate: float, rotations: int
 ) -> None:
     """Counted out over all numbers of deals won; a rotated deal is won throughout or not at all."""
-    baseline, right, alarms = Known(rate), 0.0, 0.0
+    baseline, right, alarms = KnownBaseline(rate), 0.0, 0.0
     cells = [
         won(about(f"{k}", rotations=rotations, baseline=baseline), outcome(k, deals, rotations))
         for k in range(deals + 1)
@@ -92,7 +92,7 @@ def test_a_pair_of_few_deals_covers_and_keeps_its_level(
 
 def test_a_luck_adjusted_rate_of_few_deals_stays_a_rate_and_knows_how_little_it_knows() -> None:
     """Two deals, of advantage -1 and .5: Student's t would say -886 to 1,019%."""
-    cell = about("a", baseline=Known(0.5, 0.0005))
+    cell = about("a", baseline=KnownBaseline(0.5, 0.0005))
     result = won(cell, [0, 1])
     found = adjusted(result, [-0.5, 1.0])
     assert found["estimate"] == 0.25
@@ -111,7 +111,7 @@ def adjusted(result: CellResults, values: Sequence[float]) -> Row:
 def test_every_interval_covers_and_every_test_keeps_its_level() -> None:
     """The grid of `python -m benchmarks.intervals`; minutes."""
     found = measured(FAMILIES, 1_000)
-    assert [worst for worst in found if not worst.kept] == []
+    assert [worst for worst in found if not worst.holds] == []
     assert len(found) > 10
 
 
@@ -119,5 +119,5 @@ def test_every_interval_covers_and_every_test_keeps_its_level() -> None:
 def test_what_outcomes_standings_chips_and_money_say_holds() -> None:
     """The grid of `python -m benchmarks.ended`; minutes."""
     found = measured(ended.FAMILIES, 50)
-    assert [worst for worst in found if not worst.kept] == []
+    assert [worst for worst in found if not worst.holds] == []
     assert len(found) == 15

@@ -19,6 +19,7 @@ from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.agents.random import Random
 from gauntlet.agents.rule import Rule
 from gauntlet.common.errors import UserError
+from gauntlet.common.ids import PACKAGE
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
@@ -153,7 +154,7 @@ def test_what_may_change_a_match_counts(code: Callable[..., Code], change: str) 
 
 @pytest.mark.parametrize("difference", SILENT)
 def test_what_changes_no_match_does_not(code: Callable[..., Code], change: str) -> None:
-    assert differences(code(), code(*SILENT[change])) == set()
+    assert differences(code(), code(*SILENT[change])) == frozenset()
 
 
 def test_a_file_that_comes_or_goes_is_a_change(code: Callable[..., Code]) -> None:
@@ -162,7 +163,7 @@ def test_a_file_that_comes_or_goes_is_a_change(code: Callable[..., Code]) -> Non
         patch.setitem(OWN, "own/more.csv", "1\n")
         after = code()
     assert named(differences(before, after)) == "own/more.csv"
-    assert differences(before, after, shared=True) == set()
+    assert differences(before, after, shared=True) == frozenset()
 
 
 def test_a_module_that_is_no_python_is_named(code: Callable[..., Code]) -> None:
@@ -227,9 +228,12 @@ def test_an_edit_is_about_the_cells_that_import_the_file(
 
 LOADED = """
 import importlib, json, sys
+import gauntlet
+before = set(sys.modules)  # what any use of the package loads
 for name in json.loads(sys.argv[1]):
     importlib.import_module(name)
-print(json.dumps([name for name, one in sys.modules.items() if not hasattr(one, "__path__")]))
+print(json.dumps([name for name, one in sys.modules.items()
+    if name not in before and not hasattr(one, "__path__")]))
 """
 
 
@@ -241,9 +245,10 @@ def test_whatever_python_loads_for_a_cell_counts(name: str) -> None:
     modules = sorted({each.__module__ for each in fingerprint.classes([cell.game, players])})
     command = [sys.executable, "-c", LOADED, json.dumps(modules)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    own = [one for one in json.loads(done.stdout) if one.partition(".")[0] in fingerprint.OWN]
+    own = [one for one in json.loads(done.stdout) if one.startswith(fingerprint.OWN)]
     assert len(own) > len(modules)
-    assert {f"{one.replace('.', '/')}.py" for one in own} <= code_of(cell).files.keys()
+    files = {f"{one.removeprefix(PACKAGE).replace('.', '/')}.py" for one in own}
+    assert files <= code_of(cell).files.keys()
 
 
 SCRIPT = """

@@ -16,9 +16,8 @@ from matplotlib.figure import Figure
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.config.compose import CONF, compose
-from gauntlet.pipeline.config.keys import KEYS
 from gauntlet.pipeline.config.output_dir import short
-from gauntlet.pipeline.config.read import TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
+from gauntlet.pipeline.config.read import KEYS, TWO_SIDED, CellConfig, Declared, Expect, SweepConfig
 from gauntlet.pipeline.launch import session
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.deals import planned_deals
@@ -36,7 +35,7 @@ TOLD = {
     "sweep.prompt=cloze": "sweep is for experiments; here list values, as in seed=1,2",
     "game=glob(no*)": "a sweep has 1 to 10,000 jobs",
     "seed=interval(0,1)": "what is swept is listed, as in 1,2,3 or range(3)",
-    "game=[uno]": "game is None; a run needs one: game=NAME",
+    "game=[uno]": "game is null; a run needs one: game=NAME",
     "-sc query=bash": "-sc is not an option",
     "experiment=quickstart,robust": "experiment takes one value a run; run them one after",
     "baseline=random,rule": "baseline takes one value a run, got random and rule",
@@ -46,8 +45,8 @@ TOLD = {
     "~launch": "launch is null; a run needs one: launch=NAME",
     "~deals": "deals is missing; a run needs it: deals=VALUE",
     "~experiment": "a run needs a name: ~experiment +name=NAME",
-    "game=null": "game=null: a run needs one: game=NAME",
-    "seats=null": "seats=null: a run needs one: seats=NAME",
+    "game=null": "game is null; a run needs one: game=NAME",
+    "seats=null": "seats is null; a run needs one: seats=NAME",
     "prompt=direct,cloze prompt.max_tokens=64": "prompt.max_tokens is not a key of prompt=cloze",
     "game=tic_tac_toe seats=coop": "tic-tac-toe seats 2 players, got 3; seats=against, "
     "against_vanilla, play, solo, two_random or two_rule would do",
@@ -108,19 +107,19 @@ def test_one_line_says_what_to_do(
 
 
 SHOWN = {
-    "--cfg job": "_target_: games.uno.Uno",
-    "--cfg job game=tic_tac_toe": "_target_: games.tic_tac_toe.TicTacToe",
+    "--cfg job": "_target_: gauntlet.games.uno.Uno",
+    "--cfg job game=tic_tac_toe": "_target_: gauntlet.games.tic_tac_toe.TicTacToe",
     "-h": "Usage: python -m pipeline.run",
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("words", "shown"), SHOWN.items())
+@pytest.mark.parametrize(("words", "text"), SHOWN.items())
 def test_what_a_command_line_shows_in_place_of_a_run(
-    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: str, shown: str
+    sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str], words: str, text: str
 ) -> None:
     assert sweep(*words.split()) == 0
-    assert shown in capsys.readouterr().out
+    assert text in capsys.readouterr().out
     assert not folder.exists()
 
 
@@ -252,7 +251,7 @@ def test_a_label_is_no_formula() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "found", "line"),
+    ("limit", "limits", "line"),
     [
         ("RLIMIT_NOFILE", (60, 60), "needs 80 file descriptors, and this process may have 60"),
         ("RLIMIT_AS", (2**32, 2**32), "an address space of 15 GiB, and this process may have 4.0"),
@@ -260,12 +259,12 @@ def test_a_label_is_no_formula() -> None:
     ],
 )
 def test_a_small_machine_is_told_before_ray_starts(
-    monkeypatch: pytest.MonkeyPatch, limit: str, found: tuple[int, int], line: str
+    monkeypatch: pytest.MonkeyPatch, limit: str, limits: tuple[int, int], line: str
 ) -> None:
     """What is there is made up; nothing is set."""
     much = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     asked = getattr(resource, limit, None)
-    monkeypatch.setattr(resource, "getrlimit", lambda which: found if which == asked else much)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits if which == asked else much)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2**20))
     with pytest.raises(UserError, match=re.escape(line)):
         session.room(workers=2)
@@ -282,7 +281,7 @@ def test_what_is_expected_is_above_each_baseline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("baseline", "test", "words", "planned", "told"),
+    ("baseline", "test", "words", "planned", "line"),
     [
         (0.2878, ABOVE, {}, 893, "one-sided alpha 0.05, Holm over 2 test(s))"),
         (0.4957, ABOVE, {}, 1048, "(to 54.6%) with 90%"),
@@ -292,7 +291,7 @@ def test_what_is_expected_is_above_each_baseline() -> None:
     ],
 )
 def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
-    baseline: float, test: Declared, words: dict[str, float], planned: int, told: str
+    baseline: float, test: Declared, words: dict[str, float], planned: int, line: str
 ) -> None:
     """The baselines of tic-tac-toe and of UNO, two cells each; a gain of 5 points over a baseline
     less a margin of as many takes a quarter of the deals."""
@@ -303,7 +302,7 @@ def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
     ]
     known = {key: Baseline("random", 0, 1, baseline, 0.001) for key in "ab"}
     assert planned_deals(sweep, cells, known, tests=2) == planned
-    assert told in power_line(planned, known["a"], test, sweep.expect, tests=2)
+    assert line in power_line(planned, known["a"], test, sweep.expect, tests=2)
     sweep.expect = replace(EXPECT, win_rate=0.2)
     with pytest.raises(UserError, match=r"expect.win_rate=0.2 is not above the baseline of a, 0\."):
         planned_deals(sweep, cells, known, tests=2)

@@ -11,7 +11,7 @@ import pytest
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline import compare, metrics, report, status
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import LOGS, written
+from gauntlet.pipeline.log.metadata_files import LOGS, to_bytes
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.plan.cells import match_id
@@ -76,13 +76,13 @@ def test_odd_types_in_the_small_files_are_damage(tmp_path: Path, name: str) -> N
     good = SMALL[kind]
     key, value = ODD[name]
     path = place.lines_file(kind) if kind in LOGS else tmp_path / f"{kind}.json"
-    place.claim.write_bytes(written(SMALL["sweep"]))
+    place.claim.write_bytes(to_bytes(SMALL["sweep"]))
     for told in (good, {**good, key: value}):
-        path.write_bytes(written(told) + b"\n")
+        path.write_bytes(to_bytes(told) + b"\n")
         assert (read(kind, Folder(tmp_path)) == good) == (told is good)
     path.write_text(json.dumps(good) + "\n")
     assert read(kind, Folder(tmp_path)) != good
-    path.write_bytes(written(good).replace(b'"', b"'", 1) + b"\n")
+    path.write_bytes(to_bytes(good).replace(b'"', b"'", 1) + b"\n")
     assert read(kind, Folder(tmp_path)) != good
 
 

@@ -149,7 +149,7 @@ def test_without_the_file_everything_else_is_there(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (None, "cannot be read: No such file"),
         ("{", "is no JSON"),
@@ -158,11 +158,11 @@ def test_without_the_file_everything_else_is_there(
         ("[1]", "holds other things than matches"),
     ],
 )
-def test_a_file_that_is_none(tmp_path: Path, text: str | None, said: str) -> None:
+def test_a_file_that_is_none(tmp_path: Path, text: str | None, message: str) -> None:
     file = tmp_path / "matches.json"
     if text is not None:
         file.write_text(text)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         published(file)
 
 
@@ -217,23 +217,23 @@ def test_findings_without_the_file_are_open() -> None:
 Edit = Callable[[dict[str, Any]], object]
 
 
-def right_headings(told: dict[str, Any]) -> None:
-    told["columns"] = dict(told["games"])
+def right_headings(reported: dict[str, Any]) -> None:
+    reported["columns"] = dict(reported["games"])
 
 
-def captions(told: dict[str, Any]) -> None:
-    right_headings(told)
+def captions(reported: dict[str, Any]) -> None:
+    right_headings(reported)
     small, rap = ["ALS", "HV", "TRB"], ["AYT", "HV", "SN", "TRB"]
-    told["captions"] |= {"small_beats_cot": small, "rap_beats_cot": rap}
+    reported["captions"] |= {"small_beats_cot": small, "rap_beats_cot": rap}
 
 
-def filled(told: dict[str, Any]) -> None:
-    for line in told["table2"].values():
+def filled(reported: dict[str, Any]) -> None:
+    for line in reported["table2"].values():
         line[:] = [0.5 if value is None else value for value in line]
 
 
-def lost(told: dict[str, Any]) -> None:
-    told["table2"]["gpt-4"][9] = 0.0
+def lost(reported: dict[str, Any]) -> None:
+    reported["table2"]["gpt-4"][9] = 0.0
 
 
 CHANGES: Mapping[str, Edit] = {

@@ -36,6 +36,7 @@ from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.random import Random
 from gauntlet.agents.search import Search
 from gauntlet.common.errors import ModelError, UserError
+from gauntlet.common.ids import PACKAGE, ROOMS
 from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
@@ -61,8 +62,8 @@ from tests.pipeline.records import decided, ended, scored, write
 
 Settings = dict[str, Any]
 
-PACKAGES = (*OWN_PACKAGES, "training", "benchmarks")
-ALLOWED = (*PACKAGES, "tests")
+PACKAGES = (*ROOMS, "training", "benchmarks")
+ALLOWED = ("gauntlet.training", "benchmarks", "tests")
 FURTHER = (
     *("tests.pipeline.filed.Filed", "tests.pipeline.wrapped.Wrapped", "tests.agents.hints.Hints"),
     *("tests.pipeline.habits.Silent", "tests.pipeline.scored.Harvest"),
@@ -75,7 +76,7 @@ MADE_INSIDE = {
 """Classes that no config makes: they need objects that others make."""
 NOT_LOADED = {
     *("models.api.openai.OpenAI", "models.human.Terminal"),
-    "training.environment.outside.Outside",
+    "gauntlet.training.environment.outside.Outside",
 }
 """Models that ask a server, a person, and whoever trains."""
 WAISTS = {
@@ -102,6 +103,7 @@ def kinds() -> dict[str, str]:
         for cls in vars(importlib.import_module(module)).values():
             if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module:
                 name = f"{module}.{cls.__qualname__}"
+                name = name.removeprefix(PACKAGE) if name.startswith(OWN_PACKAGES) else name
                 kind = next((kind for kind, has in WAISTS.items() if has <= {*dir(cls)}), None)
                 nameable = name in FURTHER or not module.startswith("tests.")
                 if kind and nameable and name not in MADE_INSIDE:
@@ -114,11 +116,11 @@ def modules() -> Iterator[str]:
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
             text = file.read_text()
-            own = package in OWN_PACKAGES or re.search(r"def (decide|deal|ask|identity)\(", text)
+            own = package in ROOMS or re.search(r"def (decide|deal|ask|identity)\(", text)
             if "@dataclass" in text and own:
-                yield ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(
-                    ".__init__"
-                )
+                inner = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+                ours = PACKAGE * (package != "benchmarks")
+                yield ours + inner.removesuffix(".__init__")
 
 
 # --- the settings with which a class reads its files
@@ -185,7 +187,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "agents.observers.Constant": conf("agent", "constant"),
     "agents.rule.Rule": conf("agent", "rule"),
     "models.api.openai.OpenAI": lambda _: {"name": "some-model"},
-    "training.environment.outside.Outside": lambda _: {"player": 0},
+    "gauntlet.training.environment.outside.Outside": lambda _: {"player": 0},
     "tests.pipeline.wrapped.Wrapped": lambda _: {"game": BOARD},
 }
 """By the class's name, to which a case of its own may add words."""
@@ -209,16 +211,16 @@ class Used(NamedTuple):
     played: str
 
 
-def used(case: str, given: Settings, before: Sequence[Used] = ()) -> list[Used]:
+def used(case: str, settings: Settings, before: Sequence[Used] = ()) -> list[Used]:
     """Builds the class's object and plays matches with it, or lets it answer; a model is loaded
     only where its key is the same as before. Raises as a run does."""
     name = case.partition(" ")[0]
     kind, supplied = kinds()[name], dict[str, Any]()
-    if kind == "game" and "num_seats" not in given:
+    if kind == "game" and "num_seats" not in settings:
         supplied["num_seats"] = 2
     if kind == "agent" and takes({"_target_": name}, "method", name, ALLOWED):
         supplied["method"] = Cloze()
-    made = build({"_target_": name, **given}, kind, ALLOWED, **supplied)
+    made = build({"_target_": name, **settings}, kind, ALLOWED, **supplied)
     if kind == "model":
         key = digest(dict(made.identity()))
         idle = name in NOT_LOADED or bool(before and before[0].key != key)
@@ -241,14 +243,14 @@ def matched(cell: Cell) -> Used:
     return Used(key, digest(repr((ready.asked, record))))
 
 
-def cells_with(made: Any, kind: str) -> Iterator[Cell]:
+def cells_with(instance: Any, kind: str) -> Iterator[Cell]:
     """Cells with the game, agent or method in them; a game is played by one who reads, too."""
     others = [(Random(), None)] * 20
     if kind == "game":
-        yield cell_of(made, *others[: made.num_seats])
-        yield cell_of(made, (LLM(Cloze()), Fake()), *others[: made.num_seats - 1])
+        yield cell_of(instance, *others[: instance.num_seats])
+        yield cell_of(instance, (LLM(Cloze()), Fake()), *others[: instance.num_seats - 1])
         return
-    agent = LLM(made) if kind == "method" else made
+    agent = LLM(instance) if kind == "method" else instance
     methods = methods_of(agent)
     game = next(game for game in GAMES if playable((agent, *methods), game))
     asks = Fake() if methods or isinstance(agent, Human) else None
@@ -280,20 +282,20 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_note)
 
 
-def watched(case: str, given: Settings) -> tuple[list[Used], list[Path]]:
+def watched(case: str, settings: Settings) -> tuple[list[Used], list[Path]]:
     """What comes of the case, and the files that are read for it: neither code nor of an installed
     package."""
     global _opened
     _opened = []
     try:
-        found = used(case, given)
+        found = used(case, settings)
         paths = {Path(name).resolve() for name in _opened}
     finally:
         _opened = None
-    return found, sorted(path for path in paths if path.is_file() and not _apart(path))
+    return found, sorted(path for path in paths if path.is_file() and not _is_data(path))
 
 
-def _apart(path: Path) -> bool:
+def _is_data(path: Path) -> bool:
     installed = "site-packages" in path.parts or path.parent.suffix == ".egg-info"
     packages = path.is_relative_to(sys.base_prefix) or installed
     return path.suffix in CODE or packages or path.parts[1] in ("proc", "sys", "dev", "etc", "usr")

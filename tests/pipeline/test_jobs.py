@@ -10,7 +10,7 @@ import hydra
 import pytest
 from omegaconf import OmegaConf, open_dict
 
-from gauntlet.pipeline.config import command, jobs
+from gauntlet.pipeline.config import jobs
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig
 from gauntlet.pipeline.config.yaml_files import reading
@@ -39,11 +39,11 @@ SWEEPS = (
 
 @pytest.mark.parametrize("typed", SWEEPS)
 def test_a_job_is_what_hydra_makes_of_it(typed: Sequence[str]) -> None:
-    asked = command.read(typed)
     with reading(()) as loader:
         configs = jobs.Configs(loader)
         own, _ = configs.compose(tuple(word for word in typed if word.startswith("experiment=")))
-        composed = configs.jobs(asked.words, own.sweep)
+        words = [f"++{word}" if word.startswith("seats.") else word for word in typed]
+        composed = configs.jobs([*configs.listed(own), *configs.parsed(words)])
         assert len(composed) > 1
         for found in composed:
             config = hydra.compose("config", list(found.overrides), return_hydra_config=True)

@@ -105,13 +105,13 @@ class Killer:
     lost: int = 0
 
     @property
-    def made(self) -> int:
+    def total(self) -> int:
         return sum(self.counts.values())
 
     def room(self) -> int:
         """How far the log may grow before the next kill, so that all of them find room."""
         left = self.sweep.matches - finished(self.folder)
-        return max(1, left // (A_ROUND * self.rounds - self.made + 2))
+        return max(1, left // (A_ROUND * self.rounds - self.total + 2))
 
     def go(self) -> None:
         for _ in range(self.rounds):
@@ -191,7 +191,7 @@ def killed_everywhere(
         f"kills: {killer.counts}, torn lines: {killer.lost}, "
         f"matches safe after the last one: {finished(stormy)} of {sweep.matches}"
     )
-    assert killer.made == A_ROUND * rounds
+    assert killer.total == A_ROUND * rounds
     assert all(killer.counts.values())
     assert killer.lost > 0, "no match had to be played again"
     assert sweep.start(stormy, "local").wait(600) == 0

@@ -26,7 +26,7 @@ def summary(folder: Path) -> pd.DataFrame:
     return pd.read_csv(folder / "summary.csv")
 
 
-def kept(folder: Path) -> dict[str, Any]:
+def stored(folder: Path) -> dict[str, Any]:
     (path,) = (folder / "luck").iterdir()
     found: dict[str, Any] = json.loads(path.read_text())
     del found["crc32"]
@@ -38,7 +38,7 @@ def test_the_adjusted_rate_is_the_references_plus_the_mean_advantage(
 ) -> None:
     assert sweep("agent=rule", "baseline=random", "deals=60") == 0
     (row,) = summary(folder).to_dict("records")
-    found = kept(folder)
+    found = stored(folder)
     gained = np.array(list(found["advantages"].values()))
     assert len(gained) == 60
     assert found["reference"] == "rule"
@@ -61,10 +61,10 @@ def test_the_adjusted_rate_is_the_references_plus_the_mean_advantage(
 
 def test_what_was_kept_is_found_again_from_the_log(sweep: Sweep, folder: Path) -> None:
     sweep("agent=rule", "baseline=random", "deals=10")
-    before = kept(folder)
+    before = stored(folder)
     shutil.rmtree(folder / "luck")
     sweep("agent=rule", "baseline=random", "deals=10")
-    assert kept(folder) == before
+    assert stored(folder) == before
     columns = summary(folder)[COLUMNS]
     report.main([str(folder)])
     pd.testing.assert_frame_equal(summary(folder)[COLUMNS], columns)
@@ -75,7 +75,7 @@ def test_rotated_matches_are_judged_in_the_seat_that_the_player_had(
 ) -> None:
     """The rule player against itself: over the reference it gains nothing in any seat."""
     sweep("agent=rule", "seats.0.agent=rule", "baseline=rule", "deals=8", "rotate=true")
-    gained = list(kept(folder)["advantages"].values())
+    gained = list(stored(folder)["advantages"].values())
     assert len(gained) == 16
     (row,) = summary(folder).to_dict("records")
     assert row["estimate"] == pytest.approx(row["baseline"] + np.mean(gained))
@@ -90,7 +90,7 @@ def test_money_is_adjusted_in_its_own_unit_against_the_players_own_habits(
     """The maniac for the subject: after ten deals it is known, and nothing is left to vary."""
     assert sweep(*HANDS, "agent=rule", "agent.policy=maniac", "deals=30") == 0
     (row,) = summary(folder).to_dict("records")
-    found = kept(folder)
+    found = stored(folder)
     (own,) = found["later"]
     assert row["measure"] == "bb_per_hand"
     assert (found["reference"], own["start"]) == ("tight", 10)
@@ -120,15 +120,15 @@ def test_what_judges_a_deal_was_learnt_from_earlier_ones_alone(sweep: Sweep, fol
     stays. And the habits are those of ten deals, not of those that they judge."""
     player = (*HANDS, "agent=rule", "agent.policy=mixed")
     sweep(*player, "deals=12")
-    before, first = kept(folder), matches(folder)
+    before, first = stored(folder), matches(folder)
     sweep(*player, "deals=42")
-    found = kept(folder)
+    found = stored(folder)
     assert [one["start"] for one in found["later"]] == [10, 40]
     assert found["later"][:1] == before["later"]
     assert {each: found["advantages"][each] for each in first} == before["advantages"]
     shutil.rmtree(folder / "luck")
     sweep(*player, "deals=42")
-    assert kept(folder) == found
+    assert stored(folder) == found
     assert found["later"][0]["policy"] == imitated(folder, 10)
     assert found["later"][0]["policy"] != imitated(folder, 12)
 

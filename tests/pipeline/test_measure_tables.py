@@ -106,16 +106,16 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
 ) -> None:
     chips = np.random.default_rng(1).normal(3, 1, 100)
     few, many = (
-        results(about("a", Measure("chips"), baseline=Known(3.0)), chips[:n], [0] * n)
+        results(about("a", Measure("chips"), baseline=KnownBaseline(3.0)), chips[:n], [0] * n)
         for n in (99, 100)
     )
     found = row(few)
     assert all(math.isnan(found[name]) for name in ("raw_low", "raw_high", "p"))
     assert math.isnan(found["measure_low"])
-    assert "A measure without a range has an interval and a p from 100 deals on." in shown(
+    assert "A measure without a range has an interval and a p from 100 deals on." in printed(
         [few], capsys
     )
-    assert "no interval, as a measure without a range takes 100 deals" in said([few])
+    assert "no interval, as a measure without a range takes 100 deals" in sentences_of([few])
     found = row(many)
     assert found["raw_low"] < found["raw"] < found["raw_high"]
     assert 0 < found["p"] < 1
@@ -124,7 +124,7 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
 def test_holm_takes_each_cells_own_test() -> None:
     cells = [
         won(about("a", baseline=RANDOM), [1] * 40 + [0] * 20),
-        scored("b", [4, 6, 8, 6], baseline=Known(5.0)),
+        scored("b", [4, 6, 8, 6], baseline=KnownBaseline(5.0)),
     ]
     found = summary_table(cells)
     assert found["p_holm"].to_list() == holm(found["p"].to_numpy()).tolist()
@@ -154,7 +154,7 @@ def test_cells_of_two_measures_are_not_paired() -> None:
 
 def test_several_measured_players_are_clustered_by_deal() -> None:
     """Of three measured players 1, 2, 0 and 3 win: the mean share of four deals is 1/2."""
-    found = row(won(about("a", measured=3, baseline=Known(1 / 3)), [1, 2, 0, 3]))
+    found = row(won(about("a", measured=3, baseline=KnownBaseline(1 / 3)), [1, 2, 0, 3]))
     shares = np.array([1, 2, 0, 3]) / 3
     assert (found["matches"], found["raw"]) == (4, 0.5)
     assert (found["raw_low"], found["raw_high"]) == limits(shares, (0, 1))
@@ -177,7 +177,7 @@ def said(cells: Sequence[CellResults]) -> str:
     return " ".join(sentence for answer in found for sentence in answer.sentences)
 
 
-def drawn(cells: Sequence[CellResults]) -> dict[str, str]:
+def x_labels(cells: Sequence[CellResults]) -> dict[str, str]:
     """The label of each figure's horizontal axis, by the figure's name."""
     figures = drawn_of(made_of(cells), "win_rates", "running_win_rates", "paired_differences")
     return {name: figure.axes[0].get_xlabel() for name, figure in figures.items()}
@@ -192,8 +192,8 @@ def shown(cells: Sequence[CellResults], capsys: pytest.CaptureFixture[str]) -> s
 
 SPREAD = np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], 40)
 BETTER = [
-    scored("model1b", (5 + SPREAD).tolist(), baseline=Known(5.0)),
-    scored("model10b", (6 + SPREAD[::-1]).tolist(), baseline=Known(5.0)),
+    scored("model1b", (5 + SPREAD).tolist(), baseline=KnownBaseline(5.0)),
+    scored("model10b", (6 + SPREAD[::-1]).tolist(), baseline=KnownBaseline(5.0)),
 ]
 
 
@@ -201,7 +201,7 @@ def test_sentences_name_the_measure() -> None:
     """200 deals, s = 1.4178, error .10025: by the normal law (2.394 + .8416) x .10025 = .3244, of
     three tests, each two-sided; and by the interval, which allows for scores of 0 and 10 that were
     not seen, .3733."""
-    text = said(BETTER)
+    text = sentences_of(BETTER)
     assert "1 of 2 cells have a higher score than their baseline" in text
     assert "model1b cloze is not shown to beat the baseline: score 5.000 instead of 5.000" in text
     assert (
@@ -216,18 +216,18 @@ def test_sentences_name_the_measure() -> None:
 
 
 def test_a_score_without_a_baseline_is_told_alone() -> None:
-    text = said([scored("a", [4, 6, 8, 6])])
+    text = sentences_of([scored("a", [4, 6, 8, 6])])
     assert "score 6.000 over 4 matches, 95% interval 2.299 to 8.533; there is no baseline" in text
 
 
 def test_figures_and_terminal_name_the_measure(capsys: pytest.CaptureFixture[str]) -> None:
-    labels = drawn(BETTER)
+    labels = x_labels(BETTER)
     assert set(labels) == {"means_score", "running_means_score", "paired_differences_score"}
     assert labels["means_score"].startswith("score (95%")
     assert labels["paired_differences_score"].startswith(
         "difference of mean score on shared deals ("
     )
-    text = shown(BETTER, capsys)
+    text = printed(BETTER, capsys)
     heading, first = text.splitlines()[:2]
     assert heading.split()[:2] == ["cell", "score"]
     assert "z" not in heading.split()
@@ -239,16 +239,16 @@ def test_two_measures_stand_in_one_table_each_in_its_own_terms(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     cells = [*BETTER, won(about("c", baseline=RANDOM), [1, 0, 1])]
-    assert {"win_rates", "means_score"} <= drawn(cells).keys()
-    text = shown(cells, capsys)
+    assert {"win_rates", "means_score"} <= x_labels(cells).keys()
+    text = printed(cells, capsys)
     assert text.split()[:2] == ["cell", "mean"]
     assert "(score)" in text
     assert "c cloze (win rate)     66.7%" in text
 
 
 def test_a_measure_from_0_to_1_is_told_in_percent(capsys: pytest.CaptureFixture[str]) -> None:
-    cell = about("a", Measure("accuracy", 0, 1), baseline=Known(0.5))
-    text = shown([results(cell, [0.5, 0.75, 1.0], [0, 0, 0])], capsys)
+    cell = about("a", Measure("accuracy", 0, 1), baseline=KnownBaseline(0.5))
+    text = printed([results(cell, [0.5, 0.75, 1.0], [0, 0, 0])], capsys)
     assert "accuracy" in text
     assert "75.0%" in text
 

@@ -18,7 +18,7 @@ from gauntlet.pipeline.judging.luck import refusal
 from gauntlet.pipeline.judging.stopping import judged
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.live import Running
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.stats.means import limits, p_value
@@ -173,7 +173,7 @@ def test_a_log_without_the_measure_is_one_line(
     (path,) = (folder / "cells").iterdir()
     data = json.loads(path.read_text())
     del data["crc32"]
-    path.write_bytes(written({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
+    path.write_bytes(to_bytes({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
     capsys.readouterr()
     assert report.main([str(folder)]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -244,10 +244,10 @@ def test_the_order_in_which_matches_ended_does_not_matter(sweep: Sweep, folder: 
     assert outputs(folder) == first
 
 
-def fallen_back(told: dict[str, Any]) -> dict[str, Any]:
-    for decision in told["decisions"]:
-        decision["fallback"] = decision["seat"] in told["subjects"]
-    return told
+def fallen_back(message: dict[str, Any]) -> dict[str, Any]:
+    for decision in message["decisions"]:
+        decision["fallback"] = decision["seat"] in message["subjects"]
+    return message
 
 
 def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, folder: Path) -> None:
@@ -262,7 +262,7 @@ def test_decisions_of_a_fallback_are_left_out_and_counted_apart(sweep: Sweep, fo
 
 
 @pytest.mark.parametrize(
-    ("overrides", "options", "told"),
+    ("overrides", "options", "message"),
     [
         (["game=uno_arena"], ["--playouts", "0"], "playouts, threads and deals are 1 or more"),
         (["game=uno_arena"], ["--thresholds", "0", "15"], "from 0 to 1, got 0 15"),
@@ -281,13 +281,13 @@ def test_what_cannot_be_judged_is_refused(
     capsys: pytest.CaptureFixture[str],
     overrides: list[str],
     options: list[str],
-    told: str,
+    message: str,
 ) -> None:
     assert sweep(*overrides, "agent=random", "deals=1") == 0
     capsys.readouterr()
     assert metrics.main([str(folder), "--playouts", "10", *options]) == 2
     said = capsys.readouterr()
-    assert told in said.err
+    assert message in said.err
     assert said.err.count("\n") == 1
     assert "judged 1 of" not in said.out
 

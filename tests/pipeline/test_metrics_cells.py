@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gauntlet.pipeline import metrics, track
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.tables.metric_figures import by_player, traces
 from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
 from tests.pipeline.conftest import Sweep
@@ -29,7 +29,7 @@ def twins(sweep: Sweep, folder: Path) -> Path:
     about = json.loads(cell.read_text())
     stem = cell.stem.replace(about["key"], OTHER)
     del about["crc32"]
-    (cell.parent / f"{stem}.json").write_bytes(written({**about, "key": OTHER}))
+    (cell.parent / f"{stem}.json").write_bytes(to_bytes({**about, "key": OTHER}))
     (log,) = (folder / "records").glob("*.jsonl")
     again = [
         placed(replace(record, cell=OTHER))

@@ -15,9 +15,10 @@ from gauntlet.agents.random import Random
 from gauntlet.agents.search import Search
 from gauntlet.common.errors import UserError
 from gauntlet.games.uno import Uno
-from gauntlet.pipeline.config.nodes import DEEPEST, build, describe
+from gauntlet.pipeline.config.nodes import DEEPEST, build
 from gauntlet.pipeline.log.recorded import player_name, recorded_game
 from gauntlet.pipeline.plan.build import methods_of
+from gauntlet.pipeline.plan.identity import describe
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.wrapped import Chosen, Team, Wrapped

@@ -14,17 +14,16 @@ from nicegui import ui
 from nicegui.testing import User
 
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.config.compose import compose
+from gauntlet.games.watch import drawing
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.pages import at_observer, watcher
-from gauntlet.pipeline.pages.at_observer import Follower, Shown
-from gauntlet.pipeline.pages.drawn import watched
-from gauntlet.pipeline.pages.messages import Guessed, Scene
-from gauntlet.pipeline.pages.observe import DRAWN, Wish
+from gauntlet.pipeline.pages import charts, observe, watcher
+from gauntlet.pipeline.pages.child import Guessed, Scene
+from gauntlet.pipeline.pages.observe import DRAWN, Follower, Shown, Wish
+from gauntlet.pipeline.pages.seat import play
+from tests.games.test_drawing import EVIL, Page
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import visit
-from tests.pipeline.test_drawn import EVIL, Page
 
 SHORT = ("game.of.rounds=16", "controls=[]")
 
@@ -32,9 +31,9 @@ SHORT = ("game.of.rounds=16", "controls=[]")
 def test_what_is_followed_is_recorded_as_in_any_run(sweep: Sweep, tmp_path: Path) -> None:
     words = [*Wish().words(tmp_path), *SHORT]
     page, theirs = Pipe()
-    assert compose(words, partial(watcher.play, theirs, 0, words)) == 0
+    assert play(partial(watcher.followed, theirs), 0, words) == 0
     theirs.close()
-    scene, *guesses = told(page)
+    scene, *guesses = received(page)
     assert [scene.codes[one] for one in scene.truth] == ["H", "C"]
     assert scene.losses["union"].shape == (361,)
     assert scene.losses["union"][np.ravel_multi_index(scene.truth, (19, 19))] == 0
@@ -51,7 +50,7 @@ def test_what_is_followed_is_recorded_as_in_any_run(sweep: Sweep, tmp_path: Path
     assert matches(plain) == matches(scene.folder)
 
 
-def told(page: Connection) -> list[Any]:
+def received(page: Connection) -> list[Any]:
     """All that came over the connection, whose other end is closed."""
     found = []
     try:
@@ -66,7 +65,7 @@ def test_only_games_of_watching_are_followed(
 ) -> None:
     words = ["experiment=play", "game=tic_tac_toe", "agent=random", f"output_dir={tmp_path / 'o'}"]
     seated = ["seats.0.agent=random", "model=fake"]
-    assert compose([*words, *seated], partial(watcher.play, Pipe()[0], 0, words)) == 2
+    assert play(partial(watcher.followed, Pipe()[0]), 0, [*words, *seated]) == 2
     assert "nobody to watch" in capsys.readouterr().err
 
 
@@ -86,9 +85,9 @@ class Still(Follower):
         losses = {name: np.linspace(0, 1, 9) for name in ("union", "brier", "ev_loss")}
         self.id, self.name, self.changes, self.ended = "still", EVIL, 0, ""
         self.scene = Scene(Path("kept"), codes, ("1", "2"), (0, 1), losses)
-        self.guesses = [self.made(number) for number in range(guesses)]
+        self.guesses = [self.guessed(number) for number in range(guesses)]
 
-    def made(self, number: int) -> Guessed:
+    def guessed(self, number: int) -> Guessed:
         sure = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
         done = (((0, "rock"), (1, EVIL)),)
         guess = (0, number % 3) if number else ()
@@ -97,7 +96,7 @@ class Still(Follower):
 
 def test_a_page_pauses_steps_and_shows_what_was_said_as_text() -> None:
     async def act(user: User) -> None:
-        ui.page("/still")(lambda: at_observer.show(Still()))
+        ui.page("/still")(lambda: observe.show(Still()))
         await user.open("/still")
         await user.should_see("Step 1 of 8: no guess", retries=20)
         user.find("Pause").click()
@@ -121,15 +120,15 @@ def test_beliefs_losses_and_steps_are_drawn_and_nothing_is_unescaped() -> None:
     still = Still()
     scene, now = still.scene, still.guesses[-1]
     assert scene is not None
-    bars = Page(watched.beliefs(EVIL, scene.codes, now.posterior[0], 0, 1))
+    bars = Page(drawing.draw_beliefs(EVIL, scene.codes, now.posterior[0], 0, 1))
     assert bars.names.count("i") == 3
     assert "50.0%truth" in bars.words
-    heat = watched.heat(scene.players, scene.codes, scene.losses["union"], (0, 1), (2, 2))
+    heat = drawing.draw_losses(scene.players, scene.codes, scene.losses["union"], (0, 1), (2, 2))
     assert heat.count('class="d-heat"') == 9
     assert heat.count('class="d-truth"') == heat.count('class="d-guess"') == 1
-    chart = watched.course("losses", {EVIL: [np.nan, 0.5, np.nan, 0.25]}, 8)
+    chart = charts.course("losses", {EVIL: [np.nan, 0.5, np.nan, 0.25]}, 8)
     assert chart.count("M") == 2
-    steps = Page(watched.steps(scene.players, [(7, now.done[0]), (8, now.done[0])]))
+    steps = Page(drawing.draw_steps(scene.players, [(7, now.done[0]), (8, now.done[0])]))
     assert steps.words.index("8") < steps.words.index("7")
     for page in (bars, Page(heat), Page(chart), steps):
         assert "script" not in page.names

@@ -16,7 +16,7 @@ from rich.console import Console
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods
 from gauntlet.games.watch import Watch
-from gauntlet.games.watch.guesses import measured, outlook
+from gauntlet.games.watch.guesses import measure, outlook
 from gauntlet.papers import reproduce, reproductions
 from gauntlet.papers.observer import figures, ideal, rows, totals, views
 from gauntlet.papers.observer import reproduction as observer
@@ -43,7 +43,7 @@ def match(pair: str, guesses: Sequence[str], who: str = "planted", deal: int = 0
     decisions = tuple(decision(one, note) for one, note in zip(guesses, notes, strict=True))
     right, *said = [tuple(map(CODES.index, one)) if one else () for one in (pair, *made)]
     known = outlook(GAME.of, GAME.policies)
-    measures = measured(GAME.watched, GAME.policies, right, said, known)
+    measures = measure(GAME.watched, GAME.policies, right, said, known)
     return Watched(GAME, (pair[0], pair[1]), who, deal, made, decisions, measures)
 
 
@@ -89,9 +89,9 @@ def test_what_no_loss_tells_apart_is_flagged() -> None:
     assert figures.told_apart("D-Y") == "D-Y (46 pairs alike)"
 
 
-def text(shown: Any) -> str:
+def text(view: Any) -> str:
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(shown)
+    console.print(view)
     told = console.export_text()
     assert max(map(len, told.splitlines())) <= 100
     return told

@@ -43,7 +43,7 @@ def first_of_each_place(outcomes: list[Outcome]) -> list[Outcome]:
 
 @given(st.lists(OUTCOMES), st.integers(0, 14))
 def test_what_is_put_in_comes_out_in_order(outcomes: list[Outcome], deals: int) -> None:
-    expected, kept = first_of_each_place(outcomes), Outcomes.of("cell", outcomes)
+    expected, kept = first_of_each_place(outcomes), Outcomes.from_outcomes("cell", outcomes)
     assert list(kept) == expected
     assert len(kept) == len(expected)
     assert list(kept.first(deals)) == [o for o in expected if o.deal < deals]
@@ -63,7 +63,7 @@ def test_the_gap_free_deals_are_those_before_the_first_hole(
 ) -> None:
     aside = {(deal, rotation) for deal, rotation in aside if rotation < rotations}
     one = Outcome("match", "cell", 0, 0, 1.0, 1.0, 1, 9, 5, 4, 0, 99, 0.1)
-    kept = Outcomes.of("cell", (replace(one, deal=d, rotation=r) for d, r in played))
+    kept = Outcomes.from_outcomes("cell", (replace(one, deal=d, rotation=r) for d, r in played))
     ended = played | aside
     holes = [d for d in range(7) if any((d, r) not in ended for r in range(rotations))]
     assert kept.complete_deals(rotations, aside) == holes[0]

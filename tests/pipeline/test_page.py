@@ -9,12 +9,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from gauntlet.pipeline.tables.annotated import situation
 
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.annotated import annotated, situation, telling
-from gauntlet.pipeline.tables.page import LONGEST, Contents, clipped, rows
+from gauntlet.pipeline.tables.page import LONGEST, Contents, clipped
 from gauntlet.pipeline.tables.registry import results_of
 from gauntlet.pipeline.tables.run_metadata import facts
 from tests.pipeline.conftest import Sweep
@@ -79,16 +79,18 @@ def test_a_decision_is_looked_at_with_its_situation_and_bars() -> None:
     assert situation(verdicts, ("a", "b")) == "Hand: red 1\n"
     assert situation(scored(), ("a", "b")) == "Which?\n"
     made = decided(1, asked=(scored(shared=listed),), scores=(0.3, -0.1), margin=0.4)
-    found = annotated(ended(made, statics={}), made)
-    assert [one.bar for one in found.rows] == [(25.0, 75.0), (0.0, 25.0)]
-    assert [one.chosen for one in found.rows] == [True, False]
-    assert (found.margin, found.sent, len(found.asked)) == (0.4, 1, 1)
-    assert telling(made) > telling(decided(1, "malformed", fallback=True))
+    found = sample(ended(made, statics={}), made)
+    assert score_bars(found.decision.scores) == [(25.0, 75.0), (0.0, 25.0)]
+    page = found.in_full("the command")
+    assert page.count('class="chosen"') == page.count("<details>") == 1
+    assert "0.4000 ahead of the second best" in page
+    other = decided(1, "malformed", fallback=True)
+    assert found.interest > sample(ended(other, statics={}), other).interest
 
 
 def test_a_score_that_is_not_there_has_no_bar() -> None:
-    assert [one.bar for one in rows(("a", "b"), (None, 2.0), 1)] == [None, (0.0, 100.0)]
-    assert [one.bar for one in rows(("a",), (0.0,), 0)] == [(0.0, 0.0)]
+    assert score_bars((None, 2.0)) == [None, (0.0, 100.0)]
+    assert score_bars((0.0,)) == [(0.0, 0.0)]
 
 
 def test_headings_of_one_name_have_ids_of_their_own() -> None:
@@ -129,15 +131,13 @@ def test_a_replay_shows_what_was_written_and_what_was_made_of_it(
 
 
 def test_words_of_an_open_option_are_told_after_what_was_wrong_with_others() -> None:
-    from gauntlet.pipeline.log.trace import trace
-
     def wrote(text: str) -> TextExchange:
         told = {"static": STATIC, "cue": "", "logical_tokens": 2, "tokens": (1, 1)}
         return TextExchange(**told, shared="?", settings=(9, 0.0, (), 0), text=text)
 
     notes = {"answers": [1], "faults": ["is too long"]}
     made = decided(1, asked=tuple(map(wrote, "xyz")), notes=notes, text="Good day")
-    shown = trace(made, {STATIC: ""}).asked
-    assert [one.taken for one in shown] == ["b", "is too long", "Good day"]
+    shown = decision_view(made, {STATIC: ""}).prompts
+    assert [one.reading for one in shown] == ["b", "is too long", "Good day"]
     bare = decided(1, asked=tuple(map(wrote, "xy")), text="Good day")
-    assert [one.taken for one in trace(bare, {STATIC: ""}).asked] == ["", "Good day"]
+    assert [one.reading for one in decision_view(bare, {STATIC: ""}).prompts] == ["", "Good day"]

@@ -10,15 +10,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from markupsafe import escape
 from nicegui import ElementFilter, ui
 from nicegui.elements.mixins.text_element import TextElement
 from nicegui.testing import User
 
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import parsed, written
+from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
 from gauntlet.pipeline.pages import __main__ as command
 from gauntlet.pipeline.pages import library, run_status
-from gauntlet.pipeline.pages.origin_check import Doors
+from gauntlet.pipeline.pages.access import Doors
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import DEALS, SCRIPT, played, several, visit
 
@@ -36,10 +37,10 @@ def rows(user: User) -> list[dict[str, object]]:
     return list(table.rows)
 
 
-def told(folder: Path, **data: object) -> None:
+def write_status(folder: Path, **data: object) -> None:
     """As if the latest run had written this into its status."""
     file = Folder(folder).status_file
-    file.write_bytes(written({**parsed(file.read_bytes()), **data}))
+    file.write_bytes(to_bytes({**parsed(file.read_bytes()), **data}))
 
 
 def test_runs_are_listed_with_how_they_stand(outputs: Path) -> None:
@@ -115,13 +116,13 @@ def test_the_interim_figures_are_those_of_the_tables(outputs: Path) -> None:
 def test_a_run_that_died_says_so(outputs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "dead"
     shutil.copytree(outputs / "whole", folder)
-    told(folder, state="playing", process=2**22 + 1)
+    write_status(folder, state="playing", process=2**22 + 1)
     shelf = library.Library(tmp_path).shelf("dead")
     shelf.refresh()
     found = run_status.standing("dead", shelf)
     assert found.state == "gone"
     assert "start it again to go on" in found.headline
-    told(folder, state="failed", error=SCRIPT)
+    write_status(folder, state="failed", error=SCRIPT)
     shelf.refresh()
     assert run_status.standing("dead", shelf).state == "failed"
 
@@ -164,7 +165,8 @@ def test_a_match_is_shown_move_by_move_and_a_reply_stays_text(outputs: Path) -> 
     async def act(user: User) -> None:
         await user.open(f"/match?run=whole&id={match}&ply={ply}")
         await user.should_see(f"Player {made.seat} plays {made.move}", retries=40)
-        await user.should_see(SCRIPT)
+        await user.should_see(str(escape(SCRIPT)))
+        await user.should_not_see(SCRIPT)
         await user.should_see("You do exactly what")
         for option in made.options:
             await user.should_see(option)

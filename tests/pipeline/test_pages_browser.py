@@ -72,14 +72,14 @@ def visit(browser: Browser, server: str) -> Iterator[Open]:
 
     own = (f"{server}/", f"{server.replace('http', 'ws')}/", "data:", "blob:")
 
-    def asked(url: str) -> None:
+    def check_url(url: str) -> None:
         if not url.startswith(own):
             wrong.append(url)
 
     def opened(path: str) -> Page:
         page = context.new_page()
-        page.on("request", lambda request: asked(request.url))
-        page.on("websocket", lambda socket: asked(socket.url))
+        page.on("request", lambda request: check_url(request.url))
+        page.on("websocket", lambda socket: check_url(socket.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: wrong.append(dialog.message))
         page.goto(server + path)
@@ -112,7 +112,7 @@ def test_from_the_runs_to_a_decision_by_clicks_and_keys(visit: Open, outputs: Pa
     page = visit("/")
     see(page, "is damaged: it should hold the description")
     page.get_by_role("link", name="whole", exact=True).click()
-    see(page, "win rate after so many deals")
+    see(page, "match score (a draw is half) after so many deals")
     names = page.locator(".sheet").first.locator("tbody td:first-child")
     for order in (["fake cloze", "fake direct"], ["fake direct", "fake cloze"]):
         page.locator("th", has_text="cell").first.click()
@@ -176,7 +176,7 @@ def test_a_run_is_watched_to_its_end(visit: Open, outputs: Path) -> None:
     seen = "\n".join(page.evaluate("window.seen"))
     assert re.search(r"playing for .*, 1 worker", seen)
     assert re.search(r"[\d,]+ matches done   [1-9][\d,]* left   .* matches/s", seen)
-    assert len({*re.findall(r"win rate [\d.]+% \([\d.]+-[\d.]+%\)", seen)}) > 1  # as they grow
+    assert len({*re.findall(r"match score [\d.]+% \([\d.]+-[\d.]+%\)", seen)}) > 1  # as they grow
     page.get_by_role("link", name="live", exact=True).click()
     see(page, f"{LONG:,} matches done")
     see(page, "Tables")

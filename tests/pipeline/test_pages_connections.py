@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from gauntlet.pipeline.pages import connection
+from gauntlet.pipeline.pages import access
 from gauntlet.pipeline.pages.__main__ import configured
 
 SECONDS = 0.5
@@ -30,7 +30,7 @@ async def live(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    monkeypatch.setattr(connection, "REQUEST_SECONDS", SECONDS)
+    monkeypatch.setattr(access, "REQUEST_SECONDS", SECONDS)
     config = configured(live)
     config.lifespan = "off"
     server = uvicorn.Server(config)
@@ -42,7 +42,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     thread.join()
 
 
-def said(address: tuple[str, int], data: str, seconds: float) -> tuple[bytes, bool]:
+def exchange(address: tuple[str, int], data: str, seconds: float) -> tuple[bytes, bool]:
     """What comes back within `seconds`, and whether the connection is still open."""
     heard = b""
     with socket.create_connection(address) as there:
@@ -58,12 +58,12 @@ def said(address: tuple[str, int], data: str, seconds: float) -> tuple[bytes, bo
 
 @pytest.mark.parametrize("half", ["", "GET / HT", "POST / HTTP/1.1\r\nHost: x\r\n"])
 def test_half_a_request_is_dropped(address: tuple[str, int], half: str) -> None:
-    heard, still_open = said(address, half, 20)
+    heard, still_open = exchange(address, half, 20)
     assert not still_open
     assert heard.startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_live_connection_stays(address: tuple[str, int]) -> None:
-    heard, still_open = said(address, LIVE, 4 * SECONDS)
+    heard, still_open = exchange(address, LIVE, 4 * SECONDS)
     assert heard.startswith(b"HTTP/1.1 101 ")
     assert still_open

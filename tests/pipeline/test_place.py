@@ -107,18 +107,18 @@ def test_slurm_is_not_handed_what_several_nodes_would_pay(
 
 
 @pytest.mark.parametrize(
-    ("last", "told"),
+    ("last", "message"),
     [
         ("common.errors.UserError: model 'm': refused", "model 'm': refused"),
         ("ValueError: odd", "ValueError: odd"),
     ],
 )
 def test_why_a_worker_could_not_start_is_told_in_its_own_words(
-    monkeypatch: pytest.MonkeyPatch, last: str, told: str
+    monkeypatch: pytest.MonkeyPatch, last: str, message: str
 ) -> None:
     def refuse(_: object) -> None:
         raise RayError(f"The actor died.\n  File ...\n{last}\n")
 
     monkeypatch.setattr(ray, "get", refuse)
-    with pytest.raises(UserError, match=rf"^a worker could not start: {told}$"):
+    with pytest.raises(UserError, match=rf"^a worker could not start: {message}$"):
         _wait_until_ready([])

@@ -233,7 +233,7 @@ def test_noise_cells_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("given", "line"),
+    ("words", "line"),
     [
         (["model=fake", "--hardware", "H100"], "nothing to size"),
         (["model=llama70b", "--hardware", "2xA100-40"], "does not fit 2 x A100-40"),
@@ -246,12 +246,12 @@ def test_mistakes_are_one_line(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    given: list[str],
+    words: list[str],
     line: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("gauntlet.pipeline.sizing.workload.SAMPLE", 1)
-    assert plan.main([*given, "deals=10", "prompt=cloze"]) == 2
+    assert plan.main([*words, "deals=10", "prompt=cloze"]) == 2
     said = capsys.readouterr().err
     assert line in said
     assert said.count("\n") == 1

@@ -23,11 +23,10 @@ from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.pages import play
-from gauntlet.pipeline.pages.at_table import Shown
-from gauntlet.pipeline.pages.messages import Answer, Asked, answer
+from gauntlet.pipeline.pages.child import Answer, Asked, answer
 from gauntlet.pipeline.pages.play import Wish
 from gauntlet.pipeline.pages.seat import Line
-from gauntlet.pipeline.pages.table import Table
+from gauntlet.pipeline.pages.table import Shown, Table
 from tests.pipeline.paged import visit
 
 PATIENCE = 60
@@ -137,9 +136,9 @@ def test_words_go_with_their_option_and_alone_where_there_is_no_other() -> None:
 class Still(Table):
     """A table without a process."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, question: Asked) -> None:
         self.ended, self.changes, self._answering = None, 0, threading.Lock()
-        self.asked, self.sent = asked, list[object]()
+        self.asked, self.sent = question, list[object]()
 
     def send(self, message: object) -> None:
         self.sent.append(message)

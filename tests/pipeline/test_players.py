@@ -44,13 +44,13 @@ def built() -> Built:
     def go(*overrides: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
 
-        def told(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
+        def collect(configs: Sequence[CellConfig], sweep: SweepConfig) -> int:
             found.extend(json.loads(json.dumps(about(cell))) for cell in build_cells(configs))
             return 0
 
         given = {item.partition("=")[0] for item in overrides}
         base = [item for item in FAST if item.partition("=")[0] not in given]
-        assert compose([*base, *overrides], told) == 0
+        assert compose([*base, *overrides], collect) == 0
         return found
 
     return go
@@ -67,8 +67,8 @@ def about(cell: Cell) -> dict[str, Any]:
     }
 
 
-def agents(told: dict[str, Any]) -> list[dict[str, Any]]:
-    return [player["agent"] for player in told["identity"]["players"]]
+def agents(described: dict[str, Any]) -> list[dict[str, Any]]:
+    return [player["agent"] for player in described["identity"]["players"]]
 
 
 @pytest.fixture
@@ -282,9 +282,9 @@ class Scored(TicTacToe):
 
 
 @pytest.mark.parametrize(
-    ("asked", "counted"), [("null", "marks"), ("win", "win"), ("marks", "marks")]
+    ("measure", "counted"), [("null", "marks"), ("win", "win"), ("marks", "marks")]
 )
-def test_a_game_is_judged_by_its_first_measure(built: Built, asked: str, counted: str) -> None:
+def test_a_game_is_judged_by_its_first_measure(built: Built, measure: str, counted: str) -> None:
     scored = ("game=tic_tac_toe", f"game._target_={__name__}.Scored", "packages=[tests]")
-    (told,) = built(*scored, "agent=random", f"measure={asked}")
+    (told,) = built(*scored, "agent=random", f"measure={measure}")
     assert told["measure"] == counted

@@ -20,7 +20,6 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import (
     RANDOM,
     SCORE,
-    Known,
     about,
     made_of,
     results,
@@ -31,7 +30,7 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "latex_text"),
     [
         ("a_b", r"a\_b"),
         ("50% & $1 #2", r"50\% \& \$1 \#2"),
@@ -42,12 +41,12 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
         ("<|>", r"\textless{}\textbar{}\textgreater{}"),
     ],
 )
-def test_what_latex_would_obey_is_escaped(text: str, told: str) -> None:
-    assert latex.escaped(text) == told
+def test_what_latex_would_obey_is_escaped(text: str, latex_text: str) -> None:
+    assert latex.escaped(text) == latex_text
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "latex_text"),
     [
         ("-1.5 to +2.0", "$-$1.5 to +2.0"),
         ("48.0-54.4%", r"48.0--54.4\%"),
@@ -56,8 +55,8 @@ def test_what_latex_would_obey_is_escaped(text: str, told: str) -> None:
         ("-", "-"),
     ],
 )
-def test_numbers_are_set_as_numbers(text: str, told: str) -> None:
-    assert latex.number(text) == told
+def test_numbers_are_set_as_numbers(text: str, latex_text: str) -> None:
+    assert latex.number(text) == latex_text
 
 
 def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
@@ -83,7 +82,7 @@ def found(measure: bool) -> Results:
     """Two cells with names that LaTeX would choke on; judged by a score, or by wins."""
     names, figures = [f"{HOSTILE} {at}" for at in range(2)], [0, 3, 5, 7] * 5
     cells = [
-        results(about(f"m{at}", SCORE, baseline=Known(5.0), model=name), figures, [0] * 20)
+        results(about(f"m{at}", SCORE, baseline=KnownBaseline(5.0), model=name), figures, [0] * 20)
         if measure
         else won(about(f"m{at}", baseline=RANDOM, model=name), [1, 0, at, 1] * 5)
         for at, name in enumerate(names)
@@ -100,7 +99,7 @@ def printed(results: Results) -> dict[str, Sheet]:
 def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "of_yesterday_wide.pdf").touch()
-    shown = found(measure=False)
+    shown = example(measure=False)
     paper_export.write(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
     main = re.sub(r"(?m)^%.*\n", "", (tmp_path / "main.tex").read_text())
     for name in re.findall(r"\\input\{(.+?)\}", main):
@@ -182,7 +181,7 @@ def test_what_cannot_be_written_is_named(
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
-    shown = found(measure=False)
+    shown = example(measure=False)
     paper_export.write(tmp_path, shown, drawings(shown))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

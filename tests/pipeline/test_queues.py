@@ -154,7 +154,7 @@ def leave(requests: Sequence[Request]) -> Sequence[Reply]:
 
 @pytest.mark.parametrize("at_most", [1, 2])
 @pytest.mark.parametrize(
-    ("how", "line"),
+    ("answer", "line"),
     [
         (lambda requests: [], "0 replies to 1 requests"),
         (lambda requests: [*Fake().load().answer(requests), None], "2 replies to 1 requests"),
@@ -165,10 +165,10 @@ def leave(requests: Sequence[Request]) -> Sequence[Reply]:
 def test_whatever_a_model_does_every_ask_is_delivered(
     delivered: Delivered,
     at_most: int,
-    how: Callable[[Sequence[Request]], Sequence[Reply]],
+    answer: Callable[[Sequence[Request]], Sequence[Reply]],
     line: str,
 ) -> None:
-    waiting = BatchQueue(Answering(how), at_most, delivered.batches.put)
+    waiting = BatchQueue(Answering(answer), at_most, delivered.batches.put)
     put(waiting, "a", "b")
     for reply in delivered.by_text(2).values():
         assert isinstance(reply, Exception)

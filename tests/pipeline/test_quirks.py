@@ -24,8 +24,8 @@ SEATS = 3
 PAPER, RIGHT = Uno(SEATS, quirks=True), Uno(SEATS)
 
 
-def told(seen: Observation, name: str) -> str:
-    return next(fact.text for fact in seen.facts if fact.name == name)
+def fact_of(observation: Observation, name: str) -> str:
+    return next(fact.text for fact in observation.facts if fact.name == name)
 
 
 def states(record: MatchRecord) -> Iterator[tuple[Observation, Observation, DecisionRecord]]:
@@ -51,14 +51,14 @@ def test_what_the_published_program_told_differs_from_what_is_so(
         for paper, right, decision in states(record):
             assert tuple(decision.options) == paper.options
             assert set(paper.options) == set(right.options)
-            assert sorted(told(paper, "Your hand")) == sorted(told(right, "Your hand"))
+            assert sorted(fact_of(paper, "Your hand")) == sorted(fact_of(right, "Your hand"))
             for fact in ("Players", "Cards"):
-                assert told(paper, fact) == told(right, fact)
+                assert fact_of(paper, fact) == fact_of(right, fact)
             differs["decisions"] += 1
-            differs["next player"] += told(paper, "Next player") != told(right, "Next player")
+            differs["next player"] += fact_of(paper, "Next player") != fact_of(right, "Next player")
             differs["duplicates"] += len(paper.options) > len(right.options)
-            stale = told(paper, "Top card") != told(right, "Top card")
-            assert not stale or told(paper, "Top card").startswith("wild")
+            stale = fact_of(paper, "Top card") != fact_of(right, "Top card")
+            assert not stale or fact_of(paper, "Top card").startswith("wild")
             differs["stale colour"] += stale
     shares = {slip: differs[slip] / differs["decisions"] for slip in differs}
     assert 0.04 < shares["stale colour"] < 0.12  # 7% were counted in RLCard's own games

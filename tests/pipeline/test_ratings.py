@@ -142,14 +142,14 @@ def test_of_one_folder_the_ratings_lie_in_it(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nowhere"], "nowhere holds no"),
         (["DIR", "--level", "2"], "--level lies between 0 and 1, got 2"),
     ],
 )
 def test_what_cannot_be_rated_is_one_line(
-    words: list[str], said: str, played: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, played: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [str(played[0]) if word == "DIR" else word for word in words]
     try:
@@ -157,10 +157,10 @@ def test_what_cannot_be_rated_is_one_line(
     except SystemExit as end:
         status = int(end.code or 0)
     assert status == 2
-    assert said in capsys.readouterr().err.strip().splitlines()[-1]
+    assert message in capsys.readouterr().err.strip().splitlines()[-1]
 
 
-def made(pairs: list[tuple[int, int]], players: int) -> Contest:
+def contest_of_pairs(pairs: list[tuple[int, int]], players: int) -> Contest:
     first, second = np.array(pairs).T if pairs else np.zeros((2, 0), int)
     zero = np.zeros(len(pairs), int)
     matches = Matches(players, first, second, np.ones(len(pairs)), zero, np.arange(len(pairs)))
@@ -171,10 +171,10 @@ def test_a_contest_that_cannot_be_rated() -> None:
     with pytest.raises(
         UserError, match="two players who met in a match that counts, got 0 matches"
     ):
-        made([], 1).check("half")
+        contest_of_pairs([], 1).check("half")
     with pytest.raises(UserError, match="cannot be rated together: p0, p2; p1, p3"):
-        made([(0, 2), (1, 3)], 4).check("half")
-    made([(0, 2), (1, 3), (0, 1)], 4).check("half")
+        contest_of_pairs([(0, 2), (1, 3)], 4).check("half")
+    contest_of_pairs([(0, 2), (1, 3), (0, 1)], 4).check("half")
 
 
 @pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -209,7 +209,7 @@ def test_ratings_join_the_runs_of_their_sweep(
 
 def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
     pairs = [(a, b) for a in range(18) for b in range(18) if a != b]
-    found = rating_tables(made(pairs, 19), rated)
+    found = rating_tables(contest_of_pairs(pairs, 19), rated)
     assert np.isnan(found.overall["rating"].iloc[-1])
     assert found.overall["player"].iloc[-1] == "p18"
     assert [sheet.title for sheet in sheets(found)] == ["Ratings"]
@@ -225,7 +225,7 @@ def test_many_players_and_those_without_a_match(tmp_path: Path) -> None:
 def test_who_won_everything_has_no_limit_above(tmp_path: Path) -> None:
     """Player 0 beats 1 and 2, who beat each other by turns."""
     pairs = [(0, 1), (0, 2), (1, 2), (2, 1)] * 5
-    found = rating_tables(made(pairs, 3), rated)
+    found = rating_tables(contest_of_pairs(pairs, 3), rated)
     found.write(tmp_path)
     overall, paired = read(tmp_path, "ratings"), read(tmp_path, "ratings_pairs")
     assert overall["high"].tolist() == [np.inf, *overall["high"][1:]]

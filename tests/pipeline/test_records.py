@@ -20,7 +20,7 @@ from gauntlet.pipeline import report, status, verify
 from gauntlet.pipeline.log import records
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.log.metadata_files import parsed, written
+from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
 from gauntlet.pipeline.log.outcomes import WINS
 from gauntlet.pipeline.log.records import Log
 from tests.pipeline.conftest import Sweep
@@ -176,7 +176,7 @@ def test_an_output_dir_belongs_to_one_schema(
 ) -> None:
     sweep()
     claim = parsed((folder / "sweep.json").read_bytes())
-    (folder / "sweep.json").write_bytes(written({**claim, "schema": 1}))
+    (folder / "sweep.json").write_bytes(to_bytes({**claim, "schema": 1}))
     commands = (report.main, status.main, verify.main)
     for run in (sweep, *(partial(command, [str(folder)]) for command in commands)):
         capsys.readouterr()

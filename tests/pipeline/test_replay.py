@@ -13,7 +13,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.games.capabilities import with_score
 from gauntlet.games.uno import Uno
 from gauntlet.pipeline import replay
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited, matches
 
@@ -26,9 +26,9 @@ def test_every_match_of_a_log_can_be_played_again(
     for match, record in matches(folder).items():
         shown = replay.replay(match, [folder])
         assert shown.returns == tuple(record.returns)
-        turns = [turn for ply in shown.plies for turn in ply.turns]
-        assert [turn.seat for turn in turns] == [d.seat for d in record.decisions]
-        told = [(turn.trace.chosen, turn.trace.scores) for turn in turns if turn.trace.asked]
+        turns = [made for ply in shown.plies for made in ply.decisions]
+        assert [made.seat for made in turns] == [d.seat for d in record.decisions]
+        told = [(made.chosen, made.scores) for made in turns if made.prompts]
         assert told == [(d.chosen, tuple(d.scores)) for d in record.decisions if d.asked]
 
 
@@ -38,11 +38,11 @@ def test_the_prompts_tell_the_hand_that_is_shown(sweep: Sweep, folder: Path) -> 
     compared = 0
     for match in matches(folder):
         for ply in replay.replay(match, [folder]).plies:
-            for turn in ply.turns:
-                for asked in turn.trace.asked:
-                    (told,) = (x for x in asked.prompt.splitlines() if x.startswith("Your hand: "))
-                    start = f"player {turn.seat}: "
-                    (held,) = (x for x in ply.shown.splitlines() if x.startswith(start))
+            for made in ply.decisions:
+                for prompt in made.prompts:
+                    (told,) = (x for x in prompt.text.splitlines() if x.startswith("Your hand: "))
+                    start = f"player {made.seat}: "
+                    (held,) = (x for x in ply.text.splitlines() if x.startswith(start))
                     cards = held.removeprefix(start).split(", ")
                     assert sorted(told.removeprefix("Your hand: ").split(", ")) == sorted(cards)
                     compared += 1
@@ -76,10 +76,10 @@ class Tags(HTMLParser):
         assert not {name for name, _ in attrs} & {"src", "href", "onload", "onclick"}
 
 
-def with_script(told: dict[str, Any]) -> dict[str, Any]:
-    for asked in (one for made in told["decisions"] for one in made["asked"]):
+def with_script(record: dict[str, Any]) -> dict[str, Any]:
+    for asked in (one for made in record["decisions"] for one in made["asked"]):
         asked["shared"] = "<script>alert(1)</script>" + asked["shared"]
-    return told
+    return record
 
 
 def test_the_page_is_whole_and_what_a_model_wrote_cannot_become_markup(
@@ -117,7 +117,7 @@ def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
     assert about["identity"]["game"]["quirks"]
     about["identity"]["game"]["quirks"] = Uno().quirks
     del about["crc32"]
-    cell.write_bytes(written(about))
+    cell.write_bytes(to_bytes(about))
     with pytest.raises(UserError, match="another version of Uno"):
         replay.replay(match, [folder])
 

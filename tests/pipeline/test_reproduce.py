@@ -163,7 +163,7 @@ def test_a_model_without_weights_here_says_so(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["audit"], "none.json: the match file is not here: github.com/Joshuaclymer/GameBench"),
         (["gamebench", "--matches", "else.json"], "else.json: the match file is not here"),
@@ -175,10 +175,10 @@ def test_a_whole_sheet_is_not_made_without_its_inputs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
-    said: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(matches, "FILE", tmp_path / "none.json")
     assert reproduce.main([*words, "--complete", "--out", str(tmp_path)]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -15,10 +15,10 @@ from gauntlet.pipeline.config.resolved import as_yaml, document
 from tests.pipeline.conftest import Sweep
 
 
-def merged(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def merged(common: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:
     """As a reader of the file would."""
     found = dict(common)
-    for key, value in own.items():
+    for key, value in specific.items():
         both = isinstance(value, dict) and isinstance(found.get(key), dict)
         found[key] = merged(found[key], value) if both else value
     return found
@@ -64,6 +64,6 @@ def test_a_run_writes_its_config_without_secrets(sweep: Sweep, folder: Path) -> 
         (["agent=rule", "seed=1"], 1),
         (["agent=rule", "seed=2"], 2),
     ]
-    assert found["jobs"][2]["agent"]["_target_"] == "agents.rule.Rule"
+    assert found["jobs"][2]["agent"]["_target_"] == "gauntlet.agents.rule.Rule"
     assert sweep("agent=rule", "prompt=cloze", "deals=2", "name=other", "seed=1,2") == 0
     assert yaml.safe_load((folder / "config.yaml").read_text())["name"] == "other"

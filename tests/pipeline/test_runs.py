@@ -66,7 +66,7 @@ def client(place: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def found(client: Any) -> dict[str, list[Any]]:
+def runs_by_experiment(client: Any) -> dict[str, list[Any]]:
     """The runs of each experiment, the parent first."""
     return {
         one.name: sorted(
@@ -77,12 +77,14 @@ def found(client: Any) -> dict[str, list[Any]]:
 
 
 @pytest.fixture(params=[TIC, ROCK])
-def runs(found: dict[str, list[Any]], request: pytest.FixtureRequest) -> list[Any]:
-    return found[request.param]
+def runs(runs_by_experiment: dict[str, list[Any]], request: pytest.FixtureRequest) -> list[Any]:
+    return runs_by_experiment[request.param]
 
 
-def test_a_game_is_an_experiment_and_older_runs_are_gone(found: dict[str, list[Any]]) -> None:
-    assert {name: len(own) for name, own in found.items()} == dict(
+def test_a_game_is_an_experiment_and_older_runs_are_gone(
+    runs_by_experiment: dict[str, list[Any]],
+) -> None:
+    assert {name: len(own) for name, own in runs_by_experiment.items()} == dict(
         zip(("Default", "out", TIC, ROCK), (0, 0, 5, 5), strict=True)
     )
 

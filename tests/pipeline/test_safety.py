@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gauntlet.common.errors import ModelError, UserError
@@ -15,9 +16,9 @@ from gauntlet.common.terminal import console
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.pipeline.config.nodes import build
-from gauntlet.pipeline.log.replayed import Ply, ReplayedMatch, ReplayedTurn
-from gauntlet.pipeline.log.trace import Answer, Trace, TracedPrompt
-from gauntlet.pipeline.replay import page, show
+from gauntlet.pipeline.replay import page
+from gauntlet.pipeline.viewer.match import Answer, DecisionView, MatchView, Ply, PromptView
+from gauntlet.pipeline.viewer.terminal import show
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Sweep
 
@@ -29,7 +30,7 @@ EVIL = "<script>alert(1)</script>"
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        ("os.system", "it must lie in games, agents, models"),
+        ("os.system", "it must lie in gauntlet.agents, gauntlet.games, gauntlet.models"),
         ("builtins.eval", "it must lie in"),
         ("subprocess.Popen", "it must lie in"),
         ("pipeline.log.records.Log", "it must lie in"),
@@ -165,21 +166,23 @@ def test_the_report_shows_names_as_text(
     assert "[bold]" in capsys.readouterr().out, "brackets are no markup"
 
 
-def evil_match() -> ReplayedMatch:
-    trace = Trace(
-        asked=(
-            TracedPrompt(EVIL, (Answer(EVIL, 0.5, 0),), text=EVIL),
-            TracedPrompt(EVIL, (), text=None),
-        ),
+def evil_match() -> MatchView:
+    made = DecisionView(
+        seat=0,
+        player=EVIL,
+        prompts=(PromptView(EVIL, (Answer(EVIL, 0.5, 0),), EVIL, EVIL), PromptView(EVIL)),
         options=(EVIL, "[red]\x1b]0;title\x07"),
         scores=(0.1, None),
         chosen=0,
+        status=EVIL,
+        fallback=True,
+        words=EVIL,
+        notes={EVIL: EVIL},
     )
-    turn = ReplayedTurn(0, EVIL, trace, forced=False, status=EVIL, fallback=True, text=EVIL)
-    ply, game = Ply(0, None, EVIL, (turn,)), TicTacToe()
-    return ReplayedMatch(
-        EVIL, game, EVIL, 0, 0, (EVIL, EVIL), (0,), (ply,), None, EVIL, (1.0, -1.0)
-    )
+    game = TicTacToe()
+    state = game.deal(np.random.default_rng(0))
+    players, plies = (EVIL, EVIL), (Ply(0, state, EVIL, (made,)),)
+    return MatchView(EVIL, game, EVIL, 0, 0, players, (0,), plies, state, EVIL, (1.0, -1.0))
 
 
 def test_a_replay_shows_replies_as_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,7 +126,7 @@ def known_baseline() -> Baseline:
     return found
 
 
-def found(policy: str, games: int, alpha: float = 0.05) -> int:
+def count_significant(policy: str, games: int, alpha: float = 0.05) -> int:
     """In how many of SEEDS sweeps of `games` games seat 1 is found to be above its baseline."""
     cell, baseline, hits = coop(policy), known_baseline(), 0
     for seed in range(SEEDS):
@@ -146,16 +146,16 @@ def test_how_many_games_help_takes_to_be_found() -> None:
 
 def test_the_helper_is_found_as_often_as_planned() -> None:
     low, high = binom.interval(0.999, SEEDS, 0.9)
-    assert low <= found("helper", PLANNED) <= high
+    assert low <= count_significant("helper", PLANNED) <= high
 
 
 def test_a_helper_that_does_not_help_is_found_no_more_often_than_alpha() -> None:
     low, high = binom.interval(0.999, SEEDS, 0.05)
-    assert low <= found("random", PLANNED) <= high
+    assert low <= count_significant("random", PLANNED) <= high
 
 
 def test_a_saboteur_is_never_taken_for_a_helper() -> None:
-    assert found("saboteur", PLANNED) == 0
+    assert count_significant("saboteur", PLANNED) == 0
 
 
 @pytest.mark.slow

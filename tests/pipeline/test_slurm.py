@@ -41,8 +41,8 @@ GOLDEN = """\
 #SBATCH --mem=64G
 
 cd /shared/gauntlet || exit
-exec PYTHON -m pipeline.launch.allocation /data/out/slurm --requeues=5 --seconds=300 -- -m \
-model=llama70b,mistral24b output_dir=/data/out launch=ray launch.address=auto launch.nodes=2
+exec PYTHON -m gauntlet.pipeline.launch.allocation /data/out/slurm --requeues=5 --seconds=300 -- \
+-m model=llama70b,mistral24b output_dir=/data/out launch=ray launch.address=auto launch.nodes=2
 """
 
 

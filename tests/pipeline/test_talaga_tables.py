@@ -18,7 +18,7 @@ from gauntlet.papers.reproductions import read_csv
 from gauntlet.papers.talaga import chips, rows
 from gauntlet.papers.talaga import reproduction as talaga
 from gauntlet.papers.talaga.costs import costs
-from gauntlet.papers.talaga.ends import Ends, called, means, met
+from gauntlet.papers.talaga.ends import Ends, means, met, model_name
 from gauntlet.papers.talaga.figures import chip_curves
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
@@ -60,31 +60,31 @@ def as_printed(games: int = 10_000, off: float = 0.0) -> talaga.Played:
     """What plays just as the paper prints, or `off` points beside it, from 100 on to 0 again."""
     name, found, over = rows.ours, dict[Any, Any](), {}
 
-    def own(*shares: float) -> Ends:
+    def ends_of(*shares: float) -> Ends:
         return ends(*((share + off) % 100.001 for share in shares), games=games)
 
     for one, line in TOLD["table1"]["rows"].items():
         for other, win in zip(PLAYERS, line, strict=True):
             if win is not None:
-                found[name(one), name(other)] = {"all": own(win, 0, 0)}
+                found[name(one), name(other)] = {"all": ends_of(win, 0, 0)}
     for place, one in enumerate(PLAYERS):
         win, loss = (TOLD["table1"][part][place] for part in ("wins", "losses"))
-        over[name(one)] = own(win, 0, loss)
+        over[name(one)] = ends_of(win, 0, loss)
     for other, (win, loss, draw, margin) in TOLD["table2"]["rows"].items():
         moved = {
             end: margin + off + far for end, far in vars(ends(50, 0, 50, games).margin).items()
         }
         found["talaga", name(other)] = {
-            "all": replace(own(win, draw, loss), margin=Estimate(**moved))
+            "all": replace(ends_of(win, draw, loss), margin=Estimate(**moved))
         }
     for variant, line in TOLD["table3"]["rows"].items():
         win, loss, first, other_first, other_second, second = line
         found[rows.VARIANTS[variant], "tot"] = {
             "all": found["talaga", "tot"]["all"]
             if variant == "plus_hallucination_control"
-            else own(win, 0, loss),
-            "first": own(2 * first, 0, 2 * other_first),
-            "second": own(2 * second, 0, 2 * other_second),
+            else ends_of(win, 0, loss),
+            "first": ends_of(2 * first, 0, 2 * other_first),
+            "second": ends_of(2 * second, 0, 2 * other_second),
         }
     hands = {("talaga", name(other)): (Estimate(line[0], line[0] - 1, line[0] + 1), 500, 5)
              for other, line in TOLD["table4"]["rows"].items()}  # fmt: skip
@@ -106,7 +106,7 @@ UNBEATEN = r"vs\.minmax\.win_rate|minmax\.avg_loss"
 
 
 @pytest.mark.parametrize(
-    ("games", "off", "seen"),
+    ("games", "off", "verdicts_seen"),
     [
         (10_000, 0, {"agrees", "uninformative"}),
         (10_000, 50, {"differs"}),
@@ -114,7 +114,7 @@ UNBEATEN = r"vs\.minmax\.win_rate|minmax\.avg_loss"
     ],
 )
 def test_what_plays_as_the_paper_prints_agrees_and_what_does_not_is_seen(
-    games: int, off: float, seen: set[str]
+    games: int, off: float, verdicts_seen: set[str]
 ) -> None:
     found = verdicts(as_printed(games, off))
     assert set(found[found.index.str.contains(r"\.table4\.")]) == {"not_computable"}
@@ -122,9 +122,9 @@ def test_what_plays_as_the_paper_prints_agrees_and_what_does_not_is_seen(
     assert len(judged) == 42 + 14 + 20 + 1 + 18
     proven = judged.index.str.contains(UNBEATEN)
     assert judged[proven].tolist() == ["differs"] * 7
-    assert set(judged[~proven]) == seen, judged[~proven & ~judged.isin(seen)]
+    assert set(judged[~proven]) == verdicts_seen, judged[~proven & ~judged.isin(verdicts_seen)]
     agree = judged.index[judged == "agrees"]
-    assert "talaga.table1.minmax.vs.random.win_rate" in agree or "agrees" not in seen
+    assert "talaga.table1.minmax.vs.random.win_rate" in agree or "agrees" not in verdicts_seen
     assert "talaga.table1.random.vs.prompt.win_rate.mine" not in agree, "3.7 points from chance"
 
 
@@ -177,7 +177,7 @@ def test_chance_is_what_random_players_do() -> None:
     ],
 )
 def test_players_are_called_without_their_model(name: str, short: str) -> None:
-    assert called(name) == short
+    assert model_name(name) == short
 
 
 def test_chips_by_hand_are_those_of_the_matches(sweep: Sweep, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from gauntlet.common.disk import sealed
 from gauntlet.pipeline import report, verify
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.metadata_files import written
+from gauntlet.pipeline.log.metadata_files import to_bytes
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.test_records import only_file
@@ -25,7 +26,7 @@ Told = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def said(sweep: Sweep, folder: Path, capsys: Told) -> Callable[[int], str]:
+def verify_says(sweep: Sweep, folder: Path, capsys: Told) -> Callable[[int], str]:
     """Verifies a sweep of three matches; checks the status, and that nothing is written."""
     assert sweep(*WORDS) == 0
 
@@ -39,14 +40,14 @@ def said(sweep: Sweep, folder: Path, capsys: Told) -> Callable[[int], str]:
     return say
 
 
-def test_a_whole_folder_is_well(said: Callable[[int], str], folder: Path) -> None:
+def test_a_whole_folder_is_well(verify_says: Callable[[int], str], folder: Path) -> None:
     files = (folder / "records", folder)
     lines = sum(len(file.read_bytes().splitlines()) for at in files for file in at.glob("*.jsonl"))
-    assert said(0) == f"{folder}: {lines} line(s) read, all is well\n"
+    assert verify_says(0) == f"{folder}: {lines} line(s) read, all is well\n"
 
 
 def test_every_damage_is_told_with_its_place_and_reason(
-    said: Callable[[int], str], folder: Path, caplog: pytest.LogCaptureFixture
+    verify_says: Callable[[int], str], folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = only_file(folder)
     match = list(matches(folder))
@@ -58,7 +59,7 @@ def test_every_damage_is_told_with_its_place_and_reason(
     (folder / "status.json").write_text("{}")
     (cell,) = (folder / "cells").iterdir()
     (folder / "cells" / "lost-0123456789abcdef.json").write_bytes(cell.read_bytes())
-    told = said(1)
+    told = verify_says(1)
     for line in (
         f"records/{path.name}\n",
         f"  line 2, match {match[1]}: its checksum is wrong\n",
@@ -77,31 +78,52 @@ def test_every_damage_is_told_with_its_place_and_reason(
     assert "3 damaged line(s)" in caplog.text
 
 
+def test_a_record_that_differs_is_told_in_few_words(
+    said: Callable[[int], str], folder: Path, capsys: Told
+) -> None:
+    """A long value is cut. No run moves the line aside, so the advice is another one."""
+    path = only_file(folder)
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    record = json.loads(first)
+    del record["crc32"]
+    record["decisions"][0]["options"][0] = "x" * 10**6
+    path.write_bytes(b"".join([sealed(json.dumps(record).encode()) + b"\n", *others]))
+    assert said(0).endswith("all is well\n")
+    assert verify.main([str(folder), "--replay", "all"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert max(map(len, told)) < 400
+    assert "line 1, match" in told[1]
+    assert "decisions.0.options.0 is 'C1R1', not 'xxx" in told[1]
+    assert told[-1].startswith("a run keeps such a line; delete it")
+    path.write_bytes(b"".join(others))
+    assert said(1).endswith("moves damaged lines aside and plays their matches anew\n")
+
+
 def test_a_gap_is_wrong_once_the_run_has_finished(said: Callable[[int], str], folder: Path) -> None:
     path, status = only_file(folder), folder / "status.json"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2])
-    assert "1 match(es) are missing; the same sweep again plays them" in said(1)
-    status.write_bytes(written({**(Folder(folder).status or {}), "state": "interrupted"}))
-    assert "1 match(es) are yet to be played" in said(0)
+    assert "1 match(es) are missing; the same sweep again plays them" in verify_says(1)
+    status.write_bytes(to_bytes({**(Folder(folder).status or {}), "state": "interrupted"}))
+    assert "1 match(es) are yet to be played" in verify_says(0)
     path.write_bytes(lines[1] + lines[2])
-    assert "  line 1: its prompts share text " in said(1)
+    assert "  line 1: its prompts share text " in verify_says(1)
 
 
 def test_a_description_is_that_of_its_key(
-    said: Callable[[int], str], folder: Path, capsys: pytest.CaptureFixture[str]
+    verify_says: Callable[[int], str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (cell,) = (folder / "cells").iterdir()
     text = cell.read_text()
     cell.write_text(text.replace('"rotations": 1', '"rotations": 2'))
-    assert "its checksum is wrong; the same sweep again writes it anew" in said(1)
+    assert "its checksum is wrong; the same sweep again writes it anew" in verify_says(1)
     told = text[: text.index(',"crc32"')].replace("TicTacToe", "Chess") + "}"
     cell.write_text(told)
-    assert "it has no checksum" in said(1)
+    assert "it has no checksum" in verify_says(1)
     assert report.main([str(folder)]) == 2
     assert f"{cell} is damaged" in capsys.readouterr().err
     cell.write_bytes(sealed(told.encode()))
-    assert "the identity that it tells is not that of its key" in said(1)
+    assert "the identity that it tells is not that of its key" in verify_says(1)
 
 
 def test_a_folder_without_a_sweep_is_one_line(tmp_path: Path, capsys: Told) -> None:

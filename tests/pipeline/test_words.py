@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gauntlet.pipeline import replay
-from gauntlet.pipeline.log import replayed
+from gauntlet.pipeline.viewer import match as viewed
 from tests.agents.hints import HINT, Hints
 from tests.pipeline.conftest import Sweep
 
@@ -30,9 +30,9 @@ def lines(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
+def known_game(monkeypatch: pytest.MonkeyPatch) -> None:
     """A log is read with the project's own packages only; the tests' game is of none."""
-    monkeypatch.setattr(replayed, "recorded_game", lambda _: Hints(forced=True))
+    monkeypatch.setattr(viewed, "recorded_game", lambda _: Hints(forced=True))
 
 
 @pytest.mark.parametrize("prompt", ["cloze", "vanilla"])
@@ -47,8 +47,8 @@ def test_a_models_words_are_recorded_and_played_again(
         assert "text" not in guess
         shown = replay.replay(match, [folder])
         assert shown.returns == tuple(record["returns"])
-        assert shown.plies[0].turns[0].move == "give a hint: sky"
-        assert '[7 "sky"' in shown.plies[1].shown
+        assert shown.plies[0].decisions[0].move == "give a hint: sky"
+        assert '[7 "sky"' in shown.plies[1].text
     capsys.readouterr()
     assert replay.main([next(iter(lines(folder))), "--in", str(folder)]) == 0
     assert "player 0 plays give a hint: sky" in capsys.readouterr().out

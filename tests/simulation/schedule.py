@@ -190,7 +190,7 @@ class Schedule:
         found, prepared = Counter[str](), Counter[str]()
         for stem, content in self.disk.content(FOLDER / "records", ".jsonl").items():
             cell = key_of(stem)
-            lines = [line for line in map(_whole, content.splitlines(keepends=True)) if line]
+            lines = [line for line in map(_parse_line, content.splitlines(keepends=True)) if line]
             statics = {name: text for line in lines for name, text in line["statics"].items()}
             for line in lines:
                 found[line["match"]] += 1
@@ -203,7 +203,9 @@ class Schedule:
         if lost := self.safe - found.keys():
             raise Violation(f"{sorted(lost)} were told of as safe and are lost")
         written = self.disk.content(FOLDER, ".jsonl").get("set_aside", b"")
-        there = {line["match"] for line in map(_whole, written.splitlines(keepends=True)) if line}
+        there = {
+            line["match"] for line in map(_parse_line, written.splitlines(keepends=True)) if line
+        }
         if lost := self.told_aside - there:
             raise Violation(f"{sorted(lost)} were set aside and are forgotten")
         self.found, self.prepared = set(found), +prepared
@@ -225,7 +227,7 @@ PREPARED = json.loads(encode(PREPARATION))
 """As a line has it."""
 
 
-def _whole(line: bytes) -> dict[str, Any] | None:
+def _parse_line(line: bytes) -> dict[str, Any] | None:
     """A line as any reader would take it: JSON and a line break, or nothing."""
     if not line.endswith(b"\n"):
         return None

@@ -273,7 +273,7 @@ def test_changes_in_percent_of_the_span() -> None:
 
 
 @pytest.mark.parametrize(
-    ("together", "chosen", "games", "told"),
+    ("together", "chosen", "games", "message"),
     [
         (np.zeros((2, 3, 3), int), [0, 3], [0, 1], "0 to 2, got 3"),
         (np.zeros((2, 3, 2), int), [0, 1], [0, 1], "2 decisions need"),
@@ -281,7 +281,7 @@ def test_changes_in_percent_of_the_span() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(
-    together: np.ndarray, chosen: list[int], games: list[int], told: str
+    together: np.ndarray, chosen: list[int], games: list[int], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         Decisions(together, np.array(chosen), np.array(games), 10)

@@ -19,7 +19,7 @@ LEGACY = grid(legacy_d=True).reshape(-1, 3)
 PAIRS = ("HC", "NG", "DY")
 
 
-def of(pair: str, outcomes: np.ndarray = OUTCOMES) -> np.ndarray:
+def outcome_of(pair: str, outcomes: np.ndarray = OUTCOMES) -> np.ndarray:
     return np.asarray(outcomes[CODES.index(pair[0]) * len(CODES) + CODES.index(pair[1])])
 
 
@@ -89,7 +89,7 @@ def test_ranges_that_are_claimed_and_true() -> None:
     cross-entropy 27.63."""
     truth, guess = OUTCOMES[:, None], OUTCOMES
     assert observation.brier(truth, guess).max() == pytest.approx(2)
-    assert observation.brier(of("AB"), of("BA")) == pytest.approx(2)
+    assert observation.brier(outcome_of("AB"), outcome_of("BA")) == pytest.approx(2)
     assert observation.ev_loss(truth, guess).max() == pytest.approx(4)
     assert observation.ev_loss(truth, guess, (0.01, 0, -0.01)).max() == pytest.approx(0.0004)
     assert observation.cross_entropy(truth, guess).max() == pytest.approx(27.63, abs=0.005)
@@ -108,7 +108,7 @@ def test_what_a_right_guess_costs(
     pair: str, entropy: float, unions: tuple[float, float, float]
 ) -> None:
     """OB-03 and OB-04: by the paper's Union it hangs on what the grid is of; D as published."""
-    truth = of(pair, LEGACY)
+    truth = outcome_of(pair, LEGACY)
     assert observation.cross_entropy(truth, truth) == pytest.approx(entropy, abs=0.0005)
     found = [observation.union(truth, truth, LEGACY, "paper", over) for over in get_args(Grid)]
     assert found == pytest.approx(unions, abs=0.0005)
@@ -117,17 +117,19 @@ def test_what_a_right_guess_costs(
 
 def test_a_flat_grid_scales_to_a_half() -> None:
     """With exact thirds every truth is as surprising to a uniform guess."""
-    truth = of("DY")
+    truth = outcome_of("DY")
     assert observation.union(truth, truth, OUTCOMES, "paper", "guess") == pytest.approx(0.5 / 3)
 
 
 def test_no_loss_tells_equal_outcomes_apart() -> None:
     """OB-09: 46 pairs have the outcomes of D and Y, and cost nothing as guesses about them."""
-    found = [int(observation.alike(OUTCOMES, of(pair)).sum()) for pair in PAIRS]
+    found = [int(observation.alike(OUTCOMES, outcome_of(pair)).sum()) for pair in PAIRS]
     assert found == [15, 6, 46]
-    free = observation.union(of("DY"), OUTCOMES[observation.alike(OUTCOMES, of("DY"))], OUTCOMES)
+    free = observation.union(
+        outcome_of("DY"), OUTCOMES[observation.alike(OUTCOMES, outcome_of("DY"))], OUTCOMES
+    )
     assert free.max() < 1e-5
-    assert not observation.alike([[math.nan] * 3], of("DY")).any()
+    assert not observation.alike([[math.nan] * 3], outcome_of("DY")).any()
 
 
 def test_ev_loss_is_not_strictly_proper() -> None:
@@ -194,15 +196,15 @@ def test_the_course_of_a_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"mode": "mean"}, "mode is one of fixed, paper, raw, got 'mean'"),
         ({"grid": "row"}, "grid is one of global, truth, guess, got 'row'"),
         ({"eps": 0.0}, "eps must lie strictly between 0 and 1, got 0"),
     ],
 )
-def test_an_unknown_union_is_refused(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_an_unknown_union_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         observation.union(OUTCOMES[0], OUTCOMES[0], OUTCOMES, **wrong)
 
 

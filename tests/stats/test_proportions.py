@@ -298,9 +298,9 @@ def test_two_sample_z_without_games_on_either_side_is_nan() -> None:
 
 @given(tallies(), tallies())
 def test_fishers_test_is_the_tail_of_the_hypergeometric_distribution(
-    own: tuple[int, int], base: tuple[int, int]
+    ours: tuple[int, int], base: tuple[int, int]
 ) -> None:
-    (wins, games), (wins0, games0) = own, base
+    (wins, games), (wins0, games0) = ours, base
     found = fisher_test(wins, games, wins0, games0)
     if 0 < wins + wins0 < games + games0:
         expected = hypergeom.sf(wins - 1, games + games0, wins + wins0, games)

@@ -12,7 +12,7 @@ from scipy.stats import t
 
 from benchmarks.leagues import coverage, table
 from gauntlet.stats.bradley_terry import beats, penalised, spectral
-from gauntlet.stats.matches import Matches, Ties, drawn_by_match
+from gauntlet.stats.matches import Matches, Ties, draw_by_match
 from gauntlet.stats.ratings import By, as_gamebench, rated, without_each
 
 Row = tuple[int, int, float, int, int]
@@ -55,15 +55,15 @@ def test_a_tie_is_half_a_win_for_each_or_does_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([(0, 0, 1.0, 0, 0)], "nobody plays against itself"),
         ([(0, 9, 1.0, 0, 0)], "numbered from 0 to 3"),
         ([(0, 1, 1.5, 0, 0)], "scores must lie between 0 and 1, got 1.5"),
     ],
 )
-def test_what_are_no_matches(rows: list[Row], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_are_no_matches(rows: list[Row], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         matches(rows)
 
 
@@ -78,14 +78,14 @@ def test_lists_of_other_lengths_are_no_matches() -> None:
 
 @pytest.mark.parametrize("ties", ["half", "drop"])
 def test_draws_are_the_matches_in_the_mean(ties: Ties) -> None:
-    tables = np.concatenate([*drawn_by_match(SOME, ties, 40_000, np.random.default_rng(0))])
+    tables = np.concatenate([*draw_by_match(SOME, ties, 40_000, np.random.default_rng(0))])
     assert tables.shape == (40_000, 4, 4)
     error = tables.std(0) / 200 + 1e-12
     assert (np.abs(tables.mean(0) - SOME.wins(ties)) < 5 * error).all()
 
 
 def test_a_draw_by_match_has_as_many_matches() -> None:
-    tables = np.concatenate([*drawn_by_match(SOME, "half", 500, np.random.default_rng(1))])
+    tables = np.concatenate([*draw_by_match(SOME, "half", 500, np.random.default_rng(1))])
     assert tables.sum((1, 2)) == pytest.approx(np.full(500, 8.0))
     assert len(np.unique(tables[:, 0, 1] * 4 % 1)) == 1  # quarters: whole matches were drawn
 
@@ -169,22 +169,22 @@ def test_gamebench_settings() -> None:
 # --- limits ---
 
 
-def duel(won: int, of: int, times: int = 1) -> Matches:
+def duel(won: int, deals: int, times: int = 1) -> Matches:
     """Player 0 wins so many deals of so many, each deal `times` matches that all end alike."""
     return matches(
-        [(0, 1, float(deal < won), 0, deal) for deal in range(of) for _ in range(times)], 2
+        [(0, 1, float(deal < won), 0, deal) for deal in range(deals) for _ in range(times)], 2
     )
 
 
-def profile_limit(won: int, of: int, aim: float, side: Callable[[float, float], float]) -> float:
+def profile_limit(won: int, deals: int, aim: float, side: Callable[[float, float], float]) -> float:
     """Where the binomial likelihood ratio is `aim`, in log odds; by a root finder of scipy's."""
 
     def ratio(p: float) -> float:
-        rate = won / of
-        told = won * np.log(rate / p) + (of - won) * np.log((1 - rate) / (1 - p))
+        rate = won / deals
+        told = won * np.log(rate / p) + (deals - won) * np.log((1 - rate) / (1 - p))
         return float(2 * told - aim)
 
-    return float(logit(brentq(ratio, won / of, side(1e-9, 1 - 1e-9))))
+    return float(logit(brentq(ratio, won / deals, side(1e-9, 1 - 1e-9))))
 
 
 def test_of_two_players_the_limits_are_those_of_the_binomial_likelihood() -> None:

@@ -68,14 +68,14 @@ def test_no_effect_is_found_no_more_often_than_promised() -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["every match of a condition is won", "a condition determines another", "one deal"]
+    "case", ["every match of a condition is won", "a condition determines another", "one deal"]
 )
-def test_what_the_data_do_not_settle_is_nan(what: str) -> None:
+def test_what_the_data_do_not_settle_is_nan(case: str) -> None:
     won, design = two_cells(40, 55, 100)
     deals = np.arange(200)
-    if what.startswith("every"):
+    if case.startswith("every"):
         won, design = two_cells(40, 100, 100)
-    elif what.startswith("a condition"):
+    elif case.startswith("a condition"):
         design = np.c_[design, design[:, 1]]
     else:
         deals = np.zeros(200)

@@ -27,7 +27,7 @@ made = cache(partial(Environment))
 TEXTS = ('{"action": "1"}', '{"action": "2"}', '{"action": "5"}', "I pass.")
 
 
-def said(text: str) -> str:
+def fake_reply(text: str) -> str:
     """What the fake model writes to a prompt of this text."""
     (reply,) = Fake(texts=TEXTS).load().answer([Generate(Prompt("", text), 200)])
     assert isinstance(reply, Generation)
@@ -67,7 +67,7 @@ def test_a_match_is_the_sweeps(game: str, opponent: Any, seats: list[str]) -> No
     for rotation, seat in enumerate(own.seats):
         text = own.reset(11, seat)
         while not own.done:
-            text, *_ = own.step(said(text))
+            text, *_ = own.step(fake_reply(text))
         here, there = own.match.record, swept(words, 11, rotation)
         assert here is not None
         assert here.returns == there.returns
@@ -184,7 +184,7 @@ def test_the_decisions_of_a_hidden_game_share_out_what_its_playouts_find() -> No
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("settings", "why"),
     [
         ({"opponent": "pocket"}, "is no scripted policy"),
         ({"words": ("measure=match_score",)}, "judge by wins"),
@@ -192,9 +192,9 @@ def test_the_decisions_of_a_hidden_game_share_out_what_its_playouts_find() -> No
         ({"words": ("baseline=null",)}, "no baseline"),
     ],
 )
-def test_advantages_that_cannot_be_had_are_refused(asked: dict[str, Any], why: str) -> None:
+def test_advantages_that_cannot_be_had_are_refused(settings: dict[str, Any], why: str) -> None:
     with pytest.raises(UserError, match=why):
-        Environment(**{"reward": "advantage", **asked})
+        Environment(**{"reward": "advantage", **settings})
 
 
 # --- several learners, and what cannot be had
@@ -213,7 +213,7 @@ def test_every_seat_can_be_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("settings", "why"),
     [
         ({"prompt": "cloze"}, "asks for likelihoods"),
         ({"opponent": "nobody"}, "nobody"),
@@ -224,9 +224,9 @@ def test_every_seat_can_be_asked() -> None:
         ({"words": ("seed=1,2", "quirks=none,paper")}, "plays one cell"),
     ],
 )
-def test_what_cannot_be_had_is_said_in_one_line(asked: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_had_is_said_in_one_line(settings: dict[str, Any], why: str) -> None:
     with pytest.raises(UserError, match=why):
-        Environment(**asked).reset(0)
+        Environment(**settings).reset(0)
 
 
 def test_calls_out_of_turn_are_refused() -> None:

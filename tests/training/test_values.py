@@ -31,15 +31,15 @@ def table() -> Environment:
 
 
 @pytest.fixture(scope="module")
-def found(table: Environment) -> Values:
+def seat_values(table: Environment) -> Values:
     return Values(table.setting)
 
 
-def test_random_players_win_as_often_as_is_known(table: Environment, found: Values) -> None:
+def test_random_players_win_as_often_as_is_known(table: Environment, seat_values: Values) -> None:
     table.reset(0, 0)
-    after = found._after(seated(table.match), table.match.state)
+    after = seat_values._after(seated(table.match), table.match.state)
     assert after.mean(axis=0) == pytest.approx(RANDOM_WINS, abs=5e-5)
-    assert len(found.known) == 5477  # every position but the empty grid
+    assert len(seat_values.known) == 5477  # every position but the empty grid
 
 
 @pytest.mark.parametrize("opponent", ["random", "greedy"])
@@ -57,11 +57,13 @@ def test_advantages_are_those_of_playouts(opponent: str) -> None:
         assert exact.advantages(own.match, seat) == pytest.approx(got - got.mean(), abs=0.12)
 
 
-def test_letters_are_worth_what_stands_beside_them(table: Environment, found: Values) -> None:
-    played = play([table], Policy(POCKET), 3, torch.Generator().manual_seed(0), values=found)
+def test_letters_are_worth_what_stands_beside_them(table: Environment, seat_values: Values) -> None:
+    played = play([table], Policy(POCKET), 3, torch.Generator().manual_seed(0), values=seat_values)
     table.reset(3, table.seats[1])
     for choice in played.choices:
-        wanted = dict(zip(table.options, found.advantages(table.match, table.seat), strict=True))
+        wanted = dict(
+            zip(table.options, seat_values.advantages(table.match, table.seat), strict=True)
+        )
         shown = [line.partition(") ")[::2] for line in choice.prompt.text.splitlines()]
         beside = [name for letter, name in shown if letter in LETTERS and name in wanted]
         assert choice.worth is not None

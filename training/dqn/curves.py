@@ -71,7 +71,7 @@ def _line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def drawn(curve: pd.DataFrame) -> Figure:
+def draw_curve(curve: pd.DataFrame) -> Figure:
     """A line a seed, and their mean with the 95% interval of all their games."""
     figure = Figure(figsize=(8, 3.6))
     axes = figure.add_subplot()
@@ -121,7 +121,7 @@ def run(folder: Path, out: Path, store: str) -> None:
     curves = read(folder)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        save_png({name: drawn(curve) for name, curve in curves.items()}, out)
+        save_png({name: draw_curve(curve) for name, curve in curves.items()}, out)
         client = open_store(store)
         experiment = experiment_in(client, store, EXPERIMENT)
         for name, curve in curves.items():

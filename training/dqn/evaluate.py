@@ -38,9 +38,9 @@ class Rate(NamedTuple):
     high: float
 
 
-def rate(found: np.ndarray) -> Rate:
-    """found: a result a game; a win where it is above 0."""
-    wins, games = int((found > 0).sum()), len(found)
+def rate(results: np.ndarray) -> Rate:
+    """results: a result a game; a win where it is above 0."""
+    wins, games = int((results > 0).sum()), len(results)
     interval = wilson(wins, games)
     return Rate(games, wins, wins / games, *(float(end) for end in (interval.low, interval.high)))
 
@@ -122,10 +122,8 @@ def over_seeds(rates: np.ndarray) -> tuple[float, float, float]:
     return mean, mean - float(spread), mean + float(spread)
 
 
-def row(name: str, found: Rate) -> str:
-    return (
-        f"| {name} | {found.games:,} | {found.win_rate:.2%} | {found.low:.2%} to {found.high:.2%} |"
-    )
+def row(name: str, rate: Rate) -> str:
+    return f"| {name} | {rate.games:,} | {rate.win_rate:.2%} | {rate.low:.2%} to {rate.high:.2%} |"
 
 
 if __name__ == "__main__":

@@ -72,12 +72,12 @@ class ByTheRules:
     def _on(self) -> bool:
         """Plays on to a choice of the seat and tells of it; False where the game is over."""
         while seats := self._game.to_move(self._state):
-            if self._seat in seats and self._told():
+            if self._seat in seats and self._encode_choice():
                 return True
             self._play(0)
         return False
 
-    def _told(self) -> bool:
+    def _encode_choice(self) -> bool:
         """Whether the seat can choose between codes, which are then told."""
         observation = self._game.observe(self._state, self._seat)
         self._codes = self._encoded.option_codes(observation)

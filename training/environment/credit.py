@@ -58,7 +58,9 @@ class Advantage:
             self.told, gained = found, found - self.told
             return gained
         new, self.judged = range(self.judged, len(match.decisions)), len(match.decisions)
-        return sum(self._of(match, ply) for ply in new if match.decisions[ply].seat == seat)
+        return sum(
+            self._playout_advantage(match, ply) for ply in new if match.decisions[ply].seat == seat
+        )
 
     def _by_the_game(self, game: Adjustable, match: Match, seat: int) -> float:
         """The sum over all decisions so far: each has luck of its own by its ply, so that the sum
@@ -69,7 +71,7 @@ class Advantage:
         policies = seated(match)
         return game.advantage(match.start, moves, seat, seat, policies, self.playouts, int(luck))
 
-    def _of(self, match: Match, ply: int) -> float:
+    def _playout_advantage(self, match: Match, ply: int) -> float:
         """One decision's advantage where nothing is hidden, by playouts from its own state."""
         made, state, cell = match.decisions[ply], match.states[ply], self.setting.cell
         if made.forced:
@@ -81,7 +83,7 @@ class Advantage:
             *(cell.game, state, made.seat, policies, self.playouts, int(luck.integers(2**62))),
             hidden=False,
             measure=cell.measure,
-            said={made.chosen: move},
+            moves={made.chosen: move},
         )[:, :, made.seat].mean(axis=1)
         seen = cell.game.observe(state, made.seat)
         usual = np.array(probabilities(cell.game, policies[made.seat], seen))
@@ -133,5 +135,5 @@ def reference(setting: Setting, games: int) -> Baseline:
     return found
 
 
-def _move(made: DecisionRecord, actions: tuple[Action, ...]) -> Any:
-    return move_with(actions[made.chosen], made.text)
+def _move(decision: DecisionRecord, actions: tuple[Action, ...]) -> Any:
+    return move_with(actions[decision.chosen], decision.text)

@@ -68,12 +68,12 @@ class Environment:
             raise UserError(
                 "opponent=self: an environment plays one seat (see `match.Match` for all)"
             )
-        self._of(setting(game, opponents, prompt, seed, words), reward, playouts)
+        self._set_up(setting(game, opponents, prompt, seed, words), reward, playouts)
         if reward == "advantage":
             checked(self.setting.cell)
 
-    def _of(self, own: Setting, reward: Reward, playouts: int) -> None:
-        self.setting, self.reward, self.playouts = own, reward, playouts
+    def _set_up(self, setting: Setting, reward: Reward, playouts: int) -> None:
+        self.setting, self.reward, self.playouts = setting, reward, playouts
         self._match: Match | None = None
         self._seat, self._told = 0, 0
         self._credit: Credit = Result()
@@ -81,7 +81,7 @@ class Environment:
     def another(self) -> Environment:
         """One more of the same, for matches side by side: it shares what is composed and loaded."""
         made = Environment.__new__(Environment)
-        made._of(self.setting, self.reward, self.playouts)
+        made._set_up(self.setting, self.reward, self.playouts)
         return made
 
     @property
@@ -140,7 +140,7 @@ class Environment:
         if self.done:
             raise UserError("the match is over; reset(deal, seat) begins another")
         self.match.answer(answer)
-        made = self._own()
+        made = self._own_decisions()
         new, self._told = made[self._told :], len(made)
         reward = self._credit.due(self.match, self._seat) if new or self.done else 0.0
         return self._text(), reward, self.done, self._info(new)
@@ -153,7 +153,7 @@ class Environment:
         """Frees the opponents' models."""
         self.setting.close()
 
-    def _own(self) -> list[DecisionRecord]:
+    def _own_decisions(self) -> list[DecisionRecord]:
         """The seat's decisions that it was asked for."""
         return [made for made in self.match.decisions if made.seat == self._seat and made.asked]
 

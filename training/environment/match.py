@@ -46,7 +46,7 @@ class Match:
         return self.table.decisions
 
     @property
-    def asked(self) -> Generate | None:
+    def request(self) -> Generate | None:
         """What is asked now; None where the match is over."""
         if not self._waiting:
             return None
@@ -60,7 +60,7 @@ class Match:
 
     @property
     def prompt(self) -> Prompt | None:
-        return None if (asked := self.asked) is None else asked.prompt
+        return None if (asked := self.request) is None else asked.prompt
 
     @property
     def player(self) -> int:

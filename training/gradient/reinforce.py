@@ -64,7 +64,7 @@ class Learner:
         """One step along the gradient; the mean entropy of the choices, in nats."""
         found = self.policy.logprobs([c.prompt for c in choices], [c.options for c in choices])
         spread = entropy(found)
-        gain = self.expected if self.options.reward == "expected" else self.drawn
+        gain = self.expected if self.options.reward == "expected" else self.sampled
         loss = -gain(choices, found) - self.options.entropy * spread.mean()
         self.optimizer.zero_grad()
         torch.autograd.backward(loss)
@@ -73,20 +73,20 @@ class Learner:
         self.schedule.step()
         return float(spread.detach().mean())
 
-    def drawn(self, choices: Sequence[Choice], found: Tensor) -> Tensor:
+    def sampled(self, choices: Sequence[Choice], log_probs: Tensor) -> Tensor:
         """Its gradient is REINFORCE's: of the letters that were drawn."""
-        taken = found[torch.arange(len(choices)), torch.tensor([c.letter for c in choices])]
+        taken = log_probs[torch.arange(len(choices)), torch.tensor([c.letter for c in choices])]
         return (torch.tensor(self.gains(choices)) * taken).mean()
 
-    def expected(self, choices: Sequence[Choice], found: Tensor) -> Tensor:
+    def expected(self, choices: Sequence[Choice], log_probs: Tensor) -> Tensor:
         """What the policy gains in the mean over its letters, in standard deviations."""
-        worth = torch.zeros_like(found)
+        worth = torch.zeros_like(log_probs)
         for row, choice in zip(worth, choices, strict=True):
             assert choice.worth is not None
             row[: choice.options] = torch.from_numpy(choice.worth)
         some = worth[worth != 0]
         scale = some.std() + 1e-6 if len(some) > 1 else torch.ones(())
-        return (found.exp() * worth).sum(1).mean() / scale
+        return (log_probs.exp() * worth).sum(1).mean() / scale
 
     def gains(self, choices: Sequence[Choice]) -> np.ndarray:
         """By how much each choice went better than usual at its place, in standard deviations:

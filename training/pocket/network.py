@@ -52,24 +52,24 @@ def hidden_states(
     model: LlamaForCausalLM,
     ids: Tensor,
     positions: Tensor,
-    seen: Tensor,
-    asked: Tensor,
+    visible: Tensor,
+    places: Tensor,
     early: Tensor | None = None,
 ) -> Tensor:
     """Final hidden states, (batch, answers, width), at the asked tokens.
 
-    ids, positions: (batch, length). seen: (batch, length, length), True where the token of the
-    second index may be seen by that of the first. asked: (batch, answers), indices of tokens.
+    ids, positions: (batch, length). visible: (batch, length, length), True where the token of the
+    second index may be seen by that of the first. places: (batch, answers), indices of tokens.
     early: (batch, answers), True where the state before the last layer stands for the final one.
     """
     body: Any = model.model
     cos, sin = rotary(model.config, positions)
-    bias = torch.zeros(seen.shape).masked_fill_(~seen, float("-inf"))
+    bias = torch.zeros(visible.shape).masked_fill_(~visible, float("-inf"))
     x = body.embed_tokens.weight[ids]
     for layer in body.layers[:-1]:
         x = feed(layer, x + attend(layer, x, x, cos, sin, cos, sin, bias))
     rows = torch.arange(len(ids))[:, None]
-    few = rows, asked
+    few = rows, places
     last = body.layers[-1]
     y = x[few]
     z = feed(last, y + attend(last, y, x, cos[few], sin[few], cos, sin, bias[few]))

@@ -11,7 +11,7 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games import uno
 from gauntlet.games.base import Action, Fact, Observation
-from gauntlet.games.playouts import check_known
+from gauntlet.games.playouts import check_known_policy
 from gauntlet.games.uno.arena import encode, rules, words
 from gauntlet.games.uno.arena import playouts as engine
 from gauntlet.games.uno.arena.encode import Practice
@@ -31,7 +31,7 @@ from gauntlet.games.uno.rules import (
     hand_of,
 )
 from gauntlet.games.uno.state import State, card_order, count, distinct, hand
-from gauntlet.games.uno.state import known as known_table
+from gauntlet.games.uno.state import possible_state as known_table
 from gauntlet.games.uno.words import (
     CARD_ADVICE,
     CHALLENGE_ADVICE,
@@ -147,7 +147,7 @@ class UnoArena:
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
         """A state that fits what the seat sees, each equally likely whatever was played so far."""
-        array = known(observation.view)
+        array = possible_state(observation.view)
         key = rng.integers(2**63, dtype=np.uint64)
         redeal(array, observation.seat, key)
         array[SEED] = rng.integers(2**63)
@@ -157,7 +157,7 @@ class UnoArena:
         view: View = observation.view
         mask = sum(1 << action for action in view.table.options)
         if self.code(policy) == engine.RULE:
-            mask = engine.preferred(known(view), mask)
+            mask = engine.preferred(possible_state(view), mask)
         taken = [mask >> action & 1 for action in view.table.options]
         return tuple(one / sum(taken) for one in taken)
 
@@ -172,7 +172,9 @@ class UnoArena:
         playouts: int,
         seed: int,
     ) -> np.ndarray:
-        found = engine.winners(known(observation.view), self.codes(policies), playouts, seed, True)
+        found = engine.winners(
+            possible_state(observation.view), self.codes(policies), playouts, seed, True
+        )
         return np.asarray((found >> measured & 1).mean(axis=1))
 
     def winners(
@@ -212,7 +214,7 @@ class UnoArena:
 
     def code(self, policy: str) -> int:
         """The number of a policy by name. Raises ValueError."""
-        check_known("uno arena", policy, CODES)
+        check_known_policy("uno arena", policy, CODES)
         return CODES[policy]
 
 
@@ -227,7 +229,7 @@ def plain(kind: int) -> int:
     return kind % 15 if kind % 15 >= WILD else kind
 
 
-def known(view: View) -> np.ndarray:
+def possible_state(view: View) -> np.ndarray:
     """A state that `view` could be of; what its seat cannot see lies in order of the deck."""
     array = known_table(view.table)
     array[PHASE], array[BEFORE], array[TOP_BY] = view.phase, view.before, view.by

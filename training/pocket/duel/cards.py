@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gauntlet.games.holdem import words
-from gauntlet.games.holdem.policies import FAIR, GOOD, MARGIN, STRONG, beaten, kind, preflop
+from gauntlet.games.holdem.policies import FAIR, GOOD, MARGIN, STRONG, kind, preflop, share_beaten
 from gauntlet.games.holdem.ranks import CATEGORY, bit, worth
-from gauntlet.training.pocket.duel.told import Told
+from gauntlet.training.pocket.duel.told import PromptFacts
 
 SEATS = re.compile(r"player \d(?: \(you\))? (\d+)")
 UNSEEN = 0.57
@@ -23,25 +23,25 @@ FOLDED = {True: 10, False: 90}
 class Cards:
     """A hand as a prompt tells it."""
 
-    told: Told
+    facts: PromptFacts
 
     @cached_property
-    def own(self) -> list[int]:
-        return numbers(self.told.facts.get("Your cards", ""))
+    def hand(self) -> list[int]:
+        return numbers(self.facts.facts.get("Your cards", ""))
 
     @cached_property
     def board(self) -> list[int]:
-        return numbers(self.told.facts["Board"].replace("none yet", ""))
+        return numbers(self.facts.facts["Board"].replace("none yet", ""))
 
     @cached_property
     def strength(self) -> float:
         """The share of other hands that it beats, before the flop of showdowns that it wins."""
-        if not self.own:
+        if not self.hand:
             return UNSEEN
         if not self.board:
-            return float(preflop()[kind(*self.own)])
+            return float(preflop()[kind(*self.hand)])
         table = sum(map(bit, self.board))
-        return float(beaten(sum(map(bit, self.own)), table, 2 + len(self.board)))
+        return float(share_beaten(sum(map(bit, self.hand)), table, 2 + len(self.board)))
 
     @cached_property
     def lacking(self) -> int:
@@ -52,7 +52,7 @@ class Cards:
     @property
     def price(self) -> float:
         """The share of the pot after a call that the call is."""
-        pot = int(self.told.facts["Pot"].split()[0])
+        pot = int(self.facts.facts["Pot"].split()[0])
         return self.lacking / (pot + self.lacking)
 
     @property
@@ -60,7 +60,7 @@ class Cards:
         return words.FORMAT
 
     def best(self) -> str:
-        late, strong, legal = bool(self.board), self.strength, self.told.legal
+        late, strong, legal = bool(self.board), self.strength, self.facts.legal
         if strong >= STRONG[late] and "RAISE_POT" in legal:
             return "RAISE_POT"
         if "CHECK" in legal:
@@ -84,29 +84,31 @@ class Cards:
         return f" My hand is {self._name()} and beats {rounded(self.strength)} of 100."
 
     def rate(self) -> int:
-        folded = [FOLDED[seat == self.told.seat] for seat, move in self.told.line if move == "FOLD"]
+        folded = [
+            FOLDED[seat == self.facts.seat] for seat, move in self.facts.line if move == "FOLD"
+        ]
         return (*folded, rounded(self.strength))[0]
 
     def advantage(self) -> int:
         """A fold brings nothing, a raise as much as the hand is strong, all else is between."""
-        seat, move = self.told.next
+        seat, move = self.facts.next
         if move == "FOLD":
             return 10
-        strong = rounded(self.strength if seat == self.told.seat else UNSEEN)
+        strong = rounded(self.strength if seat == self.facts.seat else UNSEEN)
         return 50 if move in ("CHECK", "CALL") else strong
 
     def _name(self) -> str:
         """What the hand makes: before the flop a pair or a high card."""
         if not self.board:
-            pair = len({card >> 2 for card in self.own}) == 1
+            pair = len({card >> 2 for card in self.hand}) == 1
             return words.CATEGORIES[pair]
-        hand = sum(map(bit, self.own + self.board))
-        return words.CATEGORIES[worth(hand, len(self.own) + len(self.board)) >> CATEGORY]
+        hand = sum(map(bit, self.hand + self.board))
+        return words.CATEGORIES[worth(hand, len(self.hand) + len(self.board)) >> CATEGORY]
 
     def _by_seat(self, fact: str) -> tuple[int, int]:
         """The player's own chips and the other's."""
-        found = [int(chips) for chips in SEATS.findall(self.told.facts[fact])]
-        return found[self.told.seat], found[1 - self.told.seat]
+        found = [int(chips) for chips in SEATS.findall(self.facts.facts[fact])]
+        return found[self.facts.seat], found[1 - self.facts.seat]
 
 
 def numbers(names: str) -> list[int]:

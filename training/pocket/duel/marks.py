@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from gauntlet.agents.minimax import outcome
 from gauntlet.games.tic_tac_toe import State, TicTacToe
-from gauntlet.training.pocket.duel.told import Told
+from gauntlet.training.pocket.duel.told import PromptFacts
 
 GAME = TicTacToe()
 NAMES = tuple(f"C{cell % 3 + 1}R{cell // 3 + 1}" for cell in range(9))
@@ -23,16 +23,16 @@ NONE = "nothing"
 class Marks:
     """A position as a prompt tells it."""
 
-    told: Told
+    facts: PromptFacts
 
     @cached_property
     def state(self) -> State:
-        seat, facts = self.told.seat, self.told.facts
+        seat, facts = self.facts.seat, self.facts.facts
         own, other = cells(facts["Your marks"]), cells(facts["Opponent's marks"])
         first, second = (own, other) if seat == 0 else (other, own)
         order = [cell for pair in zip(first, second, strict=False) for cell in pair]
         state = State((mask(first), mask(second)), (*order, *first[len(second) :]))
-        for _, move in self.told.line:
+        for _, move in self.facts.line:
             state = GAME.play(state, (NAMES.index(move),))
         return state
 
@@ -41,16 +41,16 @@ class Marks:
         return GAME.move_format
 
     def best(self) -> str:
-        return max(self.told.legal, key=self.worth)
+        return max(self.facts.legal, key=self.worth)
 
     def worth(self, move: str) -> tuple[float, float, int]:
         cell = NAMES.index(move)
-        after, sign = GAME.play(self.state, (cell,)), 1 - 2 * self.told.seat
-        return sign * outcome(GAME, after), hope(after, self.told.seat), -PREFERRED.index(cell)
+        after, sign = GAME.play(self.state, (cell,)), 1 - 2 * self.facts.seat
+        return sign * outcome(GAME, after), hope(after, self.facts.seat), -PREFERRED.index(cell)
 
     def thought(self, move: str) -> str:
         """The line to win, the line to block, and the move."""
-        seat = self.told.seat
+        seat = self.facts.seat
         wins, threats = completing(self.state, seat), completing(self.state, 1 - seat)
         told = f" I win with {(*wins, NONE)[0]} now."
         if not wins:
@@ -58,7 +58,7 @@ class Marks:
         return f"{told} I take {move}.\n"
 
     def intent(self, move: str) -> str:
-        seat = self.told.seat
+        seat = self.facts.seat
         if move in completing(self.state, seat):
             return "win"
         if move in completing(self.state, 1 - seat):
@@ -70,7 +70,7 @@ class Marks:
     def rate(self) -> int:
         """What the position is worth, halfway between perfect play and play against a random
         player: from 0 to 100, in tens."""
-        seat = self.told.seat
+        seat = self.facts.seat
         sure = (1 - 2 * seat) * outcome(GAME, self.state)
         return round((sure + hope(self.state, seat) + 2) * 2.5) * 10
 
@@ -78,14 +78,14 @@ class Marks:
         if not GAME.to_move(self.state):
             return " The game is over."
         mover = len(self.state.moves) % 2
-        who = "I win" if mover == self.told.seat else "The other player wins"
+        who = "I win" if mover == self.facts.seat else "The other player wins"
         wins, threats = completing(self.state, mover), completing(self.state, 1 - mover)
         told = f" {who} with {(*wins, NONE)[0]} now."
         return told if wins else f"{told} After that {(*threats, NONE)[0]} is a threat."
 
     def advantage(self) -> int:
         """What a move is worth to whoever makes it: from 0 to 100, in tens."""
-        seat, move = self.told.next
+        seat, move = self.facts.next
         after, sign = GAME.play(self.state, (NAMES.index(move),)), 1 - 2 * seat
         return round((sign * outcome(GAME, after) + hope(after, seat) + 2) * 2.5) * 10
 

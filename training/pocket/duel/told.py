@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Told:
+class PromptFacts:
     """seat: whose prompt it is. facts: by name, the first of a name. legal: the moves that are
     listed, none where the prompt asks for a value. line: the moves that are supposed since."""
 
@@ -58,7 +58,7 @@ class Told:
         return [self.legal[one] if isinstance(one, int) else None for one in found]
 
 
-def read(prompt: Prompt) -> Told:
+def read(prompt: Prompt) -> PromptFacts:
     """Raises ValueError for a prompt that names no seat and no game."""
     seat, game = SEAT.search(prompt.static), GAME.search(prompt.static)
     if seat is None or game is None:
@@ -68,4 +68,4 @@ def read(prompt: Prompt) -> Told:
         facts.setdefault(name, text)
     legal = tuple(name for name in facts.get("Legal moves", "").split(", ") if name)
     line = tuple(Step(int(who), move) for who, move in MOVED.findall(facts.get(SUPPOSED, "")))
-    return Told(prompt, game[1], int(seat[1]), facts, legal, line)
+    return PromptFacts(prompt, game[1], int(seat[1]), facts, legal, line)

@@ -13,14 +13,14 @@ from gauntlet.agents.prompting.tot import PLAN, VOTE
 from gauntlet.models.base import Prompt
 from gauntlet.training.pocket.duel.cards import Cards
 from gauntlet.training.pocket.duel.marks import Marks
-from gauntlet.training.pocket.duel.told import Told, read
+from gauntlet.training.pocket.duel.told import PromptFacts, read
 
 
 class Knowledge(Protocol):
     """What a tutor knows of the position that a prompt tells."""
 
     @property
-    def told(self) -> Told: ...
+    def facts(self) -> PromptFacts: ...
 
     @property
     def form(self) -> str:
@@ -80,34 +80,34 @@ def reply(prompt: Prompt, move: str | None = None) -> str:
     if prompt.changing.endswith(CLOSING["situation"]):
         return f"{known.analysis()}\nThe winning rate is {known.rate()}"
     if prompt.changing.endswith(CLOSING["move"]):
-        return f" It is {known.told.next.move}.\nThe advantage score is {known.advantage()}"
+        return f" It is {known.facts.next.move}.\nThe advantage score is {known.advantage()}"
     if prompt.changing.endswith(VOTE):
         return vote(known)
-    return named(prompt, known, move or known.best())
+    return name_move(prompt, known, move or known.best())
 
 
-def named(prompt: Prompt, known: Knowledge, move: str) -> str:
+def name_move(prompt: Prompt, knowledge: Knowledge, move: str) -> str:
     """A move in the form that is asked for."""
     if prompt.cue == MOVE_CUE:
         return f" <{move}>"
     assert prompt.cue == THOUGHT_CUE, prompt.cue
-    action = f"Action: {known.intent(move)}\n" if ACTION in prompt.changing else ""
-    return f"{known.thought(move)}{action}Move: <{move}>"
+    action = f"Action: {knowledge.intent(move)}\n" if ACTION in prompt.changing else ""
+    return f"{knowledge.thought(move)}{action}Move: <{move}>"
 
 
-def vote(known: Knowledge) -> str:
+def vote(knowledge: Knowledge) -> str:
     """For the candidate with the best move, of equals the first."""
-    moves = known.told.candidates(known.form)
+    moves = knowledge.facts.candidates(knowledge.form)
     able = [move for move in moves if move is not None]
     if not able:
         return " None names a move.\nThe best choice is 1"
-    best = max(able, key=known.worth)
+    best = max(able, key=knowledge.worth)
     return f" {best} is best.\nThe best choice is {moves.index(best) + 1}"
 
 
 def planned(prompt: Prompt) -> str:
     """The move that the plan below the question comes to; the best one where it names none."""
     known = knowing(prompt)
-    legal, plan = known.told.legal, prompt.changing.partition(PLAN)[2]
+    legal, plan = known.facts.legal, prompt.changing.partition(PLAN)[2]
     move = move_in(plan, legal, known.form)
     return legal[move] if isinstance(move, int) else known.best()

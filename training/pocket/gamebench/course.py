@@ -50,7 +50,7 @@ def tokenizer_of(tables: Sequence[Table], seed: int) -> PreTrainedTokenizerFast:
     examples: set[str] = set()
     for table in tables:
         for turn in islice(turns(table.game, rng), 0, APART * QUESTIONS, APART):
-            texts.append(asked(turn, rng))
+            texts.append(prompt_text(turn, rng))
             texts += [spoken(1, said) for said in words(turn, table.copied, rng) if said]
             examples.update(text for wanted in textspecs(turn) for text in wanted.examples)
     texts += [spoken(1, example) for example in sorted(examples) if len(example) <= LONG] * OFTEN
@@ -74,7 +74,7 @@ def trees(
                 yield kept[-1]
 
 
-def asked(turn: Turn, rng: np.random.Generator) -> str:
+def prompt_text(turn: Turn, rng: np.random.Generator) -> str:
     """The prompt of a decision."""
     request = next(METHOD.ask(turn, rng))
     assert isinstance(request, Generate), request
@@ -92,7 +92,7 @@ class Writer:
     def tree(self, lesson: Lesson, rng: np.random.Generator) -> LessonTree:
         """One stem, taught behind every option and at every token of the reply."""
         chances = softmax(lesson.logits)
-        lines = asked(lesson.turn, rng).splitlines(keepends=True)
+        lines = prompt_text(lesson.turn, rng).splitlines(keepends=True)
         tokens = [self.encode(line) for line in lines]
         first, prompt = lines.index(ABOVE) + 1, [token for line in tokens for token in line]
         behind = np.cumsum([len(line) for line in tokens])[first : first + len(chances)] - 1

@@ -26,7 +26,7 @@ from gauntlet.models.base import Model
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.training.pocket.asking import side_by_side
 from gauntlet.training.pocket.data import turn_of
-from gauntlet.training.pocket.gamebench.tables import GREEDY, TABLES, asked
+from gauntlet.training.pocket.gamebench.tables import GREEDY, TABLES, needs_model
 from gauntlet.training.pocket.train import GAMEBENCH_WEIGHTS
 
 OTHERS: dict[str, Agent] = {RANDOM: Rule(RANDOM), GREEDY: Rule(GREEDY)}
@@ -51,7 +51,7 @@ def match(
         for mover in seats:
             turn = turn_of(game, state, mover)
             option, text = 0, ""
-            if asked(turn):
+            if needs_model(turn):
                 decision = yield from (agent if mover == seat else other).decide(turn, rng)
                 option, text = decision.option, decision.text
                 if mover == seat:

@@ -24,7 +24,7 @@ from gauntlet.games.base import Action, Game, TextAction, TextMove
 from gauntlet.games.codenames import Codenames
 from gauntlet.games.hive import Hive
 from gauntlet.games.pit import Pit
-from gauntlet.games.playouts import RANDOM, scripted_move, worded
+from gauntlet.games.playouts import RANDOM, fill_text, scripted_move
 from gauntlet.games.santorini import Santorini
 from gauntlet.games.sea_battle import SeaBattle
 from gauntlet.games.two_rooms import TwoRooms
@@ -96,7 +96,7 @@ def judged(table: Table, rng: np.random.Generator) -> Iterator[tuple[Turn, np.nd
             for seat in seats:
                 policy = GREEDY if seat == learner else other
                 turn = turn_of(game, state, seat)
-                if seat == learner and asked(turn) and rng.random() < table.taught:
+                if seat == learner and needs_model(turn) and rng.random() < table.taught:
                     worth = worths(turn, table.worlds, rng)
                     yield turn, worth
                     moves.append(learners(turn, worth, rng))
@@ -111,12 +111,12 @@ def turns(game: Game[Any], rng: np.random.Generator) -> Iterator[Turn]:
         state = game.deal(rng)
         policies = [RANDOM if rng.random() < 0.5 else GREEDY for _ in range(game.num_seats)]
         while seats := game.to_move(state):
-            yield from (turn for seat in seats if asked(turn := turn_of(game, state, seat)))
+            yield from (turn for seat in seats if needs_model(turn := turn_of(game, state, seat)))
             moves = [scripted_move(game, state, seat, policies[seat], rng) for seat in seats]
             state = game.play(state, moves)
 
 
-def asked(turn: Turn) -> bool:
+def needs_model(turn: Turn) -> bool:
     """Whether a model would be asked: there is a choice, or words to be found."""
     return len(turn.options) > 1 or isinstance(turn.options[0], TextAction)
 
@@ -136,21 +136,23 @@ def learners(turn: Turn, worth: np.ndarray, rng: np.random.Generator) -> Action:
     """The learner's move: one of the best options or, by STRAY, any."""
     likely = worth >= (-np.inf if rng.random() < STRAY else worth.max() - ALIKE)
     option = int(rng.choice(np.flatnonzero(likely)))
-    return worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
+    return fill_text(turn.game, GREEDY, turn.observation, turn.options, option, rng)
 
 
 def words(turn: Turn, copied: bool, rng: np.random.Generator) -> tuple[str, ...]:
     """For each option what is said with it: what the greedy player says, or an example that a
     prompt shows; "" where it wants no words."""
     return tuple(
-        said(turn, option, copied, rng) if isinstance(turn.options[option], TextAction) else ""
+        text_reply(turn, option, copied, rng)
+        if isinstance(turn.options[option], TextAction)
+        else ""
         for option in range(len(turn.options))
     )
 
 
-def said(turn: Turn, option: int, copied: bool, rng: np.random.Generator) -> str:
+def text_reply(turn: Turn, option: int, copied: bool, rng: np.random.Generator) -> str:
     wanted = turn.options[option]
     if copied and isinstance(wanted, TextAction):
         return str(rng.choice(wanted.text.examples[:SHOWN]))
-    move = worded(turn.game, GREEDY, turn.observation, turn.options, option, rng)
+    move = fill_text(turn.game, GREEDY, turn.observation, turn.options, option, rng)
     return move.text if isinstance(move, TextMove) else ""

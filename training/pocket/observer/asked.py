@@ -30,7 +30,7 @@ AGAIN = 0.03
 USELESS = (" I do not know.", ' {"guess_s1": "Q", "guess_s2": "7", "confidence": 1}')
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A prompt, the rounds that it tells, (rounds, 2), and whether it wants reasons."""
 
     prompt: Prompt
@@ -38,9 +38,9 @@ class Asked(NamedTuple):
     reasons: bool
 
 
-def questions(rng: np.random.Generator) -> Iterator[Asked]:
+def questions(rng: np.random.Generator) -> Iterator[Question]:
     """Questions about any two players, after any round, without end."""
-    asking = Asking()
+    asking = QuestionSampler()
     shares = [share for share, _, _ in TOLD]
     while True:
         _, least, most = TOLD[rng.choice(len(TOLD), p=shares)]
@@ -51,11 +51,11 @@ def questions(rng: np.random.Generator) -> Iterator[Asked]:
         prompt = asking.prompt(hands, shown)
         if rng.random() < AGAIN:
             prompt = reminded(prompt, USELESS[rng.integers(len(USELESS))], asking.game)
-        yield Asked(prompt, hands, reasons)
+        yield Question(prompt, hands, reasons)
 
 
 @dataclass(frozen=True)
-class Asking:
+class QuestionSampler:
     """Puts rounds as they would be told of a match that is watched."""
 
     game: Watch = field(default_factory=lambda: Watch(of=RockPaperScissors(rounds=ROUNDS)))
@@ -65,18 +65,20 @@ class Asking:
     def _turn(self) -> Turn:
         return turn_of(self.game, self.game.deal(np.random.default_rng(0)), 0)
 
-    def moment(self, told: int, reasons: bool, rng: np.random.Generator) -> tuple[int, bool]:
-        """How many rounds were shown, at least `told`, and whether reasons are wanted then."""
+    def moment(self, window: int, reasons: bool, rng: np.random.Generator) -> tuple[int, bool]:
+        """How many rounds were shown, at least `window`, and whether reasons are wanted then."""
         every = self.method.reasons
-        wanted = [n for n in range(told, ROUNDS + 1) if (n % every == 0 or n == ROUNDS) == reasons]
-        found = wanted or [told]
+        wanted = [
+            n for n in range(window, ROUNDS + 1) if (n % every == 0 or n == ROUNDS) == reasons
+        ]
+        found = wanted or [window]
         return found[rng.integers(len(found))], bool(wanted) and reasons
 
-    def prompt(self, hands: NDArray[np.int64], shown: int) -> Prompt:
-        """The question after `shown` rounds of which the last are told."""
+    def prompt(self, hands: NDArray[np.int64], played: int) -> Prompt:
+        """The question after `played` rounds of which the last are told."""
         seen = self._turn.observation
-        text = spectator.rounds(hands.tolist(), shown - len(hands) + 1)
+        text = spectator.rounds(hands.tolist(), played - len(hands) + 1)
         now = replace(
-            seen, facts=(Fact("History", text),), view=replace(seen.view, shown=shown, told=())
+            seen, facts=(Fact("History", text),), view=replace(seen.view, shown=played, told=())
         )
         return self.method.prompt(replace(self._turn, observe=lambda: now))

@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast
 from gauntlet.games.rock_paper_scissors.strategies import CODES
 from gauntlet.training.pocket.duel.course import Encoder
 from gauntlet.training.pocket.duel.phrases import phrase_tokenizer
-from gauntlet.training.pocket.observer.asked import Asked, questions
+from gauntlet.training.pocket.observer.asked import Question, questions
 from gauntlet.training.pocket.observer.rounds import posteriors
 from gauntlet.training.pocket.observer.words import CUTS, DROPPED, STEPS, phrases, reasons, reply
 from gauntlet.training.pocket.trees import LessonTree, Target
@@ -56,12 +56,12 @@ class Writer:
         self.codes = np.array(replies)[:, :2].T
         """The tokens that name a strategy of each player: (2, CODES)."""
 
-    def tree(self, asked: Asked, rng: np.random.Generator) -> LessonTree:
+    def tree(self, question: Question, rng: np.random.Generator) -> LessonTree:
         """One stem, taught after some of the rounds and at every token of the reply."""
-        chances = posteriors(asked.hands)
-        prompt = self.encode(asked.prompt.text)
-        said, targets = self.reply(asked, chances[-1], rng)
-        rounds = self.rounds(asked, prompt)
+        chances = posteriors(question.hands)
+        prompt = self.encode(question.prompt.text)
+        said, targets = self.reply(question, chances[-1], rng)
+        rounds = self.rounds(question, prompt)
         taught = np.sort(rng.permutation(len(rounds))[:TAUGHT])
         after = [Target(self.codes.ravel(), chances[one].ravel() / 2) for one in taught]
         places = [rounds[one] for one in taught]
@@ -69,21 +69,21 @@ class Writer:
         return LessonTree([*prompt, *said], (), places, [*after, *targets])
 
     def reply(
-        self, asked: Asked, chances: np.ndarray, rng: np.random.Generator
+        self, question: Question, chances: np.ndarray, rng: np.random.Generator
     ) -> tuple[list[int], list[Target]]:
         """A reply's tokens, and what each and the end should be; chances: (2, CODES)."""
         picked = [int(rng.choice(len(CODES), p=row)) for row in chances]
         chance = float(chances[0, picked[0]] * chances[1, picked[1]])
         guess = [CODES[one] for one in picked]
-        why = reasons(asked.hands, guess, chance) if asked.reasons else ()
+        why = reasons(question.hands, guess, chance) if question.reasons else ()
         said = self.encode(reply(guess, chance, why))
         codes = [Target(tokens, row) for tokens, row in zip(self.codes, chances, strict=True)]
         others = [Target(np.array([one]), np.ones(1)) for one in (*said[2:], self.encode.end)]
         return said, [*codes, *others]
 
-    def rounds(self, asked: Asked, prompt: list[int]) -> list[int]:
+    def rounds(self, question: Question, prompt: list[int]) -> list[int]:
         """The places of the rounds in a prompt."""
-        lines = asked.prompt.text.splitlines(keepends=True)
+        lines = question.prompt.text.splitlines(keepends=True)
         opening = lines.index("[\n") + 1
         first = sum(len(self.encode(line)) for line in lines[:opening])
-        return list(range(first, first + len(asked.hands)))
+        return list(range(first, first + len(question.hands)))

@@ -60,7 +60,7 @@ def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> 
     """What an observer guesses in so many deals."""
     guesses, malformed, asked = [], 0, 0
     for deal in range(deals):
-        made = decided(agent, list(turns(game, deal)), deal, model)
+        made = decide_all(agent, list(turns(game, deal)), deal, model)
         truth = game.guess(game.truth(dealt(game, deal)))
         guesses.append([one.text == truth for one in made])
         asked += sum(one.attempts for one in made)
@@ -68,12 +68,13 @@ def watch(game: Watch, agent: Agent, deals: int, model: Model | None = None) -> 
     return Guesses(np.array(guesses), malformed, asked)
 
 
-def decided(
-    agent: Agent, of: Sequence[Turn], deal: int, model: Model | None = None
+def decide_all(
+    agent: Agent, turns: Sequence[Turn], deal: int, model: Model | None = None
 ) -> Sequence[Decision]:
     """An agent's decisions, all its questions asked side by side."""
     chains = [
-        agent.decide(turn, np.random.default_rng((deal, n))) for n, turn in enumerate(of, start=1)
+        agent.decide(turn, np.random.default_rng((deal, n)))
+        for n, turn in enumerate(turns, start=1)
     ]
     return side_by_side(chains, model)
 

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gauntlet.agents import observers
-from gauntlet.games.rock_paper_scissors.strategies import CODES, drawn, likelihoods
+from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods, play_rounds
 
 
 def played(players: tuple[str, str], rounds: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The hands of two players, by their rules: (rounds, 2)."""
-    return drawn(players, 1, rounds, rng)[:, 0].T
+    return play_rounds(players, 1, rounds, rng)[:, 0].T
 
 
 def posteriors(hands: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -37,8 +37,8 @@ def reasons(hands: NDArray[np.int64], guess: Sequence[str], chance: float) -> tu
     return (*seen, *fits, sure)
 
 
-def seat_phrase(seat: int, what: str) -> str:
-    return f"player {seat} {what}".replace("the other", f"player {3 - seat}")
+def seat_phrase(seat: int, phrase: str) -> str:
+    return f"player {seat} {phrase}".replace("the other", f"player {3 - seat}")
 
 
 def observed(counts: NDArray[np.int64]) -> str:

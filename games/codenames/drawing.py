@@ -1,0 +1,62 @@
+"""Codenames' board: every word with its colour where it lies open, and where the key is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from gauntlet.common.markup import tag
+from gauntlet.games.base import Observation
+from gauntlet.games.codenames import Codenames
+from gauntlet.games.codenames.game import View
+from gauntlet.games.codenames.rules import BLUE, RED, State, Turn, guessed, team_of
+from gauntlet.games.codenames.words import KINDS, ROLES
+from gauntlet.games.drawing import entry, picture, sign
+
+STYLE = Path(__file__).with_suffix(".css")
+
+UNKNOWN = -1
+
+
+def draw_state(game: Codenames, state: State) -> Markup:
+    """With the key."""
+    return _drawn(state.words, state.key, state.turns, "")
+
+
+def draw_view(game: Codenames, observation: Observation) -> Markup:
+    """With the key for a spymaster; for an operative only what lies open."""
+    view: View = observation.view
+    return _drawn(view.words, view.seen, view.turns, f"You are {ROLES.names[view.role]}.")
+
+
+def _drawn(words: Sequence[str], kinds: Sequence[int], turns: Sequence[Turn], who: str) -> Markup:
+    lies_open = guessed(turns)
+    cards = [
+        _card(word, kind, place in lies_open)
+        for place, (word, kind) in enumerate(zip(words, kinds, strict=True))
+    ]
+    return picture(
+        "the board of Codenames",
+        tag("p", who, class_="d-score") if who else "",
+        tag("div", *(_team(team, turns) for team in (RED, BLUE)), class_="d-middle"),
+        tag("div", *cards, class_="d-words"),
+        kind="d-codenames",
+    )
+
+
+def _team(team: int, turns: Sequence[Turn]) -> Markup:
+    """A team's clues so far."""
+    clues = [f"{turn.clue} for {turn.number}" for turn in turns if turn.team == team]
+    acts = " (to act)" if team_of(turns) == team else ""
+    return entry(f"{KINDS[team]}{acts}:", ", ".join(clues) or "no clue yet")
+
+
+def _card(word: str, kind: int, lies_open: bool) -> Markup:
+    """A word; its kind in words too, since colours are not for everyone."""
+    name = "" if kind == UNKNOWN else KINDS[kind]
+    note = f"{name}, open" if lies_open else name
+    look = f"d-word-card d-{name or 'unknown'}-word"
+    label = f"{word}: {note or 'hidden'}"
+    return sign(label, tag("b", word), tag("i", note), kind=look + " d-open" * lies_open)

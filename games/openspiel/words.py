@@ -1,0 +1,252 @@
+"""A game of OpenSpiel in words: its rules, what a seat is told, what the moves were, and what the
+end is worth.
+
+A seat chooses from a list of options or, where there are too many, types a move as OpenSpiel writes
+it.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from gauntlet.games.base import Action, TextAction, TextMove, TextSpec, move_fault
+from gauntlet.games.openspiel import engine
+from gauntlet.games.openspiel.engine import GameNotes
+
+SHOWN = 3
+"""Moves that are given as examples of how one is written."""
+TYPED = "type a move"
+"""What the one option is called where moves are typed."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What `seat` may do in OpenSpiel's state `live`, listed where there are at most so many."""
+
+    live: Any
+    seat: int
+    listed: int
+
+    @cached_property
+    def actions(self) -> tuple[int, ...]:
+        """OpenSpiel's numbers of the legal actions, ascending."""
+        return tuple(self.live.legal_actions(self.seat))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name for each of them, no two alike."""
+        named = [engine.name(self.live, self.seat, action) for action in self.actions]
+        return disambiguate(named, self.actions)
+
+    @cached_property
+    def legal(self) -> tuple[Action, ...]:
+        if len(self.actions) <= self.listed:
+            return self.actions
+        return (TextAction(self.live.num_distinct_actions(), wanted(self.names)),)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The name of each legal option."""
+        return self.names if self.legal == self.actions else (TYPED,)
+
+    def fault(self, move: Action) -> str:
+        """Why a move cannot be made, as the end of a sentence; "" where it can."""
+        if isinstance(move, TextMove) or self.legal != self.actions:
+            return move_fault(move, self.legal)
+        return "" if move in self.actions else "is not legal"
+
+    def action(self, move: Action) -> int:
+        """OpenSpiel's number of a move that can be made."""
+        if isinstance(move, TextMove):
+            return self.actions[self.names.index(meant(move.text, self.names))]
+        return int(move)
+
+
+@dataclass(frozen=True, slots=True)
+class Moves(TextSpec):
+    """Wants one of the legal moves, by its name. Upper and lower case, and space, count only where
+    two moves differ by it. The examples are all of them, so that a player that takes one at random
+    takes each alike."""
+
+    def fault(self, text: str) -> str:
+        if meant(text, self.examples):
+            return ""
+        return f"is none of the {len(self.examples)} legal moves"
+
+    def __post_init__(self) -> None:
+        """Each example is a legal move, so there is nothing to check."""
+
+
+def wanted(names: Sequence[str]) -> Moves:
+    """What a typed move has to be. The first examples are told in prompts, so they are drawn at
+    random: by the names alone, which the seat knows, and not by what is hidden."""
+    some = random.Random("\n".join(names)).sample(names, min(SHOWN, len(names)))
+    shown = set(some)
+    ask = f"one of {len(names)} legal moves, written as in {', '.join(map(repr, some))}"
+    examples = (*some, *(name for name in names if name not in shown))
+    return Moves(ask, examples, max_chars=max(map(len, names)))
+
+
+def meant(text: str, names: Sequence[str]) -> str:
+    """The name that the text stands for; "" where it is none, or one of several."""
+    if text in names:
+        return text
+    found = [one for one in names if _plain(one) == _plain(text)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s", "", text).casefold()
+
+
+def disambiguate(names: Sequence[str], actions: Sequence[int]) -> tuple[str, ...]:
+    """The names, those of several actions with the number that OpenSpiel gives each."""
+    often: Mapping[str, int] = Counter(names)
+    return tuple(
+        one if one and often[one] == 1 else f"{one} (action {action})".strip()
+        for one, action in zip(names, actions, strict=True)
+    )
+
+
+EMPTY = ("", "Non-terminal", "Terminal")
+"""Situations that say nothing, but for who observes."""
+MOST_PAYOFFS = 64
+"""Outcomes of one choice of all that are told as a table of payoffs."""
+LAST = 40
+"""Moves that a drawing of a state tells."""
+BEGUN = "the game has begun; moves are hidden, and each seat is told what it knows of them"
+
+
+def rules(game: Any, notes: GameNotes) -> str:
+    """The rules on one line: own words where there are, then what OpenSpiel says of the game."""
+    parts = [notes.rules or _general(game)]
+    if notes.reading:
+        parts.append(f"How the situation is written: {notes.reading}")
+    if notes.slip:
+        parts.append(f"Note: {notes.slip}")
+    return " ".join((*parts, _ending(game)))
+
+
+def _general(game: Any) -> str:
+    kind, types = game.get_type(), engine.spiel().GameType
+    together = kind.dynamics == types.Dynamics.SIMULTANEOUS
+    hidden = kind.information == types.Information.IMPERFECT_INFORMATION
+    told = [
+        f"This is {kind.long_name}, by its usual rules as OpenSpiel has them ({game}).",
+        f"It has {game.num_players()} players, numbered from 0, who "
+        + ("choose at once." if together else "choose in turn."),
+    ]
+    if engine.lucky(game):
+        told.append("There is chance in it.")
+    if hidden:
+        told.append("Players do not see all that others have or do.")
+    told.append("Whoever is to move takes one of the options.")
+    return " ".join(" ".join(told).split())
+
+
+def _ending(game: Any) -> str:
+    """What the players get in the end, and how a match is won."""
+    if won_or_lost(game):
+        return "In the end a win is worth 1, a loss -1, and a draw 0 where there can be one."
+    low, high = game.min_utility(), game.max_utility()
+    told = f"In the end each player gets a number of points from {low:g} to {high:g}; more is"
+    told += " better. "
+    if together(game):
+        return told + "All players get the same, so they win and lose together."
+    if zero_sum(game):
+        return told + "What one gets the others lose."
+    return told + "The points of the players need not add up to anything."
+
+
+def zero_sum(game: Any) -> bool:
+    return bool(game.get_type().utility == engine.spiel().GameType.Utility.ZERO_SUM)
+
+
+def together(game: Any) -> bool:
+    """Whether all seats get the same."""
+    return bool(game.get_type().utility == engine.spiel().GameType.Utility.IDENTICAL)
+
+
+def won_or_lost(game: Any) -> bool:
+    """Whether two seats play for 1, which the loser pays."""
+    whole = (game.min_utility(), game.max_utility()) == (-1.0, 1.0)
+    return whole and zero_sum(game) and int(game.num_players()) == 2
+
+
+def returns(game: Any, utilities: Sequence[float]) -> tuple[float, ...]:
+    """The utilities of the end as `OpenSpiel` says."""
+    low, high = game.min_utility(), game.max_utility()
+    if zero_sum(game):
+        found = [one / max(abs(low), abs(high)) for one in utilities]
+    elif together(game):
+        found = [2 * (one - low) / (high - low) - 1 for one in utilities]
+    else:
+        most, least = max(utilities), min(utilities)
+        found = [(one - (least if one == most else most)) / (high - low) for one in utilities]
+    return tuple(max(-1.0, min(1.0, float(one))) for one in found)
+
+
+def situation(game: Any, notes: GameNotes, live: Any, seat: int) -> str:
+    """OpenSpiel's own words for what the seat knows; "" where they say nothing. Where all is open
+    that is how things stand, else also how they came about."""
+    kind, types = game.get_type(), engine.spiel().GameType
+    hidden = kind.information == types.Information.IMPERFECT_INFORMATION
+    wants = notes.tells or ("information" if hidden else "observation")
+    information = wants == "information" or not kind.provides_observation_string
+    if information and kind.provides_information_state_string:
+        told = live.information_state_string(seat)
+    else:
+        told = live.observation_string(seat)
+    told = told.removeprefix(f"Observing player: {seat}. ")
+    return "" if told.strip() in EMPTY else _shaped(told)
+
+
+def _shaped(text: str) -> str:
+    """Without the empty lines around, and space at the ends of lines."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    while lines and not lines[0]:
+        lines.pop(0)
+    while lines and not lines[-1]:
+        lines.pop()
+    return "\n".join(lines) if len(lines) > 1 else "".join(lines).strip()
+
+
+def history(
+    moves: Sequence[tuple[int, str]], open_to_all: bool, notes: GameNotes
+) -> tuple[str, ...]:
+    """The moves that every seat has seen: all or none of a game's."""
+    if open_to_all or notes.public:
+        return tuple(f"player {seat}: {name}" for seat, name in moves)
+    return (BEGUN,)
+
+
+def payoffs(game: Any) -> str:
+    """What each outcome of the first choice pays, a line each, where all choose at once without
+    chance, there are few outcomes, and each pays at once; "" otherwise."""
+    live = game.new_initial_state()
+    if engine.lucky(game) or not live.is_simultaneous_node():
+        return ""
+    options = [live.legal_actions(seat) for seat in range(game.num_players())]
+    outcomes = list(product(*options))
+    once = game.max_game_length() == 1 or game.get_type().short_name == "repeated_game"
+    if len(outcomes) > MOST_PAYOFFS or not once:
+        return ""
+    return "\n".join(_payoff(live, outcome) for outcome in outcomes)
+
+
+def _payoff(live: Any, outcome: Sequence[int]) -> str:
+    after = live.clone()
+    after.apply_actions(list(outcome))
+    chosen = [engine.name(live, seat, action) for seat, action in enumerate(outcome)]
+    paid = [f"{worth:g}" for worth in after.rewards()]
+    return (
+        ", ".join(f"player {seat} {name}" for seat, name in enumerate(chosen))
+        + f": {', '.join(f'player {seat} gets {worth}' for seat, worth in enumerate(paid))}"
+    )

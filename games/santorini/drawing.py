@@ -1,0 +1,107 @@
+"""Santorini's board from above: towers as squares within squares, domes, pawns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from markupsafe import Markup
+
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import picture
+from gauntlet.games.santorini import Santorini, State
+from gauntlet.games.santorini.rules import BOTH, COMPLETE, PAWNS, SIDE, SQUARES, TURN, WINNER
+from gauntlet.games.santorini.words import NAMES, square
+
+STYLE = Path(__file__).with_suffix(".css")
+
+CELL, EDGE = 64, 22
+"""In the drawing's own units: a square's side, and the room for the names of rows and columns."""
+RIM, SHRINK = 6, 6
+"""How far a tower lies within its square, and how much smaller each level is than the one below
+it, on every side."""
+
+
+def draw_state(game: Santorini, state: State) -> Markup:
+    return _board(state, {})
+
+
+def draw_view(game: Santorini, observation: Observation) -> Markup:
+    """Nothing is hidden. A square that may be taken has the number of the option that takes it."""
+    state: State = observation.view
+    actions = game.legal(state, observation.seat)
+    single = [action for action in actions if action < BOTH]
+    return _board(state, {at: number for number, at in enumerate(single, 1)})
+
+
+def _board(state: State, numbers: dict[int, int]) -> Markup:
+    side = EDGE + SIDE * CELL
+    pawns = {at: pawn for pawn, at in enumerate(state.cells[PAWNS : PAWNS + 4]) if at >= 0}
+    names = [
+        together(
+            _word("abcde"[at], EDGE + (at + 0.5) * CELL, 15), _word(str(SIDE - at), 9, _down(at))
+        )
+        for at in range(SIDE)
+    ]
+    over = state.cells[WINNER] >= 0
+    squares = [
+        _square(at, state.cells[at], pawns.get(at), None if over else state.cells[TURN], numbers)
+        for at in range(SQUARES)
+    ]
+    drawing = tag(
+        "svg",
+        tag("title", _in_words(state)),
+        *names,
+        *squares,
+        viewBox=f"0 0 {side} {side}",
+        role="img",
+        class_="d-board",
+    )
+    return picture("Santorini, five by five squares", drawing)
+
+
+def _square(
+    at: int, level: int, pawn: int | None, turn: int | None, numbers: dict[int, int]
+) -> Markup:
+    """A square with its tower, its level and the pawn on it. turn: the pawn that acts."""
+    left, top = EDGE + at % SIDE * CELL, EDGE + (SIDE - 1 - at // SIDE) * CELL
+    x, y = left + CELL / 2, top + CELL / 2
+    acts = pawn is not None and pawn == turn
+    parts = [_storey(left, top, 0, "d-cell d-last" if acts else "d-cell")]
+    parts += [_storey(left, top, storey, "d-storey") for storey in range(1, min(level, 3) + 1)]
+    if level == COMPLETE:
+        parts.append(tag("circle", cx=x, cy=y, r=CELL * 0.17, class_="d-dome"))
+    if pawn is not None:
+        parts.append(tag("circle", cx=x, cy=y, r=CELL * 0.23, class_=f"d-pawn d-side-{pawn % 2}"))
+        parts.append(_word(NAMES[pawn], x, y + 5, "d-pawn-name"))
+    if level:
+        parts.append(_word(str(level), left + CELL - 9, top + CELL - 6))
+    if at in numbers:
+        parts.append(_word(str(numbers[at]), left + 12, top + 17, "d-word d-option"))
+    return together(*parts)
+
+
+def _storey(left: int, top: int, storey: int, kind: str) -> Markup:
+    gap = RIM + SHRINK * storey if storey else 1
+    size = CELL - 2 * gap
+    return tag("rect", x=left + gap, y=top + gap, width=size, height=size, class_=kind)
+
+
+def _in_words(state: State) -> str:
+    """The towers and the pawns in words."""
+    cells = state.cells
+    towers = [f"{square(at)} level {cells[at]}" for at in range(SQUARES) if cells[at]]
+    pawns = [
+        f"pawn {NAMES[pawn]} of player {pawn % 2} on {square(at)}"
+        for pawn, at in enumerate(cells[PAWNS : PAWNS + 4])
+        if at >= 0
+    ]
+    return "; ".join((*pawns, *towers)) or "an empty board"
+
+
+def _down(row: int) -> float:
+    return EDGE + (row + 0.5) * CELL + 5
+
+
+def _word(word: str, x: float, y: float, kind: str = "d-word") -> Markup:
+    return tag("text", word, x=x, y=y, text_anchor="middle", class_=kind)

@@ -1,0 +1,89 @@
+"""Sea Battle's sea: rocks, ships that point where they head, the ship that has to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import picture
+from gauntlet.games.sea_battle import SeaBattle, State, View
+from gauntlet.games.sea_battle.rules import AT, DAMAGE, HEADING, ROCKS, SHIPS, SIDE, SIZE, SUNK
+from gauntlet.games.sea_battle.words import HEADINGS, NAMES
+
+STYLE = Path(__file__).with_suffix(".css")
+
+CELL = 16
+"""A square's side in the drawing's own units."""
+
+
+def draw_state(game: SeaBattle, state: State) -> Markup:
+    return _sea(state.cells, None)
+
+
+def draw_view(game: SeaBattle, observation: Observation) -> Markup:
+    """All is open but what other ships have chosen, which is not drawn."""
+    view: View = observation.view
+    return _sea(view.cells, view.ship)
+
+
+def _sea(cells: Sequence[int], own: int | None) -> Markup:
+    """own: the ship that has to choose, None for nobody's."""
+    side = SIDE * CELL
+    inner = side - 2 * CELL
+    water = tag("rect", x=CELL, y=CELL, width=inner, height=inner, class_="d-cell")
+    border = tag("rect", x=0, y=0, width=side, height=side, class_="d-rock")
+    rocks = [_rock(square) for square in cells[ROCKS:SIZE]]
+    afloat = [ship for ship in range(SHIPS) if cells[DAMAGE + ship] < SUNK]
+    drawing = tag(
+        "svg",
+        tag("title", "; ".join(_in_words(cells, ship) for ship in range(SHIPS))),
+        border,
+        water,
+        *rocks,
+        *(_ship(cells, ship, ship == own) for ship in afloat),
+        viewBox=f"0 0 {side} {side}",
+        role="img",
+        class_="d-board d-sea",
+    )
+    lines = [
+        tag("p", f"{_in_words(cells, ship)}{', to choose now' * (ship == own)}")
+        for ship in range(SHIPS)
+    ]
+    return picture("the sea, the north on top", drawing, *lines)
+
+
+def _corner(square: int) -> tuple[int, int]:
+    """The upper left corner of a square."""
+    return square % SIDE * CELL, (SIDE - 1 - square // SIDE) * CELL
+
+
+def _rock(square: int) -> Markup:
+    left, top = _corner(square)
+    return tag("rect", x=left, y=top, width=CELL, height=CELL, class_="d-rock")
+
+
+def _ship(cells: Sequence[int], ship: int, own: bool) -> Markup:
+    """A hull whose bow points where the ship heads, and its name."""
+    left, top = _corner(cells[AT + ship])
+    x, y, half = left + CELL / 2, top + CELL / 2, CELL / 2
+    hull = tag(
+        "path",
+        d=f"M{x} {y - half - 3}l{half} {half}v{half + 1}h{-CELL}v{-half - 1}z",
+        transform=f"rotate({90 * cells[HEADING + ship]} {x} {y})",
+        class_=f"d-pawn d-side-{ship // 3}{' d-own' * own}",
+    )
+    return together(
+        hull, tag("text", NAMES[ship], x=x, y=y + 4, text_anchor="middle", class_="d-pawn-name")
+    )
+
+
+def _in_words(cells: Sequence[int], ship: int) -> str:
+    if cells[DAMAGE + ship] >= SUNK:
+        return f"{NAMES[ship]} sunk"
+    y, x = divmod(cells[AT + ship], SIDE)
+    heading = HEADINGS[cells[HEADING + ship]]
+    return f"{NAMES[ship]} at {x},{y}, heading {heading}, damage {cells[DAMAGE + ship]} of {SUNK}"

@@ -1,0 +1,262 @@
+"""What TextArena tells a seat, as rules, facts and a public history; and texts that it would take.
+
+The words are the library's own. What it tells every seat alike at the start, sentence by sentence,
+is the rules; what it then tells the seat are facts, the latest board by itself.
+
+The library lists no legal moves: it reads a text and says whether it will do. So, for players that
+have no words of their own, texts are proposed, those first that the game itself told in brackets,
+and tried on copies of the environment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, permutations, product
+
+import numpy as np
+
+from gauntlet.games.base import Fact
+from gauntlet.games.textarena.live import EVERYBODY, Live, Message
+
+PROMPT, ACTION, BOARD, ADMIN = "prompt", "player_action", "game_board", "game_admin"
+WORD = re.compile(r"[A-Za-z]{2,}")
+SENTENCE = 3
+"""Words that a line has at least that is a sentence and no part of a drawing."""
+
+
+def seen_by(live: Live, seat: int) -> list[Message]:
+    """What the seat was told, oldest first, without what is said of invalid moves."""
+    return [m for m in live.messages if m.to in (EVERYBODY, seat) and m.kind != ADMIN]
+
+
+def rules(first: Live, seats: int) -> str:
+    """The sentences that open every seat's match, on one line."""
+    return " ".join(common(first, seats)) or "You learn the rules as you play."
+
+
+def facts(live: Live, first: Live, seats: int, seat: int) -> tuple[Fact, ...]:
+    """What a seat knows beyond the rules: what only it was told of them, the latest board, and all
+    that the game has told it since."""
+    shared = common(first, seats)
+    lines = [line for line in prompt(first, seat).split("\n") if line.strip() not in shared]
+    seen = [m for m in seen_by(live, seat) if m.kind != PROMPT]
+    boards = [m.text for m in seen if m.kind == BOARD]
+    talk = [format_message(m) for m in seen if m.kind != BOARD]
+    found = (
+        Fact("Seat", f"player {seat}"),
+        fact("Told at the start", "\n".join(lines), own=True),
+        fact("Told so far", "\n".join(talk), own=True),
+        fact("Now", boards[-1] if boards else "", own=True),
+    )
+    return tuple(one for one in found if one.text)
+
+
+def common(first: Live, seats: int) -> list[str]:
+    """The sentences that every seat is told at the start."""
+    own = [sentences(prompt(first, seat)) for seat in range(seats)]
+    return [line for line in own[0] if all(line in others for others in own)]
+
+
+def history(messages: Sequence[Message]) -> tuple[str, ...]:
+    """What everybody was told, a clause a message."""
+    public = (m for m in messages if m.to == EVERYBODY and m.kind not in (PROMPT, BOARD, ADMIN))
+    return tuple(clause for m in public if (clause := one_line(format_message(m))))
+
+
+def prompt(first: Live, seat: int) -> str:
+    return "\n".join(m.text for m in seen_by(first, seat) if m.kind == PROMPT)
+
+
+def sentences(text: str) -> list[str]:
+    """The lines of a text that are sentences, or head some."""
+    lines = map(str.strip, text.split("\n"))
+    return [one for one in lines if one.endswith(":") or len(WORD.findall(one)) >= SENTENCE]
+
+
+def format_message(message: Message) -> str:
+    text = message.text.strip("\n")
+    return text if message.sender < 0 else f"player {message.sender}: {text.strip()}"
+
+
+def fact(name: str, text: str, own: bool = False) -> Fact:
+    """A fact of a text as the library wrote it, without what lies around it."""
+    lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
+    drawn = "\n".join(lines).strip("\n")
+    return Fact(name, drawn if "\n" in drawn else drawn.strip(), own)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+ENOUGH = 24
+"""How many texts that do are looked for."""
+LATEST = 4
+"""How many of the latest messages of a seat are read for texts in brackets."""
+
+TALK = ("I have nothing to add.", "Let us go on.", "I agree.")
+CARDS = ("A", *map(str, range(2, 11)), "J", "Q", "K")
+SQUARES = [f"{file}{rank}" for rank in range(1, 9) for file in "abcdefgh"]
+
+
+def legal_texts(
+    live: Live, messages: Sequence[Message], name: str, rng: np.random.Generator
+) -> list[str]:
+    """Texts that the seat to move may say, up to ENOUGH, in a random order; [] where none is found.
+
+    messages: what that seat was told. name: the game's, without its version.
+    """
+    taken: list[str] = []
+    for text in dict.fromkeys(candidate_texts(messages, name, rng)):
+        if not live.after(text).fault:
+            taken.append(text)
+        if len(taken) == ENOUGH:
+            break
+    return taken
+
+
+def candidate_texts(
+    messages: Sequence[Message], name: str, rng: np.random.Generator
+) -> Iterator[str]:
+    """Texts to be tried: what the game told, then its way of writing, each in a random order."""
+    for texts in (bracketed_texts(messages), list(WRITTEN[name]())):
+        yield from (texts[at] for at in rng.permutation(len(texts)))
+
+
+def bracketed_texts(messages: Sequence[Message]) -> list[str]:
+    """What the first messages and the latest ones say in brackets."""
+    some = [*messages[:2], *messages[2:][-LATEST:]]
+    return list(dict.fromkeys(one for m in some for one in re.findall(r"\[[^\[\]\n]+\]", m.text)))
+
+
+def each(*words: object) -> Callable[[], Iterable[str]]:
+    return lambda: [f"[{word}]" for word in words]
+
+
+def form(pattern: str, *ranges: Iterable[object]) -> Callable[[], Iterable[str]]:
+    """The pattern with every combination of what the ranges hold."""
+    return lambda: [pattern.format(*values) for values in product(*map(list, ranges))]
+
+
+def several(*kinds: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
+    return lambda: [text for kind in kinds for text in kind()]
+
+
+def talk() -> Iterable[str]:
+    return TALK
+
+
+def nothing() -> Iterable[str]:
+    """For games that tell every move in brackets themselves."""
+    return ()
+
+
+def steps(pattern: str, side: int, far: int) -> Callable[[], Iterable[str]]:
+    """From a square to one at most `far` files and ranks away."""
+
+    def near(first: str, second: str) -> bool:
+        return 0 < max(abs(ord(a) - ord(b)) for a, b in zip(first, second, strict=True)) <= far
+
+    def texts() -> Iterable[str]:
+        own = [square for square in SQUARES if max(ord(square[0]) - 96, int(square[1])) <= side]
+        return [pattern.format(*pair) for pair in permutations(own, 2) if near(*pair)]
+
+    return texts
+
+
+def split_up() -> Iterable[str]:
+    """Twenty units on three fields."""
+    return [f"[A{a} B{b} C{20 - a - b}]" for a in range(21) for b in range(21 - a)]
+
+
+WAYS = each("up", "down", "left", "right")
+BETS = several(
+    each("check", "call", "fold"), form("[{} {}]", ("bet", "raise"), (1, 2, 5, 20, 40, 80))
+)
+
+WRITTEN: dict[str, Callable[[], Iterable[str]]] = {
+    "2048": WAYS,
+    "Alquerque": steps("[{} {}]", 5, 2),
+    "Bandit": each("red", "blue", "green", "yellow", "purple"),
+    "Battleship": form("[{}{}]", "ABCDEFGHIJ", range(10)),
+    "Blackjack": each("Hit", "Stand"),
+    "Breakthrough": steps("[{}{}]", 8, 1),
+    "Briscola": form("[play {}]", range(1, 4)),
+    "Chopsticks": form("[{} {} {}]", ("attack", "split"), range(5), range(5)),
+    "ColonelBlotto": split_up,
+    "ConnectFour": form("[col {}]", range(12)),
+    "Crusade": nothing,
+    "FifteenPuzzle": WAYS,
+    "FrozenLake": WAYS,
+    "GameOfPureStrategy": each(*CARDS),
+    "GermanWhist": form("[play {}]", range(1, 14)),
+    "Golf": several(
+        each("draw", "take", "discard", "knock"), form("[swap {} {}]", (1, 2), range(1, 4))
+    ),
+    "GuessTheNumber": each(*range(1, 51)),
+    "HighSociety": each(*range(1, 12)),
+    "IndianPoker": BETS,
+    "IteratedMatchingPennies": each("heads", "tails"),
+    "IteratedPrisonersDilemma": several(each("cooperate", "defect"), talk),
+    "IteratedRockPaperScissors": each("rock", "paper", "scissors"),
+    "IteratedTwoThirdsAverage": each(*range(101)),
+    "IteratedUltimatumGame": several(each("Accept", "Reject"), form("[Offer: ${}]", range(11))),
+    "KuhnPoker": each("check", "bet", "call", "fold"),
+    "LiarsDice": several(each("Call"), form("[Bid: {}, {}]", range(1, 11), range(1, 7))),
+    "LightsOut": form("[{} {}]", range(5), range(5)),
+    "MarketEntryGame": several(each("E", "S"), talk),
+    "Mastermind": lambda: ["[" + " ".join(p) + "]" for p in permutations("123456", 4)],
+    "MemoryGame": form("[{} {} {} {}]", *[range(4)] * 4),
+    "Minesweeper": form("[{} {}]", range(8), range(8)),
+    "Nim": form("[{} {}]", range(5), range(1, 10)),
+    "Othello": form("[{}, {}]", range(8), range(8)),
+    "PegJump": form("[{} {}]", range(1, 16), range(1, 16)),
+    "PigDice": each("roll", "hold"),
+    "Poker": BETS,
+    "PublicGoodsGame": several(each(*range(21)), talk),
+    "QuantumTicTacToe": lambda: [f"[{a},{b}]" for a, b in combinations(range(9), 2)],
+    "RushHour": form("[{}{}]", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "+-"),
+    "SecretMafia": several(each(*range(15)), talk),
+    "Secretary": each("accept", "continue"),
+    "SimpleBlindAuction": several(form("[Bid on Item {}: {}]", range(5), (50, 100, 200)), talk),
+    "SimpleNegotiation": several(
+        each("Accept", "Deny", "Offer: 2 Wheat -> 1 Wood", "Offer: 1 Ore -> 2 Sheep"), talk
+    ),
+    "SimpleTak": each(*range(16)),
+    "Snake": WAYS,
+    "Sokoban": WAYS,
+    "Surround": WAYS,
+    "Taboo": talk,
+    "ThreeCardMonte": each(*range(3)),
+    "ThreePlayerGOPS": each(*CARDS),
+    "ThreePlayerIPD": several(form("[{} {}]", range(3), ("cooperate", "defect")), talk),
+    "ThreePlayerTicTacToe": each(*range(25)),
+    "TicTacToe": each(*range(9)),
+    "TowerOfHanoi": lambda: [f"[{a} {b}]" for a, b in permutations("ABC", 2)],
+    "TruthAndDeception": several(each("Fact 1", "Fact 2"), talk),
+    "UltimateTicTacToe": form("[{} {}]", range(9), range(9)),
+    "WildTicTacToe": form("[{} {}]", "XO", range(9)),
+}
+"""How moves are written in each game that is supported, by its name without the version: texts that
+stand a chance; the library says which of them will do."""
+
+_LISTS = "it needs NLTK's word lists, which the library loads over the network"
+_JURY = "it asks models over the network"
+_UNTOLD = "how its moves are written is not told here yet"
+
+REFUSED: dict[str, str] = {
+    **dict.fromkeys(
+        ("Codenames", "DontSayIt", "Hangman", "LetterAuction", "SpellingBee", "WordChains"), _LISTS
+    ),
+    **dict.fromkeys(("WordLadder", "WordSearch", "Wordle"), _LISTS),
+    **dict.fromkeys(("Debate", "GuessWho", "ScenarioPlanning", "TwentyQuestions"), _JURY),
+    **dict.fromkeys(("ScorableGames", "UsedCar", "UsedCarNegotiation"), "its files are not packed"),
+    "CharacterConclave": "the library fails on its first move",
+}
+"""Games that are not supported, and why; `why_not` knows the others."""
+
+
+def why_not(name: str) -> str:
+    """Why a game is not supported; "" where it is. name: without the version."""
+    return "" if name in WRITTEN else REFUSED.get(name, _UNTOLD)

@@ -1,0 +1,46 @@
+"""UNO Arena's table: UNO's, and what is to be decided."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from gauntlet.common.markup import tag
+from gauntlet.games.base import Observation
+from gauntlet.games.uno import drawing as uno
+from gauntlet.games.uno.arena import rules, words
+from gauntlet.games.uno.arena.game import UnoArena
+from gauntlet.games.uno.arena.rules import View
+from gauntlet.games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
+from gauntlet.games.uno.state import State
+
+STYLE = uno.STYLE
+
+
+def draw_state(game: UnoArena, state: State) -> Markup:
+    array = state.array
+    phase, top, by = array.item(rules.PHASE), array.item(TOP) & 63, array.item(TOP_BY)
+    colour, over = array.item(rules.IN_FORCE), bool(rules.over(array))
+    table = uno.opened(array, game.num_seats, top, _named(phase, top, colour), over)
+    if over:
+        return uno.drawn(table)
+    before = array.item(rules.BEFORE)
+    return uno.drawn(table, _asked(array.item(TO_MOVE), phase, top, before, colour, by))
+
+
+def draw_view(game: UnoArena, observation: Observation) -> Markup:
+    view: View = observation.view
+    table = view.table
+    top = 15 * table.colour + table.trait
+    known = uno.known(table, _named(view.phase, top, table.colour))
+    asked = _asked(table.seat, view.phase, top, view.before, table.colour, view.by)
+    return uno.drawn(known, asked)
+
+
+def _named(phase: int, top: int, colour: int) -> int:
+    """The colour to match; -1 for a wild that has none yet."""
+    return -1 if phase == rules.COLOUR and top % 15 >= WILD else colour
+
+
+def _asked(seat: int, phase: int, top: int, before: int, colour: int, by: int) -> Markup:
+    question = words.question(phase, top, before, colour, by)
+    return tag("p", f"player {seat} decides {question}", class_="d-score")

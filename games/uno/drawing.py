@@ -1,0 +1,146 @@
+"""UNO's table: the top card, the piles, and every hand, open or as a number of cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup
+
+from gauntlet.common.markup import tag
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import entry, picture, seat, sign
+from gauntlet.games.uno import rules
+from gauntlet.games.uno.game import Uno
+from gauntlet.games.uno.rules import WILD
+from gauntlet.games.uno.state import State, View, card_order, hand
+from gauntlet.games.uno.words import CARD_NAMES, COLOURS
+
+STYLE = Path(__file__).with_suffix(".css")
+
+SIGNS = (*"0123456789", "\u2298", "\u21c4", "+2", "W", "W+4")
+"""What stands on a card, by its trait; its colour stands below in words too."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is drawn of UNO, in numbers of `games.uno.rules`.
+
+    top: the kind of the top card. colour: the one to match, -1 while a wild has none. sizes: cards
+    held, by seat. hands: by seat the kinds of the cards that are seen. turn: the seat to move, None
+    where the game is over. pile, played: how many cards lie there. you: the seat of whoever looks,
+    None where all cards are open. next_up: the kinds of the next cards to be drawn, where they are.
+    """
+
+    top: int
+    colour: int
+    direction: int
+    sizes: Sequence[int]
+    hands: Mapping[int, Sequence[int]]
+    turn: int | None
+    pile: int
+    played: int
+    you: int | None = None
+    next_up: Sequence[int] = ()
+
+
+def draw_state(game: Uno, state: State) -> Markup:
+    array = state.array
+    top, colour = array.item(rules.TOP) & 63, array.item(rules.COLOUR)
+    over = bool(rules.over(array))
+    return drawn(opened(array, game.num_seats, top, colour, over))
+
+
+def draw_view(game: Uno, observation: Observation) -> Markup:
+    view: View = observation.view
+    return drawn(known(view, view.colour))
+
+
+def opened(array: np.ndarray, seats: int, top: int, colour: int, over: bool) -> Table:
+    """All that a state of UNO or UNO Arena holds."""
+    pile = array[rules.PILE + 1 : rules.PILE + 1 + array.item(rules.PILE)].tolist()
+    hands = {number: hand(array, number) for number in range(seats)}
+    return Table(
+        top=top,
+        colour=colour,
+        direction=array.item(rules.DIRECTION),
+        sizes=[len(cards) for cards in hands.values()],
+        hands=hands,
+        turn=None if over else array.item(rules.TO_MOVE),
+        played=array.item(rules.PLAYED),
+        pile=len(pile),
+        next_up=[card & 63 for card in pile[:-6:-1]],
+    )
+
+
+def known(view: View, colour: int) -> Table:
+    """What a seat sees of UNO or UNO Arena: its own hand alone. colour: as in Table."""
+    own = [kind for kind, count in enumerate(view.hand) for _ in range(count)]
+    return Table(
+        top=15 * view.colour + view.trait,
+        colour=colour,
+        direction=view.direction,
+        sizes=view.sizes,
+        hands={view.seat: own},
+        turn=view.seat,
+        played=sum(view.played),
+        you=view.seat,
+        pile=len(rules.DECK) - sum(view.sizes) - sum(view.played),
+    )
+
+
+def drawn(table: Table, *more: Markup) -> Markup:
+    """The table as a picture; `more` stands below the middle of it."""
+    rows = [_row(table, number) for number in range(len(table.sizes))]
+    return picture("UNO's table", _middle(table), *more, *rows, kind="d-uno")
+
+
+def _middle(table: Table) -> Markup:
+    up = table.direction > 0
+    parts = [
+        entry("top card", card(table.top)),
+        entry("colour to match", _colour(table.colour)),
+        entry("to draw", _back(table.pile)),
+        entry("played", tag("b", table.played)),
+        entry("order of play", tag("b", "upwards" if up else "downwards")),
+        entry("next to be drawn", *map(card, table.next_up)) if table.next_up else "",
+    ]
+    return tag("div", *parts, class_="d-middle")
+
+
+def _row(table: Table, number: int) -> Markup:
+    size, kinds = table.sizes[number], table.hands.get(number)
+    held = fan(kinds) if kinds is not None else tag("div", _back(size), class_="d-hand")
+    note = f"{size} card{'s' if size != 1 else ''}"
+    return seat(number, table.you, held, note=note, turn=number == table.turn)
+
+
+def fan(kinds: Iterable[int]) -> Markup:
+    """Cards side by side, by colour and trait."""
+    return tag("div", *map(card, sorted(kinds, key=card_order)), class_="d-hand")
+
+
+def card(kind: int) -> Markup:
+    """A card, face up, by its kind."""
+    colour, trait = divmod(kind, 15)
+    plain = trait < WILD
+    below = tag("i", COLOURS[colour] if plain else "wild", aria_hidden="true")
+    above = tag("b", SIGNS[trait], aria_hidden="true")
+    return sign(
+        CARD_NAMES[kind], above, below, kind=f"d-card d-{COLOURS[colour] if plain else 'wild'}"
+    )
+
+
+def _colour(colour: int) -> Markup:
+    """A colour by name, on its own ground; one that nobody has named yet on none."""
+    if colour < 0:
+        return tag("b", "not named yet", class_="d-name-tag d-unnamed")
+    return tag("b", COLOURS[colour], class_=f"d-name-tag d-{COLOURS[colour]}")
+
+
+def _back(count: int) -> Markup:
+    """Cards that lie face down, as one with their number on it."""
+    cards = f"{count} card{'s' if count != 1 else ''} face down"
+    return sign(cards, tag("b", count, aria_hidden="true"), kind="d-card d-back")

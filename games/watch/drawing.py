@@ -1,0 +1,136 @@
+"""Watching drawn: the last steps, how likely each strategy is, and what every guess would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup
+
+from gauntlet.common.markup import tag, together
+from gauntlet.games.base import Observation
+from gauntlet.games.drawing import draw_facts, entry, picture
+from gauntlet.games.watch.game import State, View, Watch
+from gauntlet.games.watch.transcript import Step
+
+STYLE = Path(__file__).with_suffix(".css")
+
+SIDE = 14
+"""A cell of the heat map, in its own units."""
+STEPS = 14
+"""Steps that are listed; the last ones."""
+
+Acts = Sequence[tuple[int, str]]
+"""Of one step the seats that acted, and what each took."""
+
+
+def draw_state(game: Watch, state: State) -> Markup:
+    """With the strategies of those who play, and the last guess."""
+    view: View = game.observe(state, 0).view
+    guess = game.guess(state.guesses[-1]) if state.guesses else ""
+    middle = tag(
+        "div",
+        entry("step", tag("b", f"{view.shown} of {view.steps}")),
+        entry("played by", tag("b", game.guess(game.truth(state)))),
+        entry("last guess", tag("b", guess or "none")) if state.guesses else "",
+        class_="d-middle",
+    )
+    return picture(f"watching, step {view.shown}", middle, _last_steps(game, view))
+
+
+def draw_view(game: Watch, observation: Observation) -> Markup:
+    """The steps that are told, in words too, as those hold what the players knew."""
+    steps = _last_steps(game, observation.view)
+    return picture(f"what {observation.role} knows", steps, draw_facts(observation))
+
+
+def acts(step: Step) -> Acts:
+    return [(one.seat, one.observation.options[one.taken]) for one in step.acted]
+
+
+def _last_steps(game: Watch, view: View) -> Markup:
+    first = view.shown - len(view.told) + 1
+    return draw_steps(game.watched, list(enumerate(map(acts, view.told), first)))
+
+
+def draw_steps(players: Sequence[str], done: Sequence[tuple[int, Acts]]) -> Markup:
+    """The last steps, the newest first: their numbers, and what each player took."""
+    rows = []
+    for number, acted in list(done)[: -STEPS - 1 : -1]:
+        took = dict(acted)
+        cells = [tag("td", took.get(seat, "")) for seat in range(len(players))]
+        rows.append(tag("tr", tag("td", number), *cells))
+    names = (f"player {name}" for name in players)
+    head = tag("tr", *(tag("th", word, scope="col") for word in ("step", *names)))
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="d-rounds")
+    return picture("what was done in the last steps", table)
+
+
+def draw_beliefs(
+    name: str, codes: Sequence[str], chances: np.ndarray, truth: int, guess: int | None
+) -> Markup:
+    """How likely each code is for one player, a bar each, with the true and the guessed one."""
+    rows = (
+        _belief(code, float(chance), at == truth, at == guess)
+        for at, (code, chance) in enumerate(zip(codes, chances, strict=True))
+    )
+    table = tag("table", tag("tbody", *rows), class_="d-beliefs")
+    return picture(f"how likely each strategy is for player {name}", table)
+
+
+def _belief(code: str, chance: float, true: bool, guessed: bool) -> Markup:
+    notes = [word for word, holds in (("truth", true), ("guess", guessed)) if holds]
+    return tag(
+        "tr",
+        tag("th", code, scope="row"),
+        tag("td", tag("i", style=f"width:{100 * chance:.1f}%"), class_="d-bar"),
+        tag("td", f"{100 * chance:.1f}%", class_="d-share"),
+        tag("td", ", ".join(notes)),
+        class_="d-true" if true else None,
+    )
+
+
+def draw_losses(
+    players: Sequence[str],
+    codes: Sequence[str],
+    losses: np.ndarray,
+    truth: Sequence[int],
+    guess: Sequence[int],
+) -> Markup:
+    """What every guess about two players costs, float64 (guesses,): the more ink the more costly;
+    a ring is the truth, a square the guess."""
+    count, high = len(codes), float(losses.max()) or 1.0
+    names = [
+        together(_word(code, SIDE * (at + 2.5), SIDE * 1.7), _word(code, SIDE, SIDE * (at + 2.75)))
+        for at, code in enumerate(codes)
+    ]
+    row, column = truth
+    x, y, radius = SIDE * (column + 2.46), SIDE * (row + 2.46), SIDE * 0.36
+    marks = [tag("circle", cx=x, cy=y, r=radius, class_="d-truth")]
+    if guess:
+        marks.append(_square(*guess, class_="d-guess"))
+    order = f"player {players[0]} downwards, player {players[1]} across"
+    label = f"losses of all guesses from 0 to {high:.2f}; {order}"
+    box = f"0 0 {SIDE * (count + 2)} {SIDE * (count + 2)}"
+    cells = _cells(codes, losses.reshape(count, count), high)
+    inside = (tag("title", label), *cells, *names, *marks)
+    key = f"{order}; ring: truth, square: guess; full ink: {high:.2f}"
+    drawing = tag("svg", *inside, viewBox=box, role="img")
+    return picture(label, drawing, tag("p", key, class_="d-label"), kind="d-heatmap")
+
+
+def _cells(codes: Sequence[str], grid: np.ndarray, high: float) -> Iterator[Markup]:
+    for (row, column), loss in np.ndenumerate(grid):
+        title = tag("title", f"{codes[row]} {codes[column]}: {loss:.3f}")
+        ink = f"{0.04 + 0.96 * loss / high:.3f}"
+        yield _square(row, column, title, class_="d-heat", fill_opacity=ink)
+
+
+def _square(row: int, column: int, *inside: object, **attributes: object) -> Markup:
+    x, y = SIDE * (column + 2), SIDE * (row + 2)
+    return tag("rect", *inside, x=x, y=y, width=SIDE - 1, height=SIDE - 1, **attributes)
+
+
+def _word(word: str, x: float, y: float) -> Markup:
+    return tag("text", word, x=x, y=y, text_anchor="middle", class_="d-word")

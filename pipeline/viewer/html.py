@@ -1,0 +1,190 @@
+"""A match in HTML: all of it, one ply or one decision. The look is in match.css, for pages that
+name the colours `--muted`, `--accent` and `--bar`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from gauntlet.common.markup import tag, together
+from gauntlet.common.sanitize import one_line
+from gauntlet.games.base import Game
+from gauntlet.games.drawing import STYLE as DRAWING_STYLE
+from gauntlet.games.drawing import draw_state, has_drawing, style_of
+from gauntlet.pipeline.viewer.match import DecisionView, MatchView, Ply, PromptView
+
+STYLE = Path(__file__).with_name("match.css")
+
+
+def style(match: MatchView | None = None) -> Markup:
+    """The style sheet of decisions; with a match, that of its game's drawing too."""
+    sheets = [STYLE.read_text(encoding="utf-8")]
+    if match:
+        sheets += [DRAWING_STYLE.read_text(encoding="utf-8"), style_of(match.game)]
+    return Markup("\n".join(sheets))
+
+
+def plies(match: MatchView) -> Markup:
+    """All plies one below the other, then the end."""
+    parts = [
+        together(tag("h2", f"Ply {each.number}", id=f"ply-{each.number}"), ply(match.game, each))
+        for each in match.plies
+    ]
+    return together(*parts, tag("h2", "Over", id="over"), ending(match))
+
+
+def ply(game: Game[Any], ply: Ply) -> Markup:
+    """A state and the decisions taken in it."""
+    return together(_state(game, ply.state, ply.text), *map(decision, ply.decisions))
+
+
+def ending(match: MatchView) -> Markup:
+    """The last state and who won."""
+    state = _state(match.game, match.end_state, match.end_text)
+    return together(state, tag("p", f"{match.outcome.capitalize()}."))
+
+
+def decision(
+    view: DecisionView,
+    above: object = "",
+    most: int | None = None,
+    shorten: Callable[[str], str] = str,
+) -> Markup:
+    """A decision: the move, how it was made, the options with their scores, prompts and replies.
+
+    above: stands above the options. most: only the first prompt of each request, and at most that
+    many. shorten: applied to each long text.
+    """
+    shown = list(islice(_numbered(view, most is not None), most))
+    sent = len(view.prompts)
+    left_out = f"{len(shown)} of {sent} prompts are shown" if len(shown) < sent else ""
+    return tag(
+        "section",
+        tag("h3", f"Player {view.seat} plays {view.move}"),
+        tag("p", _how(view), class_="note"),
+        above,
+        _options(view) if view.shown else "",
+        *(_prompt(number, prompt, view.options, shorten) for number, prompt in shown),
+        tag("p", left_out, class_="note") if left_out else "",
+        _notes(view.notes, shorten) if view.notes else "",
+        class_="turn",
+    )
+
+
+def excerpt(view: DecisionView, title: str, below: str, shorten: Callable[[str], str]) -> Markup:
+    """A decision in a line that unfolds to what was asked last. below: a command."""
+    last = view.firsts[-1]
+    summary = together(f"{title} -> {last.answer} => ", tag("b", view.move), f" ({view.outcome})")
+    return tag(
+        "details",
+        tag("summary", summary),
+        tag("pre", shorten(last.text)),
+        tag("p", tag("code", below), class_="note"),
+    )
+
+
+def _state(game: Game[Any], state: Any, text: str) -> Markup:
+    """The drawing, with the text folded below it; of a game without a drawing the text."""
+    if not has_drawing(game):
+        return tag("pre", text)
+    words = tag("details", tag("summary", "in words"), tag("pre", text))
+    return together(draw_state(game, state), words)
+
+
+def _how(view: DecisionView) -> str:
+    """The player, and how its decision was made."""
+    parts = [view.player] if view.player else []
+    if view.forced:
+        parts.append("the only move")
+    if view.fallback:
+        parts.append(f"by fallback: the reply was {view.status}")
+    if view.margin is not None:
+        parts.append(f"{view.margin:.4f} ahead of the second best")
+    if view.tokens:
+        parts.append(f"{view.tokens:,} tokens")
+    return "; ".join(parts)
+
+
+def _options(view: DecisionView) -> Markup:
+    """Each option with its score as a bar from zero; the chosen one stands out."""
+    bars = score_bars(view.scores)
+    if not any(bars):
+        names = (
+            tag("b", option) if at == view.chosen else option
+            for at, option in enumerate(view.options)
+        )
+        listed = Markup(", ").join(together(name) for name in names)
+        return tag("p", "options: ", listed, class_="note")
+    scored = zip(view.scores, bars, strict=True)
+    zero = next(bar[0] + (score < 0) * bar[1] for score, bar in scored if bar and score is not None)
+    head = tag("tr", *(tag("th", name) for name in ("option", "score", "")))
+    rows = (
+        _option(option, score, bar, at == view.chosen)
+        for at, (option, score, bar) in enumerate(zip(view.options, view.scores, bars, strict=True))
+    )
+    return tag("table", head, *rows, class_="options", style=f"--zero:{zero:.1f}%")
+
+
+def _option(
+    option: str, score: float | None, bar: tuple[float, float] | None, chosen: bool
+) -> Markup:
+    place = f"left:{bar[0]}%;width:{bar[1]}%" if bar else ""
+    return tag(
+        "tr",
+        tag("td", option),
+        tag("td", "-" if score is None else f"{score:+.4f}"),
+        tag("td", tag("i", style=place) if bar else "", class_="bar"),
+        class_="chosen" if chosen else None,
+    )
+
+
+def score_bars(scores: Sequence[float | None]) -> list[tuple[float, float] | None]:
+    """For each score the bar from zero to it: where it starts and how long it is, in percent of a
+    scale for all of them, which has zero on it. None for minus infinity, or without a score."""
+    known = [score for score in scores if score is not None]
+    low, high = min([0.0, *known]), max([0.0, *known])
+    room = high - low or 1.0
+
+    def bar(score: float) -> tuple[float, float]:
+        left, right = sorted((100 * -low / room, 100 * (score - low) / room))
+        return round(left, 1), round(right - left, 1)
+
+    return [None if score is None else bar(score) for score in scores]
+
+
+def _numbered(view: DecisionView, few: bool) -> Iterator[tuple[int, PromptView]]:
+    """The prompts with their numbers; few: of scored ones only the first of each request."""
+    for number, prompt in enumerate(view.prompts):
+        if not few or prompt.place == 0 or prompt.reply is not None:
+            yield number, prompt
+
+
+def _prompt(
+    number: int, prompt: PromptView, options: Sequence[str], shorten: Callable[[str], str]
+) -> Markup:
+    """What was written, and the prompt as it was sent, folded, with its scored answers."""
+    reply = Markup()
+    if prompt.reply is not None:
+        reading = together(" -> ", tag("b", one_line(prompt.reading))) if prompt.reading else ""
+        line = tag("p", f"reply {number}", reading, class_="note")
+        reply = together(line, tag("pre", shorten(prompt.reply)))
+    answers = [
+        f"{answer.word} {answer.probability:.4f}"
+        + ("" if answer.option is None else f" ({options[answer.option]})")
+        for answer in prompt.answers
+    ]
+    summary = f"prompt {number}{': ' if answers else ''}{', '.join(answers)}"
+    return together(
+        reply, tag("details", tag("summary", summary), tag("pre", shorten(prompt.text)))
+    )
+
+
+def _notes(notes: Mapping[str, object], shorten: Callable[[str], str]) -> Markup:
+    """What the method noted of the decision, folded."""
+    text = json.dumps(notes, indent=1, ensure_ascii=False, default=str)
+    return tag("details", tag("summary", "notes"), tag("pre", shorten(text)))

@@ -1,0 +1,308 @@
+"""A recorded match as plain data: each state, each decision, what was asked and what was answered.
+
+The cards are dealt again from the sweep's seed and the recorded moves are played by the game's own
+rules, so every state is there as it was. Prompts, replies and scores come from the record alone:
+which option an answer word stood for is read from the prompt as it was sent ("A) green 2").
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gauntlet.common.errors import UserError
+from gauntlet.games.base import Game, move_with
+from gauntlet.games.capabilities import WIN, seatings_of, with_score
+from gauntlet.models.exchanges import Exchange, TextExchange
+from gauntlet.pipeline.config.read import Seed
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.recorded import player_name, recorded_game
+from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.plan.rng import DEAL, stream
+
+LETTERED = re.compile(r"^(\w+)\) (.+)$", re.MULTILINE)
+CHARACTERS, LIKELIEST = 600, 5
+"""Of an answer in a line: characters of a reply, or how many scored words."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer word, its probability, and the index of the option that it stood for in its prompt,
+    if it stood for one."""
+
+    word: str
+    probability: float
+    option: int | None
+
+
+@dataclass(frozen=True)
+class PromptView:
+    """One prompt as it was sent, with its answers: scored words, or a written reply.
+
+    reading: what was made of the reply, or what is wrong with it; "" where the record does not say.
+    place, prompts: its number in its request, from 0, and how many prompts that request had.
+    """
+
+    text: str
+    answers: tuple[Answer, ...] = ()
+    reply: str | None = None
+    reading: str = ""
+    place: int = 0
+    prompts: int = 1
+
+    def tail(self, lines: int) -> str:
+        """The last lines of the prompt."""
+        return "\n".join(self.text.splitlines()[-lines:])
+
+    @property
+    def answer(self) -> str:
+        """The reply, or the likeliest words with their chances, in a line."""
+        if self.reply is not None:
+            return repr(self.reply[:CHARACTERS])
+        best = sorted(self.answers, key=lambda answer: -answer.probability)[:LIKELIEST]
+        listed = ", ".join(f"{answer.word} {answer.probability:.3f}" for answer in best)
+        first = f" (to the first of {self.prompts} prompts)" if self.prompts > 1 else ""
+        return listed + first
+
+
+@dataclass(frozen=True)
+class DecisionView:
+    """One seat's decision: its prompts in order, its options, and for each option its score (None
+    without one). words: those that went with the move. player: who sits there; "" where only the
+    record was looked at. forced, status, fallback, margin, tokens, notes: as the record has them.
+    """
+
+    seat: int
+    prompts: tuple[PromptView, ...]
+    options: tuple[str, ...]
+    scores: tuple[float | None, ...]
+    chosen: int
+    forced: bool = False
+    status: str = "ok"
+    fallback: bool = False
+    words: str = ""
+    player: str = ""
+    margin: float | None = None
+    tokens: int = 0
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def move(self) -> str:
+        """The chosen option, and the words that went with it."""
+        option = self.options[self.chosen]
+        return f"{option}: {self.words}" if self.words else option
+
+    @property
+    def firsts(self) -> list[PromptView]:
+        """The first prompt of every request."""
+        return [prompt for prompt in self.prompts if prompt.place == 0]
+
+    @property
+    def outcome(self) -> str:
+        """Whether its choice or a fallback was played, and the reply's status if it was not ok."""
+        outcome = "a fallback took it" if self.fallback else "its choice"
+        return outcome if self.status == "ok" else f"{self.status}: {outcome}"
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is more to show than the move."""
+        return bool(self.prompts) or not self.forced
+
+
+@dataclass(frozen=True)
+class Ply:
+    """A state of the game, its text with hidden cards shown, and the decisions taken in it."""
+
+    number: int
+    state: Any
+    text: str
+    decisions: tuple[DecisionView, ...]
+
+
+@dataclass(frozen=True)
+class MatchView:
+    """A match with all its plies. players: by seat. end_state, end_text: after the last ply.
+    scores: by seat, with the name of the measure that the run counts, unless that is the win."""
+
+    match: str
+    game: Game[Any]
+    cell: str
+    deal: int
+    rotation: int
+    players: tuple[str, ...]
+    measured: tuple[int, ...]
+    plies: tuple[Ply, ...]
+    end_state: Any
+    end_text: str
+    returns: tuple[float, ...]
+    scores: tuple[str, Sequence[float]] | None = None
+
+    @property
+    def outcome(self) -> str:
+        winners = [seat for seat, value in enumerate(self.returns) if value > 0]
+        winner = f"won by player {winners[0]}" if winners else "nobody won"
+        if self.scores is None:
+            return winner
+        name, scores = self.scores
+        listed = (f"player {seat} {score:.4g}" for seat, score in enumerate(scores))
+        return f"{winner}; {name}: {', '.join(listed)}"
+
+    @property
+    def facts(self) -> tuple[tuple[str, Sequence[str]], ...]:
+        """What stands above the plies: a term and its values each."""
+        players = [
+            f"{seat} {player}{' (measured)' if seat in self.measured else ''}"
+            for seat, player in enumerate(self.players)
+        ]
+        returns = ", ".join(f"{value:g}" for value in self.returns)
+        return (
+            ("cell", [self.cell]),
+            ("deal", [f"{self.deal}, rotation {self.rotation}"]),
+            ("players", players),
+            ("outcome", [f"{self.outcome}; returns {returns}"]),
+        )
+
+
+def match_view(folder: Folder, record: MatchRecord) -> MatchView:
+    """A match of the folder. Raises UserError where the game does not play as recorded."""
+    cell = folder.cell(record.cell)
+    names = [player_name(player) for player in cell["identity"]["players"]]
+    game = recorded_game(cell["identity"]["game"])
+    seatings = seatings_of(game)
+    players = tuple(names[player] for player in seatings[record.rotation % len(seatings)])
+    plies, end_state = _plies(game, folder.seed, record, players)
+    return MatchView(
+        match=record.match,
+        game=game,
+        cell=cell["name"],
+        deal=record.deal,
+        rotation=record.rotation,
+        players=players,
+        measured=record.measured,
+        plies=plies,
+        end_state=end_state,
+        end_text=game.show(end_state),
+        returns=record.returns,
+        scores=_scores(cell, record),
+    )
+
+
+def decision_view(
+    decision: DecisionRecord, statics: Mapping[str, str], player: str = ""
+) -> DecisionView:
+    """A decision of a record, without its game. statics: the texts that prompts share; one that
+    stood in a damaged line is left out."""
+    statics = {name: statics.get(name, "") for each in decision.asked for name in each.named}
+    written = [each for each in decision.asked if isinstance(each, TextExchange)]
+    readings = iter(_readings(decision, sum(1 + len(each.others) for each in written)))
+    return DecisionView(
+        seat=decision.seat,
+        prompts=tuple(
+            prompt
+            for exchange in decision.asked
+            for prompt in _prompts(exchange, statics, decision.options, readings)
+        ),
+        options=decision.options,
+        scores=decision.scores or (None,) * len(decision.options),
+        chosen=decision.chosen,
+        forced=decision.forced,
+        status=decision.status,
+        fallback=decision.fallback,
+        words=decision.text,
+        player=player,
+        margin=decision.margin,
+        tokens=decision.tokens,
+        notes=decision.notes,
+    )
+
+
+def _scores(cell: Mapping[str, Any], record: MatchRecord) -> tuple[str, Sequence[float]] | None:
+    name = CellInfo.read(cell).measure.name
+    scores = with_score(record.measures, record.returns).get(name)
+    return None if name == WIN.name or scores is None else (name, scores)
+
+
+def _plies(
+    game: Game[Any], seed: Seed, record: MatchRecord, players: Sequence[str]
+) -> tuple[tuple[Ply, ...], Any]:
+    """Every ply, and the final state."""
+    state = game.deal(stream(seed, game, record.deal, DEAL))
+    decisions = iter(record.decisions)
+    plies: list[Ply] = []
+    while seats := game.to_move(state):
+        taken = [(seat, _checked(game, state, seat, next(decisions, None))) for seat in seats]
+        views = tuple(decision_view(made, record.statics, players[seat]) for seat, made in taken)
+        plies.append(Ply(len(plies), state, game.show(state), views))
+        moves = [move_with(game.legal(state, seat)[made.chosen], made.text) for seat, made in taken]
+        state = game.play(state, moves)
+    return tuple(plies), state
+
+
+def _checked(
+    game: Game[Any], state: Any, seat: int, decision: DecisionRecord | None
+) -> DecisionRecord:
+    options = game.observe(state, seat).options
+    if decision is None or decision.seat != seat or decision.options != options:
+        raise UserError(
+            "the record does not fit the game as it is now: it was written by another version "
+            f"of {type(game).__name__}"
+        )
+    return decision
+
+
+def _prompts(
+    exchange: Exchange, statics: Mapping[str, str], options: Sequence[str], readings: Iterator[str]
+) -> Iterator[PromptView]:
+    if isinstance(exchange, TextExchange):
+        replies = (exchange.text, *exchange.others)
+        for place, reply in enumerate(replies):
+            text = exchange.prompt(statics).text
+            yield PromptView(text, (), reply, next(readings), place, len(replies))
+        return
+    for number, branch in enumerate(exchange.branches):
+        prompt = exchange.prompt(statics, branch)
+        lettered = dict(LETTERED.findall(prompt.changing))
+        answers = []
+        for place, word in enumerate(exchange.choices):
+            logprob = exchange.logprobs[number][place]
+            chance = 0.0 if logprob is None else math.exp(logprob)
+            option = _option(lettered.get(word), number + place, options)
+            answers.append(Answer(word, chance, option))
+        yield PromptView(prompt.text, tuple(answers), place=number, prompts=len(exchange.branches))
+
+
+def _readings(decision: DecisionRecord, replies: int) -> list[str]:
+    """What was made of each text that was written: what the method noted of its own replies, then
+    what was wrong with words for an open option, and last the words that were accepted."""
+    dropped, faults = _noted(decision, "dropped"), _noted(decision, "faults")
+    noted = [
+        _named(answer, decision.options) + ", taken for no answer" * (number in dropped)
+        for number, answer in enumerate(_noted(decision, "answers"))
+    ]
+    words = [*map(str, faults), *([decision.text] if decision.text else [])]
+    before = len(noted) or replies - len(faults) - bool(decision.text and not decision.fallback)
+    noted += [""] * (before - len(noted))
+    return [*noted, *words, *[""] * replies][:replies]
+
+
+def _noted(decision: DecisionRecord, name: str) -> Sequence[Any]:
+    noted = decision.notes.get(name, ())
+    return noted if isinstance(noted, list | tuple) else ()
+
+
+def _named(answer: Any, options: Sequence[str]) -> str:
+    """The option of this number; anything else says what was wrong."""
+    known = isinstance(answer, int) and 0 <= answer < len(options)
+    return options[answer] if known else str(answer)
+
+
+def _option(named: str | None, guess: int, options: Sequence[str]) -> int | None:
+    """Which option a prompt's line names; of equal ones that which a rotated list has there."""
+    if named is None or named not in options:
+        return None
+    guess %= len(options)
+    return guess if options[guess] == named else list(options).index(named)
