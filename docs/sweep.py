@@ -72,7 +72,7 @@ def summary(table: pd.DataFrame) -> Rows:
             *own,
             *_adjusted(row, scale.mean, "estimate"),
             *_adjusted(row, partial(_span, scale), "ci_low", "ci_high"),
-            _known(scale.mean(row["baseline"])),
+            _or_blank(scale.mean(row["baseline"])),
         )
 
 
@@ -197,7 +197,7 @@ def replies(results: Results) -> str:
         bad = read.loc[cell] if cell in read.index else pd.Series(dtype=float)
         shares = [bad.get(name, math.nan) / bad.get("replies", math.nan) for name in UNREAD]
         calls = number(spent["calls"][cell] / row["decisions"], ".1f")
-        rows.append((*own, *(_known(percent(share)) for share in shares), calls))
+        rows.append((*own, *(_or_blank(percent(share)) for share in shares), calls))
     return markdown(rows)
 
 
@@ -254,11 +254,11 @@ VIEWED: dict[str, Callable[[Results], str]] = {
 def _adjusted(row: pd.Series[Any], written: Callable[..., str], *columns: str) -> Iterator[str]:
     """A figure of the best estimate where that is the luck-adjusted one, else nothing."""
     luck = "adjusted" in (row.get("estimator"), row.get("test"))
-    yield _known(written(*(row[column] for column in columns))) if luck else ""
+    yield _or_blank(written(*(row[column] for column in columns))) if luck else ""
 
 
-def _known(told: str) -> str:
-    return "" if told == "-" else told
+def _or_blank(text: str) -> str:
+    return "" if text == "-" else text
 
 
 def _component(rows: pd.DataFrame) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from gauntlet.pipeline.pages.frame import drawing, framed, note, part, text_bloc
 from gauntlet.pipeline.pages.library import Library, Shelf
 from gauntlet.pipeline.pages.run_status import Estimate, Standing, estimates, glance, standing
 from gauntlet.pipeline.status import Row
+from gauntlet.pipeline.tables import parser
 from gauntlet.pipeline.tables.numbers import percent, short
 
 HEADINGS = (
@@ -233,7 +234,7 @@ async def _unclear_replies(run: str, file: Path) -> None:
     except (OSError, ValueError) as error:
         note(f"{file.name} cannot be read: {error}", warning=True)
         return
-    if found is None or found.empty or list(found) != parser.EXAMPLE_COLUMNS:
+    if found is None or found.empty or list(found) != [*parser.EXAMPLE_COLUMNS]:
         return
     part("Replies, looked at")
     note("Of each cell the first few that were not plainly read; all are counted in parser.csv.")

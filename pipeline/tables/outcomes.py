@@ -223,7 +223,7 @@ def seeds(results: Results) -> Iterator[dict[str, Any]]:
 def scores(result: CellResults) -> np.ndarray:
     """The expected score of each match: 1 a win, 1/2 a draw, 0 a loss; of several measured players
     the share that won."""
-    mean: np.ndarray = result.outcomes.won + result.outcomes.drawn / 2
+    mean: np.ndarray = result.outcomes.won + result.outcomes.draws / 2
     return mean
 
 

@@ -26,7 +26,7 @@ import pandas as pd
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.sanitize import visible
 from gauntlet.games.capabilities import WIN
-from gauntlet.pipeline.config.keys import GROUPS
+from gauntlet.pipeline.config.read import GROUPS
 from gauntlet.pipeline.judging import luck, stopping
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults, collect, measures, told_apart

@@ -151,7 +151,7 @@ class _Logged:
         told = [params(place, result, row, self.sweep.runs) for result, row in rows]
         spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
         figures = [self.sweep.numbers[result.about.name] for result, _ in rows]
-        span = played.whole(spans)
+        span = played.total_span(spans)
         parent = self._parent(rows, shared(told), figures, span)
         self._adopt(
             [run for run in other_runs if run.info.experiment_id == self.experiment], parent
@@ -224,7 +224,7 @@ class _Logged:
         if cells <= MANY:
             self._figures(run)
         points = [(name, 0, value) for name, value in figures.items()]
-        log_points(self.client, run, [*points, *values.curves(result, cells)], told, span[1])
+        log_points(self.client, run, [*points, *values.curves(result, cells)], parameters, span[1])
         return run
 
     def _begin(self, name: str, tags: dict[str, str], parameters: Params, span: played.Span) -> str:

@@ -50,15 +50,15 @@ class Nulls:
     def run(self, rng: np.random.Generator, deals: int) -> str:
         """All that the pipeline says of a simulated log, page by page."""
         place = Folder(self.folder)
-        first, last = (_draw_results(rng, ends, deals) for ends in (FIRST, LAST))
+        first, last = (_drawn(rng, ends, deals) for ends in (FIRST, LAST))
         for about, often in zip(place.abouts(), self.habits, strict=True):
             by_habit = rng.random(deals) < often
-            own = _draw_results(rng, _as_baseline(about), deals)
+            own = _drawn(rng, _as_baseline(about), deals)
             _write(place, about, np.where(by_habit, first, own))
         controls = [about for about in place.every_cell() if about.role == "control"]
         for about, worth in zip(controls, (first, last), strict=False):
             _write(place, about, worth)
-        return "\n".join(_page_texts(write_tables(self.folder, results_of(self.folder))))
+        return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
 
 
 def _as_baseline(about: CellInfo) -> Ends:
@@ -68,7 +68,7 @@ def _as_baseline(about: CellInfo) -> Ends:
     return won, 0.1
 
 
-def _draw_results(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
+def _drawn(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
     """1 a win, 0 a draw, -1 a loss, of each deal."""
     won, drawn = ends
     return rng.choice([1.0, 0.0, -1.0], deals, p=[won, drawn, 1 - won - drawn])

@@ -66,7 +66,7 @@ def test_the_adjusted_estimate_leads_where_there_is_one() -> None:
 
 
 def test_a_two_sided_test_finds_harm_and_a_one_sided_does_not() -> None:
-    assert "a cloze does worse than the baseline" in sentences_of(judged(cell("a", EVEN), WORSE))
+    assert "a cloze does worse than the baseline" in said(judged(cell("a", EVEN), WORSE))
     above = judged(cell("a", EVEN, Declared("above")), WORSE)
     assert "a cloze is not shown to beat the baseline" in said(above)
     assert row(above)["p"] > 0.99
@@ -78,7 +78,7 @@ def test_not_inferior_means_not_below_by_more_than_the_margin() -> None:
         (0.03, "is not inferior to the baseline"),
         (0.005, "is not shown to keep"),
     ):
-        text = sentences_of(judged(cell("a", EVEN, Declared("non_inferior", margin)), slightly))
+        text = said(judged(cell("a", EVEN, Declared("non_inferior", margin)), slightly))
         assert f"a cloze {told}" in text
 
 

@@ -24,7 +24,7 @@ from gauntlet.pipeline.tracking.values import of_cells
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import about, made_of, pairs_table, scored, summary_table
+from tests.pipeline.made import KnownBaseline, about, made_of, pairs_table, scored, summary_table
 from tests.pipeline.records import ended as record_of
 from tests.pipeline.scored import Harvest
 

@@ -24,7 +24,7 @@ from gauntlet.pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Mediu
 from gauntlet.pipeline.tables.scale import Scale
 from tests.pipeline.made import (
     RANDOM,
-    Known,
+    KnownBaseline,
     about,
     drawn_of,
     made_of,
@@ -86,7 +86,7 @@ def every(cells: int) -> Iterator[Figure]:
     made = made_of(found, {"pairs": pairs_table(found[:5])})
     drawn = ("win_rates", "running_win_rates", "paired_differences", "costs")
     yield from drawn_of(made, *drawn).values()
-    scores = [scored(name, [3, 9, 1, 4] * 5, baseline=Known(4.0)) for name in names]
+    scores = [scored(name, [3, 9, 1, 4] * 5, baseline=KnownBaseline(4.0)) for name in names]
     yield figures.means(summary_table(scores), names, Scale("score", False))
     yield choice_distribution(chosen(cells), dict(zip(names, names, strict=True)), counts(cells))
     yield letter_prior(letters(cells), dict(zip(names, names, strict=True)))
@@ -120,17 +120,17 @@ def unseen(axes: Axes) -> Iterator[Text]:
 
 @pytest.mark.parametrize(("cells", "medium"), [(3, COLUMN), (9, WIDE), (30, COLUMN)])
 def test_nothing_is_cut_or_covers_another(cells: int, medium: Medium) -> None:
-    check_layout(cells, medium)
+    whole(cells, medium)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("medium", [WIDE, COLUMN])
 @pytest.mark.parametrize("cells", [1, 2, 3, 5, 9, 12, 17, 24, 25, 30, 40, 41, 100])
 def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> None:
-    check_layout(cells, medium)
+    whole(cells, medium)
 
 
-def check_layout(cells: int, medium: Medium) -> None:
+def whole(cells: int, medium: Medium) -> None:
     """Every figure is as wide as its medium, no higher than a page, and no word covers another."""
     with plot_style.drawn_for(medium):
         for figure in every(cells):

@@ -55,7 +55,7 @@ def shown(number: int) -> dict[str, str]:
 
 
 def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
-    few, more = svg_by_name(50), svg_by_name(200)
+    few, more = shown(50), shown(200)
     assert few.keys() == more.keys() == {"win_rates", "running_win_rates", "paired_differences"}
     for name in few:
         assert len(more[name]) < 1.5 * len(few[name]) < 500_000

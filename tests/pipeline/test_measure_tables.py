@@ -25,7 +25,7 @@ from gauntlet.stats.multiple import holm
 from gauntlet.stats.paired import sign_flip
 from tests.pipeline.made import (
     RANDOM,
-    Known,
+    KnownBaseline,
     about,
     drawn_of,
     made_of,
@@ -69,27 +69,29 @@ def test_the_tables_of_wins_are_what_they_were() -> None:
 
 def test_a_mean_has_the_interval_and_the_test_of_its_deals() -> None:
     """Four deals with scores of 0 to 10: those of `stats.means`, one the other turned round."""
-    found = row(scored("a", [4, 6, 8, 6], baseline=Known(5.0)))
+    found = row(scored("a", [4, 6, 8, 6], baseline=KnownBaseline(5.0)))
     assert (found["measure"], found["raw"], found["baseline"]) == ("score", 6.0, 5.0)
     low, high = limits([4, 6, 8, 6], (0, 10))
     assert (found["raw_low"], found["raw_high"]) == (low, high)
     expected = p_value([4, 6, 8, 6], (0, 10), 5.0, "either")
     assert found["p"] == found["p_holm"] == pytest.approx(expected)
-    at_limit = row(scored("a", [4, 6, 8, 6], baseline=Known(float(low))))
+    at_limit = row(scored("a", [4, 6, 8, 6], baseline=KnownBaseline(float(low))))
     assert at_limit["p"] == pytest.approx(0.05)
     assert (found["measure_low"], found["measure_high"]) == (0.0, 10.0)
 
 
 def test_the_baselines_own_error_enters_the_test() -> None:
     scores = [6, 7, 8, 7] * 5
-    exact, measured = (row(scored("a", scores, baseline=Known(6.0, e)))["p"] for e in (0.0, 0.5))
+    exact, measured = (
+        row(scored("a", scores, baseline=KnownBaseline(6.0, e)))["p"] for e in (0.0, 0.5)
+    )
     assert exact < measured < 1
 
 
 def test_rotations_of_a_deal_are_one_observation() -> None:
     """Deals of mean 4, 6, 8, 6, each of two matches, are those four observations."""
-    once = row(scored("a", [4, 6, 8, 6], baseline=Known(5.0)))
-    twice = row(scored("a", [3, 5, 5, 7, 8, 8, 2, 10], rotations=2, baseline=Known(5.0)))
+    once = row(scored("a", [4, 6, 8, 6], baseline=KnownBaseline(5.0)))
+    twice = row(scored("a", [3, 5, 5, 7, 8, 8, 2, 10], rotations=2, baseline=KnownBaseline(5.0)))
     for name in ("raw", "raw_low", "raw_high", "p"):
         assert twice[name] == pytest.approx(once[name])
 
@@ -112,10 +114,10 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(
     found = row(few)
     assert all(math.isnan(found[name]) for name in ("raw_low", "raw_high", "p"))
     assert math.isnan(found["measure_low"])
-    assert "A measure without a range has an interval and a p from 100 deals on." in printed(
+    assert "A measure without a range has an interval and a p from 100 deals on." in shown(
         [few], capsys
     )
-    assert "no interval, as a measure without a range takes 100 deals" in sentences_of([few])
+    assert "no interval, as a measure without a range takes 100 deals" in said([few])
     found = row(many)
     assert found["raw_low"] < found["raw"] < found["raw_high"]
     assert 0 < found["p"] < 1
@@ -177,7 +179,7 @@ def said(cells: Sequence[CellResults]) -> str:
     return " ".join(sentence for answer in found for sentence in answer.sentences)
 
 
-def x_labels(cells: Sequence[CellResults]) -> dict[str, str]:
+def drawn(cells: Sequence[CellResults]) -> dict[str, str]:
     """The label of each figure's horizontal axis, by the figure's name."""
     figures = drawn_of(made_of(cells), "win_rates", "running_win_rates", "paired_differences")
     return {name: figure.axes[0].get_xlabel() for name, figure in figures.items()}
@@ -201,7 +203,7 @@ def test_sentences_name_the_measure() -> None:
     """200 deals, s = 1.4178, error .10025: by the normal law (2.394 + .8416) x .10025 = .3244, of
     three tests, each two-sided; and by the interval, which allows for scores of 0 and 10 that were
     not seen, .3733."""
-    text = sentences_of(BETTER)
+    text = said(BETTER)
     assert "1 of 2 cells have a higher score than their baseline" in text
     assert "model1b cloze is not shown to beat the baseline: score 5.000 instead of 5.000" in text
     assert (
@@ -216,18 +218,18 @@ def test_sentences_name_the_measure() -> None:
 
 
 def test_a_score_without_a_baseline_is_told_alone() -> None:
-    text = sentences_of([scored("a", [4, 6, 8, 6])])
+    text = said([scored("a", [4, 6, 8, 6])])
     assert "score 6.000 over 4 matches, 95% interval 2.299 to 8.533; there is no baseline" in text
 
 
 def test_figures_and_terminal_name_the_measure(capsys: pytest.CaptureFixture[str]) -> None:
-    labels = x_labels(BETTER)
+    labels = drawn(BETTER)
     assert set(labels) == {"means_score", "running_means_score", "paired_differences_score"}
     assert labels["means_score"].startswith("score (95%")
     assert labels["paired_differences_score"].startswith(
         "difference of mean score on shared deals ("
     )
-    text = printed(BETTER, capsys)
+    text = shown(BETTER, capsys)
     heading, first = text.splitlines()[:2]
     assert heading.split()[:2] == ["cell", "score"]
     assert "z" not in heading.split()
@@ -239,8 +241,8 @@ def test_two_measures_stand_in_one_table_each_in_its_own_terms(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     cells = [*BETTER, won(about("c", baseline=RANDOM), [1, 0, 1])]
-    assert {"win_rates", "means_score"} <= x_labels(cells).keys()
-    text = printed(cells, capsys)
+    assert {"win_rates", "means_score"} <= drawn(cells).keys()
+    text = shown(cells, capsys)
     assert text.split()[:2] == ["cell", "mean"]
     assert "(score)" in text
     assert "c cloze (win rate)     66.7%" in text
@@ -248,7 +250,7 @@ def test_two_measures_stand_in_one_table_each_in_its_own_terms(
 
 def test_a_measure_from_0_to_1_is_told_in_percent(capsys: pytest.CaptureFixture[str]) -> None:
     cell = about("a", Measure("accuracy", 0, 1), baseline=KnownBaseline(0.5))
-    text = printed([results(cell, [0.5, 0.75, 1.0], [0, 0, 0])], capsys)
+    text = shown([results(cell, [0.5, 0.75, 1.0], [0, 0, 0])], capsys)
     assert "accuracy" in text
     assert "75.0%" in text
 

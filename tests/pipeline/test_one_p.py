@@ -94,9 +94,9 @@ def in_sentence(text: str, start: str) -> Iterator[tuple[str, str]]:
     yield from (("interval", interval), (name, p))
 
 
-def gathered(*sources: Mapping[str, str] | Iterator[tuple[str, str]]) -> Told:
+def gathered(*found: Mapping[str, str] | Iterator[tuple[str, str]]) -> Told:
     told = defaultdict[str, set[str]](set)
-    for one in sources:
+    for one in found:
         for name, text in dict(one).items():
             if P.fullmatch(name) or name == "interval":
                 told[name].add(text)
@@ -207,7 +207,7 @@ CELL = st.tuples(st.integers(0, 12), st.sampled_from("xyz"), st.booleans())
 @settings(max_examples=25, deadline=None)
 @given(st.lists(CELL, min_size=2, max_size=5), st.booleans())
 def test_no_row_of_any_table_has_a_corrected_p_below_its_own(
-    rows: Sequence[tuple[int, str, bool]], stopped: bool
+    drawn: Sequence[tuple[int, str, bool]], stopped: bool
 ) -> None:
     """And what a sentence tells of two cells is their row of pairs.csv."""
     cells = [made(at, *one, stopped=stopped and at == 0) for at, one in enumerate(drawn)]
@@ -226,7 +226,7 @@ def test_no_row_of_any_table_has_a_corrected_p_below_its_own(
         assert row["p_holm"] == pytest.approx(told.get(both, row["p_holm"]), nan_ok=True)
 
 
-def result_of(at: int, wins: int, prompt: str, adjusted: bool, stopped: bool) -> CellResults:
+def made(at: int, wins: int, prompt: str, adjusted: bool, stopped: bool) -> CellResults:
     told = about(f"cell{at}", baseline=RANDOM, model="one")
     told = replace(told, labels={**told.labels, "prompt": prompt})
     found = replace(won(told, [1] * wins + [0] * (12 - wins)), stopped=stopped)

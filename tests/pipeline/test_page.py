@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from gauntlet.pipeline.tables.annotated import situation
 
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay
@@ -17,6 +16,9 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.page import LONGEST, Contents, clipped
 from gauntlet.pipeline.tables.registry import results_of
 from gauntlet.pipeline.tables.run_metadata import facts
+from gauntlet.pipeline.tables.samples import sample, situation
+from gauntlet.pipeline.viewer.html import score_bars
+from gauntlet.pipeline.viewer.match import decision_view
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.records import STATIC, decided, ended, scored

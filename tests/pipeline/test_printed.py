@@ -20,6 +20,7 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import (
     RANDOM,
     SCORE,
+    KnownBaseline,
     about,
     made_of,
     results,
@@ -30,7 +31,7 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
 
 
 @pytest.mark.parametrize(
-    ("text", "latex_text"),
+    ("text", "told"),
     [
         ("a_b", r"a\_b"),
         ("50% & $1 #2", r"50\% \& \$1 \#2"),
@@ -41,12 +42,12 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
         ("<|>", r"\textless{}\textbar{}\textgreater{}"),
     ],
 )
-def test_what_latex_would_obey_is_escaped(text: str, latex_text: str) -> None:
-    assert latex.escaped(text) == latex_text
+def test_what_latex_would_obey_is_escaped(text: str, told: str) -> None:
+    assert latex.escaped(text) == told
 
 
 @pytest.mark.parametrize(
-    ("text", "latex_text"),
+    ("text", "told"),
     [
         ("-1.5 to +2.0", "$-$1.5 to +2.0"),
         ("48.0-54.4%", r"48.0--54.4\%"),
@@ -55,8 +56,8 @@ def test_what_latex_would_obey_is_escaped(text: str, latex_text: str) -> None:
         ("-", "-"),
     ],
 )
-def test_numbers_are_set_as_numbers(text: str, latex_text: str) -> None:
-    assert latex.number(text) == latex_text
+def test_numbers_are_set_as_numbers(text: str, told: str) -> None:
+    assert latex.number(text) == told
 
 
 def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
@@ -99,7 +100,7 @@ def printed(results: Results) -> dict[str, Sheet]:
 def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "of_yesterday_wide.pdf").touch()
-    shown = example(measure=False)
+    shown = found(measure=False)
     paper_export.write(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
     main = re.sub(r"(?m)^%.*\n", "", (tmp_path / "main.tex").read_text())
     for name in re.findall(r"\\input\{(.+?)\}", main):
@@ -181,7 +182,7 @@ def test_what_cannot_be_written_is_named(
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
-    shown = example(measure=False)
+    shown = found(measure=False)
     paper_export.write(tmp_path, shown, drawings(shown))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

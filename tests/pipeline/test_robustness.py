@@ -35,11 +35,11 @@ def cell(samples: int = 1, rotate: bool = False) -> Cell:
     return replace(made, identity=cell_identity(made))
 
 
-def moves(cell: Cell, seed: int, deal: int, rotation: int) -> list[str]:
+def moves(own: Cell, seed: int, deal: int, rotation: int) -> list[str]:
     def unasked(ask: object) -> object:
         raise AssertionError(f"{ask}: nobody asks a model here")
 
-    record = run(play(cell, Task(cell.key, deal, rotation, "id"), seed), unasked)  # type: ignore[arg-type]
+    record = run(play(own, Task(own.key, deal, rotation, "id"), seed), unasked)  # type: ignore[arg-type]
     return [decision.move for decision in record.decisions]
 
 
@@ -83,7 +83,7 @@ def test_numbers_of_samples_and_rotations() -> None:
 # --- the tables
 
 
-def result_of(name: str, values: np.ndarray, wording: str = "plain") -> CellResults:
+def made(name: str, values: np.ndarray, wording: str = "plain") -> CellResults:
     """values: (deals, samples, seats) of wins."""
     _, samples, seats = values.shape
     own = about(name, rotations=samples * seats, model="pocket")
@@ -108,7 +108,7 @@ def test_a_label_without_its_wording(label: str, name: str, wording: str) -> Non
 
 def test_the_crossed_design_has_every_match_at_its_place() -> None:
     values = np.random.default_rng(0).integers(0, 2, (5, 3, 2))
-    found = crossed([result_of("a", values), result_of("b", 1 - values, "terse")])
+    found = crossed([made("a", values), made("b", 1 - values, "terse")])
     assert found.shape == (2, 5, 3, 2)
     assert (found[0] == values).all()
     assert (found[1] == 1 - values).all()
@@ -117,7 +117,7 @@ def test_the_crossed_design_has_every_match_at_its_place() -> None:
 def test_a_wording_that_matters_is_seen() -> None:
     rng = np.random.default_rng(1)
     cells = [
-        result_of(name, (rng.random((200, 2, 2)) < chance).astype(int), wording)
+        made(name, (rng.random((200, 2, 2)) < chance).astype(int), wording)
         for name, wording, chance in (("a", "terse", 0.2), ("b", "formal", 0.5), ("c", "x", 0.8))
     ]
     table = made_of(cells)["components"].set_index("component")
@@ -155,7 +155,7 @@ def test_adjusted_means_are_pooled_where_every_cell_has_one() -> None:
     """Twelve times less noise, so they are drawn back less; a reference that all share moves all
     alike and pulls nobody towards the others."""
     rng = np.random.default_rng(2)
-    raw = [result_of(f"c{n}", rng.integers(0, 2, (400, 1, 1))) for n in range(4)]
+    raw = [made(f"c{n}", rng.integers(0, 2, (400, 1, 1))) for n in range(4)]
     deals, means = np.arange(400), (0.4, 0.45, 0.5, 0.6)
     values = [mean + rng.normal(0, 0.14, 400) for mean in means]
 

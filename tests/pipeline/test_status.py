@@ -21,14 +21,14 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.follow import Tail
 from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.log.live import Running
-from gauntlet.pipeline.log.metadata_files import parsed
+from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.tables.numbers import duration
 from tests.pipeline.conftest import Sweep
 
 
-def printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert status.main([str(folder)]) == 0
     said = capsys.readouterr().out
@@ -94,7 +94,7 @@ def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
     found = looked(folder)
     assert (found.done, found.left) == (6, 60)
     assert found.seconds_left == pytest.approx(600)
-    said = printed(folder, capsys)
+    said = told(folder, capsys)
     assert "playing" in said
     assert "4 worker(s)" in said
     assert "10 min 00 s to go" in said
@@ -126,7 +126,7 @@ def test_a_match_that_was_set_aside_is_neither_done_nor_left(
     (folder / "set_aside.jsonl").write_bytes(line({**entry, "error": "bad card"}))
     found = looked(folder)
     assert (found.done, found.left, found.rows[0].set_aside) == (3, 0, 1)
-    assert "1 set aside" in printed(folder, capsys)
+    assert "1 set aside" in told(folder, capsys)
     with path.open("ab") as file:  # the next run has played it after all
         file.write(lines[-1])
     assert looked(folder).rows[0].set_aside == 0
@@ -163,7 +163,7 @@ def test_a_log_whose_runs_told_nothing_is_counted_all_the_same(
 ) -> None:
     sweep("deals=2")
     Folder(folder).status_file.unlink()
-    said = printed(folder, capsys)
+    said = told(folder, capsys)
     assert "no run has told how it goes" in said
     assert "4 matches done" in said
 
@@ -174,7 +174,7 @@ def test_a_run_that_has_not_yet_said_what_its_cells_are_is_loading(
     sweep("deals=2")
     shutil.rmtree(Folder(folder).cells_folder)
     changed(folder, state="loading", process=os.getpid())
-    assert "loading for" in printed(folder, capsys)
+    assert "loading for" in told(folder, capsys)
 
 
 def test_it_can_be_watched_from_another_process(folder: Path) -> None:

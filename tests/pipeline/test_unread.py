@@ -62,7 +62,7 @@ def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
 
 
 def test_who_beats_all_controls_is_judged_as_before() -> None:
-    for text in (tables_of(a=0.001, b=0.001)[1], tables_of()[1]):
+    for text in (told(a=0.001, b=0.001)[1], told()[1]):
         assert text.startswith("2 of 2 cells win more than their baseline")
         assert "this matters." in text
 
@@ -121,30 +121,30 @@ def eight(sweep: Sweep, folder: Path) -> Callable[..., Nulls]:
     return played
 
 
-@pytest.mark.parametrize("with_controls", [True, False])
+@pytest.mark.parametrize("beside", [True, False])
 def test_habits_are_claimed_where_no_control_is_beside_them(
-    eight: Callable[..., Nulls], with_controls: bool
+    eight: Callable[..., Nulls], beside: bool
 ) -> None:
     """Against a random player the habit wins 60% and not 29%."""
     runs = 4
-    assert claims(eight(HABITS, with_controls), 1, runs, DEALS) == (0 if with_controls else runs)
+    assert claims(eight(HABITS, beside), 1, runs, DEALS) == (0 if beside else runs)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("habits", "with_controls"), [(ANY, False), (HABITS, True)])
+@pytest.mark.parametrize(("habits", "beside"), [(ANY, False), (HABITS, True)])
 def test_pages_claim_no_more_than_they_may(
     eight: Callable[..., Nulls],
     habits: tuple[float, ...],
-    with_controls: bool,
+    beside: bool,
     figure: Callable[[str], None],
 ) -> None:
     """Whatever any page says of cells that do not read is false where it claims a difference."""
     runs, started = 1_000, time.monotonic()
-    false = claims(eight(habits, with_controls), 5, runs, DEALS)
+    false = claims(eight(habits, beside), 5, runs, DEALS)
     found = clopper_pearson(false, runs)
     figure(
-        f"{'habits with controls' if with_controls else 'random players'}: a page claimed a "
-        f"difference in {false} of {runs:,} runs of 8 cells ({found.low:.3f} to {found.high:.3f}), "
+        f"{'habits with controls' if beside else 'random players'}: a page claimed a difference in "
+        f"{false} of {runs:,} runs of 8 cells ({found.low:.3f} to {found.high:.3f}), "
         f"{time.monotonic() - started:.0f} s"
     )
     assert found.low <= 0.05
