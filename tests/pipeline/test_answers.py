@@ -30,7 +30,7 @@ def cell(model: str, prompt: str, rate: float, helping: bool = False) -> CellRes
         Outcome(f"match{deal}", about.key, deal, 0, 2 * w - 1, w, w, 9, 5, 4, 0, 99, 0.1)
         for deal, w in enumerate(won.tolist())
     )
-    return CellResults(about, Outcomes.of(about.key, outcomes), DEALS, 0)
+    return CellResults(about, Outcomes.from_outcomes(about.key, outcomes), DEALS, 0)
 
 
 def said(*cells: CellResults) -> dict[str, str]:

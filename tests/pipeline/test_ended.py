@@ -256,7 +256,7 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
     for cell in robin():
         own = replace(cell.about, measure=goods)
         each = (replace(one, figure=3.0, others_figure=7.0) for one in cell.outcomes)
-        cells.append(CellResults(own, Outcomes.of(own.key, each), 4, 0))
+        cells.append(CellResults(own, Outcomes.from_outcomes(own.key, each), 4, 0))
     made = made_of(cells)
     found = made["standings"].set_index("player")
     assert found["mean"].to_dict() == pytest.approx({"a": 3.0, "b": 5.0, "c": 7.0})
