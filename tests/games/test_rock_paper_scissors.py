@@ -90,7 +90,7 @@ round 2: player 0 scissors, player 1 scissors"""
     ("parameters", "message"),
     [
         ({"num_seats": 3}, "rock-paper-scissors seats 2 players, got 3"),
-        ({"rounds": 0}, "rounds is 0; a game has 1 or more"),
+        ({"rounds": 0}, "rounds is 0; a game has 1 to 10,000"),
     ],
 )
 def test_impossible_parameters_are_refused(parameters: dict[str, int], message: str) -> None:
