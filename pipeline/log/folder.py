@@ -191,12 +191,12 @@ class Folder:
         return (one for one in self.records(stem) if isinstance(one, MatchRecord))
 
     def outcomes(self, measures: Measures) -> dict[str, Outcomes]:
-        """What tables need of the matches of these cells, by the cell's key. Warns of what is left
-        out. Raises UserError."""
+        """What tables need of the matches of these cells, or with WINS of all, by the cell's key.
+        Warns of what is left out. Raises UserError."""
         found: dict[str, Outcomes] = {}
         left_out = 0
         for path in self.record_files():
-            if key_of(path.stem) not in measures:
+            if measures and key_of(path.stem) not in measures:
                 continue
             reader = self.reader(path.stem)
             for record in self._records(path, reader):
