@@ -21,7 +21,26 @@ from typing import Any
 
 import pandas as pd
 
-from gauntlet.common.errors import UserError
+from gauntlet.agents.base import Agent as Agent
+from gauntlet.agents.base import Decision as Decision
+from gauntlet.agents.base import Goal as Goal
+from gauntlet.agents.base import Turn as Turn
+from gauntlet.agents.prompting.base import Method as Method
+from gauntlet.common.errors import UserError as UserError
+from gauntlet.games.base import Fact as Fact
+from gauntlet.games.base import Game as Game
+from gauntlet.games.base import Observation as Observation
+from gauntlet.games.base import TextAction as TextAction
+from gauntlet.games.base import TextMove as TextMove
+from gauntlet.games.base import TextSpec as TextSpec
+from gauntlet.games.capabilities import Measure as Measure
+from gauntlet.models.base import Generate as Generate
+from gauntlet.models.base import Generation as Generation
+from gauntlet.models.base import Model as Model
+from gauntlet.models.base import ModelSource as ModelSource
+from gauntlet.models.base import Prompt as Prompt
+from gauntlet.models.base import Score as Score
+from gauntlet.models.base import Scores as Scores
 from gauntlet.pipeline.config.compose import composed
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo

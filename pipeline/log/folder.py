@@ -140,6 +140,7 @@ class Folder:
             (data["described"], file.name, about)
             for file in self.cells_folder.glob("*.json")
             for data, about in [_description(file)]
+            if about.key == key_of(file.stem)  # else a file of another name was copied
         ]
         if not found:
             raise UserError(f"{self.path} holds no finished or begun sweep")
