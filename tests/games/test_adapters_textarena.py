@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gauntlet.games.textarena.telling import WRITTEN
 
 from gauntlet.common.errors import IllegalAction, UserError
 from gauntlet.games.base import TextMove, default_text_move
 from gauntlet.games.textarena import State, TextArena
 from gauntlet.games.textarena.live import Live, Luck, started
+from gauntlet.games.textarena.words import WRITTEN
 from gauntlet.pipeline.plan.identity import describe, node_of
 from tests.games.adapters import keeps_the_contract
 

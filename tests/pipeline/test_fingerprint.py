@@ -146,13 +146,13 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     forget_code()
 
 
-@pytest.mark.parametrize("difference", COUNTS)
+@pytest.mark.parametrize("change", COUNTS)
 def test_what_may_change_a_match_counts(code: Callable[..., Code], change: str) -> None:
     found = differences(code(), code(*COUNTS[change]))
     assert named(found) == COUNTS[change][0]
 
 
-@pytest.mark.parametrize("difference", SILENT)
+@pytest.mark.parametrize("change", SILENT)
 def test_what_changes_no_match_does_not(code: Callable[..., Code], change: str) -> None:
     assert differences(code(), code(*SILENT[change])) == frozenset()
 

@@ -27,7 +27,7 @@ from gauntlet.games.watch.game import Watch
 from gauntlet.models.base import Generate, Generation, Reply, Request
 from gauntlet.models.exchanges import Exchange
 from gauntlet.pipeline.log.schema import DecisionRecord
-from gauntlet.pipeline.play.chains import Answered, answered
+from gauntlet.pipeline.play.chains import Answered, answer_questions
 from gauntlet.pipeline.tables.parser import Audit
 from gauntlet.pipeline.tables.reply_classification import ambiguous, asked_again, judged, truncated
 from tests.agents.play import turn_with
@@ -56,7 +56,9 @@ def made(method: Method, *replies: str, turn: Turn | None = None) -> DecisionRec
     asked: list[Exchange] = []
     statics: dict[str, str] = {}
     source: Any = object()
-    chain = answered(LLM(method).decide(turn, np.random.default_rng(1)), source, asked, statics)
+    chain = answer_questions(
+        LLM(method).decide(turn, np.random.default_rng(1)), source, asked, statics
+    )
     decision = _run(chain, reply)
     record = decided(
         1,
