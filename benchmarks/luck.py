@@ -45,7 +45,7 @@ import numpy as np
 from benchmarks import luck_holdem
 from gauntlet.games.uno import Uno, luck
 from gauntlet.pipeline.judging.luck import PLAYOUTS
-from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tables.registry import results_of
 
 ROOT = Path(__file__).parent.parent
 

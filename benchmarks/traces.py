@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.run import main as run
-from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tables.registry import results_of
 from gauntlet.pipeline.tracking.sampled import sampled
 from gauntlet.pipeline.tracking.spans import DecisionTrace, traces_of
 from gauntlet.pipeline.tracking.store import experiment_in, open_store

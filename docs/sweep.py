@@ -20,11 +20,14 @@ import pandas as pd
 
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.registry import TERMINAL, Results, sheets, short_names
 from gauntlet.pipeline.tables.scale import Scale, heading, scales_of
-from gauntlet.pipeline.tables.table import pairs_view, short_names, summary_view
-from gauntlet.pipeline.tables.views import Views, results_of, write_tables
+from gauntlet.pipeline.tables.terminal import sheet_view
 
 Rows = Iterator[Sequence[str]]
+
+UNREAD = ("malformed", "illegal")
+"""Replies that a column of `replies` counts."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def table_markdown(folder: Path, name: str) -> str:
     """The folder's table of this name in Markdown."""
     if name in VIEWED:
-        return VIEWED[name](write_tables(folder, results_of(folder)))
-    file = folder / f"{SOURCES.get(name, name)}.csv"
+        return VIEWED[name](Results.of(folder))
+    file = folder / f"{name}.csv"
     return markdown([*TABLES[name](pd.read_csv(file, keep_default_na=False, na_values=[""]))])
 
 
@@ -67,21 +70,9 @@ def summary(table: pd.DataFrame) -> Rows:
     for own, scale, row in _cells(table):
         yield (
             *own,
-            _or_blank(scale.mean(row["adjusted"])),
-            _span(scale, row["adj_low"], row["adj_high"]),
-            _or_blank(scale.mean(row["baseline_mean"])),
-        )
-
-
-def replies(table: pd.DataFrame) -> Rows:
-    """What each cell got, how many of its replies could not be read, and what a decision asked."""
-    yield (*_heads(table), "malformed", "illegal", "calls a decision")
-    for own, _, row in _cells(table):
-        yield (
-            *own,
-            _or_blank(percent(row["malformed_rate"])),
-            _or_blank(percent(row["illegal_rate"])),
-            number(row["calls"] / row["decisions"], ".1f"),
+            *_adjusted(row, scale.mean, "estimate"),
+            *_adjusted(row, partial(_span, scale), "ci_low", "ci_high"),
+            _or_blank(scale.mean(row["baseline"])),
         )
 
 
@@ -93,8 +84,8 @@ def _cells(table: pd.DataFrame) -> Iterator[tuple[Sequence[str], Scale, pd.Serie
     """What a row tells first, under _heads; its scale and the row itself."""
     named = zip(short_names(table), scales_of(table), table.iterrows(), strict=True)
     for name, scale, (_, row) in named:
-        span = _span(scale, row["mean_low"], row["mean_high"])
-        yield (name, f"{row['matches']:,}", scale.mean(row["mean"]), span), scale, row
+        span = _span(scale, row["raw_low"], row["raw_high"])
+        yield (name, f"{row['matches']:,}", scale.mean(row["raw"]), span), scale, row
 
 
 def debiasing(table: pd.DataFrame) -> Rows:
@@ -173,60 +164,73 @@ TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
     "labels": labels,
     "components": components,
     "standings": standings,
-    "replies": replies,
     "noise": noise,
 }
-SOURCES = {"replies": "summary"}
-"""What a table is made from, where that has another name."""
 
 
-def terminal(views: Views) -> str:
+def terminal(results: Results) -> str:
     """What a terminal shows first, as it stands there: the cells, and every two of them."""
     out = console()
     with out.capture() as shown:
-        out.print(summary_view(views.summary))
-        out.print()
-        out.print(pairs_view(views.pairs, names_of(views), views.note))
+        for table, one in sheets(results, TERMINAL):
+            if table.name == "pairs":
+                out.print()
+            if table.name in ("summary", "pairs"):
+                out.print(sheet_view(one))
     lines = (line.rstrip() for line in shown.get().splitlines())
     return "\n".join(("```", *lines, "```"))
 
 
-def sheet(title: str, views: Views) -> str:
+def sheet(title: str, results: Results) -> str:
     """The terminal's further table whose title begins so."""
-    (found,) = (one for one in views.sheets if one.title.startswith(title))
+    (found,) = (one for _, one in sheets(results, TERMINAL) if one.title.startswith(title))
     return markdown([found.headings, *found.rows])
 
 
-def pairs(views: Views) -> str:
+def replies(results: Results) -> str:
+    """What each cell got, how many of its replies could not be read, and what a decision asked."""
+    table = results["summary"]
+    read, spent = (results[name].set_index("cell") for name in ("parser", "costs"))
+    rows = [(*_heads(table), "malformed", "illegal", "calls a decision")]
+    for own, _, row in _cells(table):
+        cell = row["cell"]
+        bad = read.loc[cell] if cell in read.index else pd.Series(dtype=float)
+        shares = [bad.get(name, math.nan) / bad.get("replies", math.nan) for name in UNREAD]
+        calls = number(spent["calls"][cell] / row["decisions"], ".1f")
+        rows.append((*own, *(_or_blank(percent(share)) for share in shares), calls))
+    return markdown(rows)
+
+
+def pairs(results: Results) -> str:
     """Every two cells on the deals that both have."""
-    interval, names = "95% interval", names_of(views)
+    interval, names = "95% interval", results.names
     rows = [["pair", "deals", "A only", "B only", "A - B", interval, "luck-adjusted", interval]]
-    for _, row in views.pairs.iterrows():
-        scale = Scale.row(row)
+    for _, row in results["pairs"].iterrows():
+        scale = results.scale(row)
         rows.append(
             [
                 f"{names[row['cell_a']]} - {names[row['cell_b']]}",
                 *(f"{row[count]:,}" for count in ("deals", "a_only", "b_only")),
-                scale.change(row["difference"]),
-                scale.reach(row["ci_low"], row["ci_high"]),
-                scale.change(row["adj_difference"]),
-                scale.reach(row["adj_low"], row["adj_high"]),
+                scale.change(row["raw"]),
+                scale.reach(row["raw_low"], row["raw_high"]),
+                *_adjusted(row, scale.change, "difference"),
+                *_adjusted(row, scale.reach, "ci_low", "ci_high"),
             ]
         )
     return markdown(rows)
 
 
-def precision(views: Views) -> str:
+def precision(results: Results) -> str:
     """Half of the interval of the first two cells' difference, got in three ways, and how many
     deals would get as narrow a one."""
-    (_, row), cells = next(views.pairs.iterrows()), views.summary.set_index("cell")
+    (_, row), cells = next(results["pairs"].iterrows()), results["summary"].set_index("cell")
     own = (cells.loc[row[side]] for side in ("cell_a", "cell_b"))
     halves = {
         "wins, each cell on deals of its own": math.hypot(
-            *((cell["mean_high"] - cell["mean_low"]) / 2 for cell in own)
+            *((cell["raw_high"] - cell["raw_low"]) / 2 for cell in own)
         ),
-        "wins, both on the same deals": (row["ci_high"] - row["ci_low"]) / 2,
-        "the same, luck taken out": (row["adj_high"] - row["adj_low"]) / 2,
+        "wins, both on the same deals": (row["raw_high"] - row["raw_low"]) / 2,
+        "the same, luck taken out": (row["ci_high"] - row["ci_low"]) / 2,
     }
     widest = max(halves.values())
     rows = [
@@ -236,19 +240,21 @@ def precision(views: Views) -> str:
     return markdown([("", "half of the interval, points", "deals needed"), *rows])
 
 
-def names_of(views: Views) -> dict[str, str]:
-    """The cells' short names."""
-    return dict(zip(views.summary["cell"], short_names(views.summary), strict=True))
-
-
-VIEWED: dict[str, Callable[[Views], str]] = {
+VIEWED: dict[str, Callable[[Results], str]] = {
     "terminal": terminal,
+    "replies": replies,
     "luck": partial(sheet, "luck-adjusted"),
     "renamed": partial(sheet, "Under other names"),
     "pairs": pairs,
     "precision": precision,
 }
 """Tables that are not in one CSV."""
+
+
+def _adjusted(row: pd.Series[Any], written: Callable[..., str], *columns: str) -> Iterator[str]:
+    """A figure of the best estimate where that is the luck-adjusted one, else nothing."""
+    luck = "adjusted" in (row.get("estimator"), row.get("test"))
+    yield _or_blank(written(*(row[column] for column in columns))) if luck else ""
 
 
 def _or_blank(text: str) -> str:

@@ -24,14 +24,15 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import table
-from gauntlet.pipeline.tables.comparisons import CELLS, paired_off
-from gauntlet.pipeline.tables.summary import paired
-from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tables.comparisons import CELLS, Pairing, paired_off
+from gauntlet.pipeline.tables.registry import TERMINAL, Part, Results, names_of, results_of
+from gauntlet.pipeline.tables.summary import TWO, paired, pairing
+from gauntlet.pipeline.tables.terminal import sheet_view
 
 
-def compare(first: Path, second: Path) -> pd.DataFrame:
-    """The paired table, as pairs.csv has it; a cell's name is led by its folder's.
+def compare(first: Path, second: Path) -> Results:
+    """The cells of both, whose table `pairs` pairs those of one with those of the other; a cell's
+    name is led by its folder's.
 
     Raises UserError where the folders hold no sweeps, other seeds, or no two cells to pair.
     """
@@ -58,7 +59,9 @@ def compare(first: Path, second: Path) -> pd.DataFrame:
             f"{first} and {second} have no two different cells of one game, number of seats and "
             "measure with a deal in common that are not in the pairs.csv of one of them"
         )
-    return pairs
+    known = {"pairs": pairs, "noise": pd.DataFrame(columns=["cell", "floor"])}
+    names = {cell.about.name: cell.about.name for cell in cells}
+    return Results(first, cells, {**known, names_of: names, pairing: Pairing("all", (), 0)})
 
 
 def _named(result: CellResults, folder: Path) -> CellResults:
@@ -76,17 +79,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table too")
     given = parser.parse_args(arguments)
     try:
-        pairs = compare(given.first, given.second)
+        results = compare(given.first, given.second)
         if given.csv:
-            write_atomically(given.csv, pairs.to_csv(index=False))
+            write_atomically(given.csv, results["pairs"].to_csv(index=False))
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"gauntlet: {given.csv} cannot be written: {error.strerror}", file=sys.stderr)
         return 2
-    names = {name: name for name in [*pairs["cell_a"], *pairs["cell_b"]]}
-    console().print(table.pairs_view(pairs, names))
+    file = str(given.csv or "--csv FILE")
+    for sheet in TWO(Part(results, results["pairs"], TERMINAL, file)):
+        console().print(sheet_view(sheet))
     return 0
 
 

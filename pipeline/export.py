@@ -12,7 +12,7 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.tables.parquet import export
-from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tables.registry import results_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -64,9 +64,8 @@ from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.metric_figures import metric_figures
-from gauntlet.pipeline.tables.metric_sheets import sheets
-from gauntlet.pipeline.tables.table import sheet_view
-from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tables.registry import TERMINAL, Results, results_of, tables
+from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
 from gauntlet.stats.decisions import Tie
@@ -229,7 +228,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted; what is judged is kept, the same command goes on", file=sys.stderr)
         return 130
-    for sheet in sheets(table):
+    judged_so = Results(folder, (), {"metrics": table})
+    for sheet in tables()["metrics"].sheets(judged_so, TERMINAL):
         out.print(sheet_view(sheet))
         out.print()
     out.print(f"tables   {folder / 'metrics'}", soft_wrap=True)

@@ -17,10 +17,12 @@ from typing import get_args
 from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
-from gauntlet.pipeline.tables import plot_style, table
+from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.pairwise_matches import Contest, contest_of
 from gauntlet.pipeline.tables.rating_figures import rating_figures
 from gauntlet.pipeline.tables.ratings import RatingTables, rating_tables, sheets
+from gauntlet.pipeline.tables.registry import ROWS, TERMINAL
+from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.pipeline.tracking.rated import add_ratings
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
 from gauntlet.stats.matches import Ties
@@ -75,7 +77,7 @@ def _write(tables: RatingTables, out: Path) -> list[Path]:
 def _show(contest: Contest, tables: RatingTables, files: Sequence[Path], out: Path) -> None:
     shown = console()
     for sheet in sheets(tables):
-        shown.print(table.sheet_view(sheet.first(table.ROWS)))
+        shown.print(sheet_view(sheet.first(ROWS[TERMINAL])))
         shown.print()
     if tables.overall["low"].isna().all():
         shown.print("No limits: a game has a single deal, which tells nothing of others.\n")

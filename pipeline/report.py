@@ -12,8 +12,9 @@ from gauntlet.common.process import as_process
 from gauntlet.common.sanitize import visible
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.tables import provenance
+from gauntlet.pipeline.tables.registry import results_of, write_tables
 from gauntlet.pipeline.tables.report import write_report
-from gauntlet.pipeline.tables.views import results_of, write_tables
+from gauntlet.pipeline.tables.terminal import show
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,9 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     folder = given.output_dir
     try:
-        views = write_tables(folder, results_of(folder))
-        views.show()
-        write_report(views, paper=given.paper)
+        results = write_tables(folder, results_of(folder))
+        show(results)
+        write_report(results, paper=given.paper)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2

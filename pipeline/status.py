@@ -32,8 +32,8 @@ from gauntlet.pipeline.log.outcomes import Outcome, outcome
 from gauntlet.pipeline.log.results import CellInfo, measures
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables.numbers import duration, number, percent, short
+from gauntlet.pipeline.tables.registry import LABELS, short_names
 from gauntlet.pipeline.tables.scale import Scale, heading
-from gauntlet.pipeline.tables.table import LABELS, short_names
 
 SILENT_SECONDS = 30.0
 """A run that says it plays but has not written for so long is probably gone."""

@@ -12,8 +12,8 @@ from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.read import TRACES
 from gauntlet.pipeline.log.progress import Waiting
+from gauntlet.pipeline.tables.registry import results_of, write_tables
 from gauntlet.pipeline.tables.report import write_report
-from gauntlet.pipeline.tables.views import results_of, write_tables
 from gauntlet.pipeline.tracking.judged import add_metrics
 from gauntlet.pipeline.tracking.store import STORE, tracking_uri
 from gauntlet.pipeline.tracking.track import track
@@ -36,10 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         folder, store = options.output_dir, options.store
-        views = write_tables(folder, results_of(folder))
-        write_report(views)
+        results = write_tables(folder, results_of(folder))
+        write_report(results)
         with Waiting(console(), "traces", "matches", done="traced") as waiting:
-            track(store, views, options.traces, waiting.reach)
+            track(store, results, options.traces, waiting.reach)
         add_metrics(folder, store)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)

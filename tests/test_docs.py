@@ -98,7 +98,7 @@ def test_search_players_take_a_new_game_in(extended: Path) -> None:
         *("deals=40", "output_dir=outputs/search"),
     )
     table = pd.read_csv(extended / "outputs" / "search" / "summary.csv")
-    assert table["win_rate"][0] > 0.9
+    assert table["raw"][0] > 0.9
 
 
 PLAY_ALL = """
@@ -148,8 +148,8 @@ def test_a_new_game_is_played_compared_and_judged(extended: Path, played: str, g
     assert f"STATUS {folder} 0" in played, played
     table = pd.read_csv(extended / folder / "summary.csv")
     assert list(table["agent"]) == ["random", "search", "llm"]
-    assert table["set_aside"].sum() == 0
-    assert table["baseline_mean"].notna().all()
+    assert table["failed"].sum() == 0
+    assert table["baseline"].notna().all()
     judged = pd.read_csv(extended / folder / "metrics" / "metrics.csv")
     assert judged["decisions"].max() > 0
 

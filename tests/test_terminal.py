@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from gauntlet.common.terminal import WrappedTable
-from gauntlet.pipeline.tables import table
-from gauntlet.pipeline.tables.summary import summary_table
-from tests.pipeline.made import about, won
+from gauntlet.pipeline.tables import terminal
+from gauntlet.pipeline.tables.registry import TERMINAL, tables
+from tests.pipeline.made import about, made_of, won
 
 
 @pytest.mark.parametrize("width", [100, 80, 60])
@@ -31,11 +31,12 @@ def test_columns_that_do_not_fit_follow_below(width: int) -> None:
 
 def test_a_narrow_terminal_keeps_names_and_columns() -> None:
     cells = [won(about(name), [1, 0, 1, 1, 0, 0]) for name in ("cloze", "counterfactual")]
-    summary = summary_table(cells)
-    lines = printed(table.summary_view(summary), 80)
+    results = made_of(cells)
+    (sheet,) = tables()["summary"].sheets(results, TERMINAL)
+    lines = printed(terminal.sheet_view(sheet), 80)
     assert sum("counterfactual" in line for line in lines) == 2
     assert "dec/s" in " ".join(lines)
-    bars = printed(table.bars_view(summary, 80), 80)
+    bars = printed(terminal.bars_view(results["summary"], 80), 80)
     assert len(bars) == 3, "a bar a cell, and the axis"
 
 

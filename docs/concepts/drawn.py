@@ -22,7 +22,8 @@ from gauntlet.common.errors import UserError
 from gauntlet.models.engine.trie import grow, shared_length
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import plot_style, views
+from gauntlet.pipeline.tables import plot_style
+from gauntlet.pipeline.tables.registry import results_of
 from gauntlet.stats.means import limits, reaching
 
 HERE = Path(__file__).parent
@@ -72,9 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def played(folder: Path) -> list[CellResults]:
     """The folder's two cells, cloze first, with their luck. Raises UserError for other ones."""
-    found = [
-        result for result in views.results_of(folder) if result.about.labels["model"] == "pocket"
-    ]
+    found = [result for result in results_of(folder) if result.about.labels["model"] == "pocket"]
     found.sort(key=lambda result: result.about.labels["prompt"])
     if len(found) < 2 or any(result.adjusted is None for result in found[:2]):
         raise UserError(f"{folder} has no two cells of pocket whose luck was taken out")

@@ -25,7 +25,7 @@ from gauntlet.pipeline.tables import plot_style
 from gauntlet.pipeline.tables.pairwise_matches import contest_of
 from gauntlet.pipeline.tables.rating_figures import rating_figures
 from gauntlet.pipeline.tables.ratings import RatingTables, rating_tables, sheets
-from gauntlet.pipeline.tables.table import sheet_view
+from gauntlet.pipeline.tables.terminal import sheet_view
 from gauntlet.stats.ratings import rated
 
 MODELS, DEALS = "", 10

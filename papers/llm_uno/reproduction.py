@@ -15,6 +15,7 @@ from gauntlet.papers.published import Row, counted, exact, frame, measured, not_
 from gauntlet.papers.reproductions import Reproduction, Settings, available, read_csv
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.tables.plot_style import save_png
+from gauntlet.pipeline.tables.primary_test import RAW
 from gauntlet.stats.proportions import binomial_test
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}
@@ -41,7 +42,7 @@ def reproduce(settings: Settings) -> Reproduction:
         name = f"llm_uno_{experiment}"
         sizes = (f"model={','.join(here)}", f"deals={settings.deals}")
         folder = settings.run(name, name, "quirks=paper", *sizes)
-        own = read_csv(folder / "summary.csv").assign(experiment=experiment)
+        own = win_rates(read_csv(folder / "summary.csv")).assign(experiment=experiment)
         parts.append(own.assign(moves=own["cell"].map(recent_moves(folder))))
     seats, cells = read_csv(base / "seats.csv"), pd.concat(parts[1:] or parts, ignore_index=True)
     drawn = settings.out / "figures"
@@ -50,12 +51,20 @@ def reproduce(settings: Settings) -> Reproduction:
     return Reproduction(found, [view(found)], [drawn])
 
 
+def win_rates(summary: pd.DataFrame) -> pd.DataFrame:
+    """The rows of summary.csv with the wins as they were played, which the paper counts: `wins` and
+    `win_rate`, and `ci_low` and `ci_high` as the interval of that rate."""
+    rate, low, high = (summary[name] for name in RAW)
+    wins = (rate * summary["matches"]).round()
+    return summary.assign(wins=wins, win_rate=rate, ci_low=low, ci_high=high)
+
+
 def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> list[Row]:
     """Every published line, then a line for each cell of a model that the paper does not have.
 
-    seats: seats.csv of llm_uno_baselines. cells: the rows of summary.csv of the other two
-    experiments, with `experiment` solo or coop, and `moves`, how many of the latest moves the model
-    was told. models: the models that were asked for.
+    seats: seats.csv of llm_uno_baselines. cells: the `win_rates` of the other two experiments, with
+    `experiment` solo or coop, and `moves`, how many of the latest moves the model was told.
+    models: the models that were asked for.
     """
     told = without_effects(paper("llm_uno"))
     found = [_seat_row(entry, seats) for entry in told["seats"]]

@@ -140,6 +140,7 @@ class Folder:
             (data["described"], file.name, about)
             for file in self.cells_folder.glob("*.json")
             for data, about in [_description(file)]
+            if about.key == key_of(file.stem)  # else a file of another name was copied
         ]
         if not found:
             raise UserError(f"{self.path} holds no finished or begun sweep")
@@ -191,12 +192,12 @@ class Folder:
         return (one for one in self.records(stem) if isinstance(one, MatchRecord))
 
     def outcomes(self, measures: Measures) -> dict[str, Outcomes]:
-        """What tables need of the matches of these cells, by the cell's key. Warns of what is left
-        out. Raises UserError."""
+        """What tables need of the matches of these cells, or with WINS of all, by the cell's key.
+        Warns of what is left out. Raises UserError."""
         found: dict[str, Outcomes] = {}
         left_out = 0
         for path in self.record_files():
-            if key_of(path.stem) not in measures:
+            if measures and key_of(path.stem) not in measures:
                 continue
             reader = self.reader(path.stem)
             for record in self._records(path, reader):

@@ -7,9 +7,9 @@ favour whoever wins short games.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,27 @@ class CellInfo:
         if max(about.rotations, about.step) >= ROTATIONS or about.measured >= SEATS:
             raise ValueError("more matches or seats than a deal has")
         return about
+
+
+@dataclass(frozen=True)
+class SameName(CellInfo):
+    """One of several cells of a folder that are called alike: its key is part of its name, though
+    not of its files'."""
+
+    @property
+    def stem(self) -> str:
+        return stem(self.name.removesuffix(f" {self.key}"), self.key)
+
+
+def told_apart(results: Sequence[CellResults]) -> list[CellResults]:
+    """The cells under names of which no two are alike."""
+    times = Counter(result.about.name for result in results)
+    return [
+        replace(one, about=SameName(**{**vars(one.about), "name": f"{name} {one.about.key}"}))
+        if times[name := one.about.name] > 1
+        else one
+        for one in results
+    ]
 
 
 def _words(module: str | int, name: str | int, seats: str | int, *parts: str | int) -> str:

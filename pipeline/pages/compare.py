@@ -18,7 +18,7 @@ from gauntlet.pipeline.pages.library import Library
 from gauntlet.pipeline.pages.run_status import Standing, standing
 from gauntlet.pipeline.tables.numbers import number, p_value
 from gauntlet.pipeline.tables.primary_test import best_of_pair
-from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.registry import Results
 
 HEADINGS = ("A", "B", "deals", "A ahead", "B ahead", "A - B", "95% interval", "p", "p Holm")
 """A - B is the best estimate, luck-adjusted where both cells are."""
@@ -86,19 +86,19 @@ def _standing(library: Library, name: str) -> Standing:
 def _paired(first: Path, second: Path) -> list[list[sheets.Cell]] | str:
     """The rows of the paired table, or why there is none."""
     try:
-        pairs = compare(first, second)
+        results = compare(first, second)
     except (UserError, OSError) as error:
         return str(error)
-    return [_row(row) for _, row in pairs.iterrows()]
+    return [_row(results, row) for _, row in results["pairs"].iterrows()]
 
 
-def _row(row: pd.Series) -> list[sheets.Cell]:
-    scale, (difference, low, high) = Scale.row(row), best_of_pair(row)
+def _row(results: Results, row: pd.Series) -> list[sheets.Cell]:
+    scale, (difference, low, high) = results.scale(row.to_dict()), best_of_pair(row)
     return [
         (visible(row["cell_a"]), row["cell_a"]),
         (visible(row["cell_b"]), row["cell_b"]),
         *((f"{row[name]:,}", int(row[name])) for name in ("deals", "a_only", "b_only")),
         (scale.change(difference), difference),
         (scale.reach(low, high), number(low, ".6f")),
-        *((p_value(p), None if pd.isna(p) else p) for p in row[["p_test", "p_test_holm"]]),
+        *((p_value(p), None if pd.isna(p) else p) for p in row[["p", "p_holm"]]),
     ]

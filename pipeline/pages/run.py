@@ -29,6 +29,7 @@ HEADINGS = (
 )
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 """What the report of a run may load: it needs nothing beside itself."""
+EXAMPLES = "parser_examples.csv"
 ASIDE = 5
 """Matches that were set aside are told so many at the most."""
 
@@ -195,8 +196,8 @@ async def _views(name: str, folder: Path) -> None:
             with html.figure().classes("figure"):
                 told = figure.removesuffix(".png").replace("_", " ")
                 html.img(src=_file(name, figure), alt=told, loading="lazy")
-    if parser.EXAMPLES_FILE in files:
-        await _unclear_replies(name, files[parser.EXAMPLES_FILE])
+    if EXAMPLES in files:
+        await _unclear_replies(name, files[EXAMPLES])
     if tables:
         part("Tables")
         first = "summary.csv" if "summary.csv" in tables else tables[0]
@@ -233,7 +234,7 @@ async def _unclear_replies(run: str, file: Path) -> None:
     except (OSError, ValueError) as error:
         note(f"{file.name} cannot be read: {error}", warning=True)
         return
-    if found is None or found.empty or list(found) != parser.EXAMPLE_COLUMNS:
+    if found is None or found.empty or list(found) != [*parser.EXAMPLE_COLUMNS]:
         return
     part("Replies, looked at")
     note("Of each cell the first few that were not plainly read; all are counted in parser.csv.")

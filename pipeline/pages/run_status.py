@@ -16,8 +16,9 @@ from gauntlet.pipeline.status import Row, headline, pace
 from gauntlet.pipeline.tables.figures import band, running
 from gauntlet.pipeline.tables.numbers import short
 from gauntlet.pipeline.tables.primary_test import best_of_cell, estimate
+from gauntlet.pipeline.tables.registry import short_names
 from gauntlet.pipeline.tables.scale import Scale, scales_of
-from gauntlet.pipeline.tables.table import short_names, warnings
+from gauntlet.pipeline.tables.terminal import warnings
 
 LIVE = ("loading", "playing", "judging")
 """States of a run that is not over."""
@@ -130,20 +131,20 @@ def finished(name: str, shelf: Shelf) -> Standing:
             mean=mean,
             low=low,
             high=high,
-            baseline=row["baseline_mean"],
-            adjusted=pd.notna(row["adjusted"]),
+            baseline=row["baseline"],
+            adjusted=row["estimator"] == "adjusted",
         )
         for label, scale, (_, row) in zip(
             labels, scales_of(summary), summary.iterrows(), strict=True
         )
         for mean, low, high in [best_of_cell(row)]
     ]
-    matches, aside = int(summary["matches"].sum()), int(summary["set_aside"].sum())
+    matches, aside = int(summary["matches"].sum()), int(summary["failed"].sum())
     done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} set aside"
-    done += f"   {_cost(*summary[['all_tokens', 'device_seconds']].sum())}"
-    summary["warning"] = (
-        summary["warning"].astype(object).fillna("") if "warning" in summary else ""
-    )
+    if not shelf.simulated:
+        costs = pd.read_csv(shelf.folder.path / "costs.csv")
+        done += f"   {_cost(*costs[['all_tokens', 'device_seconds']].sum())}"
+    summary["warning"] = summary["warning"].astype(object).fillna("")
     told = tuple(warnings(summary))
     said = headline(shelf).partition(": ")[2]
     if shelf.simulated:

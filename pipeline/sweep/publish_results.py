@@ -12,8 +12,9 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Waiting
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import provenance
+from gauntlet.pipeline.tables.registry import write_tables
 from gauntlet.pipeline.tables.report import write_report
-from gauntlet.pipeline.tables.views import write_tables
+from gauntlet.pipeline.tables.terminal import show as show_tables
 from gauntlet.pipeline.tracking.store import tracking_uri
 from gauntlet.pipeline.tracking.track import track
 
@@ -22,11 +23,11 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
     """Writes and prints the tables, draws, logs to MLflow, and says where everything is. hurry:
     without figures and MLflow, as whoever interrupts a run does not want to wait."""
     folder = sweep.output_dir
-    views = write_tables(folder, results)
+    made = write_tables(folder, results)
     out.print()
-    views.show()
+    show_tables(made)
     out.print()
-    write_report(views, draw=not hurry)
+    write_report(made, draw=not hurry)
     for line in provenance.notes(folder):
         out.print(line)
     if hurry:
@@ -35,14 +36,17 @@ def show(out: Console, sweep: SweepConfig, results: Sequence[CellResults], hurry
         store = str(sweep.tracking["store"])
         try:
             with Waiting(out, "traces", "matches", done="traced") as waiting:
-                track(store, views, sweep.tracking["traces"], waiting.reach)
+                track(store, made, sweep.tracking["traces"], waiting.reach)
             out.print(f"MLflow   {tracking_uri(store)} (gauntlet ui)", soft_wrap=True)
         except UserError as error:
             out.print(f"warning: {error}", soft_wrap=True)
     out.print(f"records  {Folder(folder).records_folder}", soft_wrap=True)
-    out.print(f"tables   {folder / 'summary.csv'}, {folder / 'pairs.csv'}", soft_wrap=True)
-    if (folder / "labels.csv").exists():
-        names = f"{folder / 'labels.csv'}, {folder / 'debiasing.csv'}"
-        out.print(f"letters  {names}", soft_wrap=True)
-    out.print(f"replies  {folder / 'samples.txt'}, {folder / 'choices.csv'}", soft_wrap=True)
+    for what, names in (
+        ("tables", ("summary", "pairs")),
+        ("letters", ("labels", "debiasing")),
+        ("replies", ("choices",)),
+    ):
+        if files := [str(folder / f"{name}.csv") for name in names if not made[name].empty]:
+            out.print(f"{what:<8} {', '.join(files)}", soft_wrap=True)
+    out.print(f"samples  {folder / 'samples.txt'}", soft_wrap=True)
     out.print(f"report   {folder / 'report.html'}", soft_wrap=True)

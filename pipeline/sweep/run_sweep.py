@@ -90,6 +90,8 @@ def run(
             out.print(note)
             event("log mended", logging.WARNING, note=note)
         code.describe(log, every, every_about, changed)
+        described = {about.key: about for about in Folder(log.folder).every_cell()}
+        abouts = [described[about.key] for about in abouts]  # with the controls of earlier runs
         for note in (
             *code.notes(sweep.output_dir, changed),
             *same_name_cells.notes(Folder(log.folder), cells),

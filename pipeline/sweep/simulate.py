@@ -22,13 +22,13 @@ from gauntlet.games.capabilities import MATCH_SCORE, WIN, has_draws
 from gauntlet.games.playouts import simulate
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.outcomes import Outcomes
 from gauntlet.pipeline.log.progress import Waiting
-from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import Baseline, measure, scripted
 from gauntlet.pipeline.plan.cells import Cell, digest
 from gauntlet.pipeline.tables.numbers import percent, whole
-from gauntlet.pipeline.tables.summary import rates, tabulated
+from gauntlet.pipeline.tables.primary_test import ESTIMATE, RAW, measured_by
+from gauntlet.pipeline.tables.summary import SUMMARY
 from gauntlet.stats.means import limits
 
 SEAT_COLUMNS = [
@@ -55,7 +55,7 @@ def run(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> None:
         _row(cell, won, games, measure(cell, sweep.seed))
         for cell, won in zip(cells, counts, strict=True)
     ]
-    summary = tabulated(rows)
+    summary = pd.DataFrame(rows).reindex(columns=[*SUMMARY])
     seats = seat_table(cells, counts, games)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "summary.csv", summary.to_csv(index=False))
@@ -141,36 +141,26 @@ def seats_view(seats: pd.DataFrame) -> WrappedTable:
     return shown
 
 
-def _score(about: CellInfo, wins: float, draws: int, games: int) -> dict[str, float]:
-    """The columns of summary.csv that are of the measure, where that is the score."""
-    own, span, base = (0.0, 0.5, 1.0), (0.0, 1.0), about.baseline
-    counts = (games - wins - draws, draws, wins)
-    low, high = limits(own, span, counts=counts)
-    score = {"mean": (wins + draws / 2) / games, "mean_low": float(low), "mean_high": float(high)}
-    return {**score, "baseline_mean": base.rate if base else np.nan}
-
-
 def _row(cell: Cell, won: np.ndarray, games: int, baseline: Baseline | None) -> dict[str, Any]:
-    about = CellInfo.from_cell(cell, baseline)
+    """A row of summary.csv: what no counts tell is empty."""
+    about, draws = CellInfo.from_cell(cell, baseline), int(won[-1])
     wins = whole(sum(int(won[seat]) for seat in cell.measured) / about.measured)
-    found = rates(CellResults(about, Outcomes(about.key), games, 0), wins, games)
+    found = (wins / games, *limits((0.0, 1.0), (0.0, 1.0), counts=(games - wins, wins)))
     if not about.wins:
-        found |= _score(about, wins, int(won[-1]), games)
+        counts = (games - wins - draws, draws, wins)
+        score = limits((0.0, 0.5, 1.0), (0.0, 1.0), counts=counts)
+        found = ((wins + draws / 2) / games, *score)
     return {
+        "cell": about.name,
         "experiment": about.experiment,
         **about.labels,
+        **measured_by(about),
+        **dict(zip(ESTIMATE, found, strict=True)),
+        **dict(zip(RAW, found, strict=True)),
+        "estimator": "raw",
+        "baseline": baseline.rate if baseline else np.nan,
+        "baseline_n": baseline.games if baseline else 0,
         "deals": games,
         "matches": games,
-        "wins": wins,
-        **found,
-        "complete_deals": games,
-        "set_aside": 0,
-        "decisions": np.nan,
-        "forced": np.nan,
-        "fallbacks": np.nan,
-        "decisions_per_s": np.nan,
-        "draws": int(won[-1]),
-        "tokens": 0,
-        "cell": about.name,
-        "source": "simulated",
+        "failed": 0,
     }

@@ -3,6 +3,7 @@ takes every option alike; of few cells in bars, of more as a heat map, of many h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.tables import heatmaps, plot_style
 from gauntlet.pipeline.tables.plot_style import ACCENT, CONTRAST, INK, MUTED
+from gauntlet.pipeline.tables.registry import Results, figure
 
 SHOWN, FEW = 12, 5
 """The most places and the most moves that are shown; of several cells in little room."""
@@ -47,6 +49,22 @@ class Shares:
     @property
     def title(self) -> str:
         return KINDS[self.kind]
+
+
+@figure("choices", place=4)
+def choices(results: Results) -> dict[str, Figure]:
+    """A figure a game: its moves are its own."""
+    found, cells = results["choices"], results["diagnostics"]
+    games = found["cell"].map(
+        {cell.about.name: cell.about.labels["game"] for cell in results.cells}
+    )
+    decisions = dict(zip(cells["cell"], cells["decisions"], strict=True))
+    several = games.nunique() > 1
+    drawn = {}
+    for game, own in found.groupby(games, sort=False):
+        ending = "_" + re.sub(r"\W+", "_", str(game)) if several else ""
+        drawn[f"choices{ending}"] = choice_distribution(own, results.names, decisions)
+    return drawn
 
 
 def choice_distribution(

@@ -13,7 +13,8 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import claims
 from gauntlet.pipeline.tables.claims import ALPHA, MOST, Term
 from gauntlet.pipeline.tables.numbers import p_value
-from gauntlet.pipeline.tables.primary_test import DIFFERENCE, best_of_pair, of_pair
+from gauntlet.pipeline.tables.primary_test import Rival, best_of_pair, of_pair
+from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tables.scale import Scale
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.regression import Fit, clustered_linear, clustered_logit
@@ -88,23 +89,26 @@ def group_of(result: CellResults) -> tuple[str, ...]:
     return claims.group_of(result.about)
 
 
-def conditions(results: Sequence[CellResults]) -> list[Conditions]:
+def conditions(results: Results) -> list[Conditions]:
     """Of every group with finished deals, in order."""
-    cells = [result for result in results if result.outcomes]
+    cells = [result for result in results.cells if result.outcomes]
     groups = dict.fromkeys(map(group_of, cells))
     return [_found(group, [c for c in cells if group_of(c) == group]) for group in groups]
 
 
 def family(
-    summary: pd.DataFrame, conditions: Sequence[Conditions]
+    summary: pd.DataFrame, conditions: Sequence[Conditions], rivals: Mapping[str, Rival]
 ) -> tuple[pd.Series[float], list[Conditions]]:
     """Holm's p-values over all that each experiment's sentences could claim: the cells', and the
-    conditions with theirs. Each claim is also one to beat the controls of its cells."""
+    conditions with theirs. Each claim is also one to beat the controls of its cells.
+
+    summary: summary.csv, where p_holm may be missing. rivals: the least beaten control by cell.
+    """
     cells, told = pd.Series(np.nan, summary.index), list(conditions)
+    blind = {cell: rival.p for cell, rival in rivals.items()}
     for experiment, rows in summary.groupby("experiment"):
-        blind = dict(zip(rows["cell"], rows["p_control"].fillna(0.0), strict=True))
         told = [one.against(blind) if one.experiment == experiment else one for one in told]
-        both = holm(_claims(rows, told, str(experiment)))
+        both = holm(_claims(rows, told, str(experiment), blind))
         cells[rows.index] = both[: len(rows)]
         rest = iter(both[len(rows) :].tolist())
         for at, found in enumerate(told):
@@ -116,16 +120,21 @@ def family(
 
 def family_size(summary: pd.DataFrame, conditions: Sequence[Conditions], experiment: str) -> int:
     """Over how many tests Holm's correction of an experiment's claims is."""
-    found = _claims(summary[summary["experiment"] == experiment], conditions, experiment)
+    found = _claims(summary[summary["experiment"] == experiment], conditions, experiment, {})
     return int(np.count_nonzero(~np.isnan(found)))
 
 
-def _claims(rows: pd.DataFrame, conditions: Sequence[Conditions], experiment: str) -> list[float]:
+def _claims(
+    rows: pd.DataFrame,
+    conditions: Sequence[Conditions],
+    experiment: str,
+    blind: Mapping[str, float],
+) -> list[float]:
     """The p-values of the experiment's cells, and then of its terms: of each the larger of its own
     and that of its controls."""
     own = (found for found in conditions if found.experiment == experiment)
     terms = (np.maximum(one.p, one.p_control) for found in own for one in found.effects)
-    return [*np.maximum(rows["p_test"], rows["p_control"].fillna(0.0)), *terms]
+    return [*np.maximum(rows["p"], [blind.get(cell, 0.0) for cell in rows["cell"]]), *terms]
 
 
 def claimed(settled: Sequence[Conditions]) -> dict[frozenset[str], float]:
@@ -161,7 +170,7 @@ def _found(group: tuple[str, ...], cells: Sequence[CellResults]) -> Conditions:
 
 def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
     """The term where one cell alone has it, and one does not: their row of pairs.csv."""
-    row = dict.fromkeys(DIFFERENCE, np.nan) | of_pair(cell, first)
+    row = of_pair(cell, first)
     difference, low, high = best_of_pair(row)
     scale = Scale.of(cell.about.measure)
     what = f"luck-adjusted {scale.words}" if row["test"] == "adjusted" else scale.words
@@ -170,7 +179,7 @@ def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
         f"{' points' * scale.share} (95% interval {scale.reach(low, high)}"
     )
     pair, names = frozenset((cell.about.key, first.about.key)), (cell.about.name, first.about.name)
-    return Effect(term[0], size, row["p_test"], pair=pair, cells=names)
+    return Effect(term[0], size, row["p"], pair=pair, cells=names)
 
 
 def _regressed(

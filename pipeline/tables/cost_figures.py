@@ -16,11 +16,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from gauntlet.pipeline.tables import plot_style
-from gauntlet.pipeline.tables.figures import MEANS, best, capital, unit
+from gauntlet.pipeline.tables.figures import best, called, capital, unit
 from gauntlet.pipeline.tables.numbers import short
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
-from gauntlet.pipeline.tables.primary_test import ADJUSTED
-from gauntlet.pipeline.tables.scale import Scale
+from gauntlet.pipeline.tables.primary_test import ESTIMATE
+from gauntlet.pipeline.tables.registry import Results, figure
+from gauntlet.pipeline.tables.scale import Scale, by_scale
 
 COSTS = {"all_tokens": "tokens a match, all seats", "device_seconds": "device-seconds a match"}
 MARKS = "osD^vPX*"
@@ -30,12 +31,25 @@ WIDE_RANGE = 10.0
 """The largest cost is so many times the least: the axis is logarithmic."""
 
 
+@figure("costs", place=3)
+def by_measure(results: Results) -> dict[str, Figure]:
+    """One figure a measure."""
+    summary, names, drawn = results["summary"], [*results.names.values()], {}
+    spent = results["costs"][["cell", *COSTS]]
+    for scale, places in by_scale(summary):
+        rows = summary.iloc[places].merge(spent, on="cell")
+        if found := costs(rows, [names[at] for at in places], scale):
+            drawn[called(scale, "win_rates") + "_and_cost"] = found
+    return drawn
+
+
 def costs(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure | None:
-    """Rows of summary.csv, all of one measure. None where no row cost anything."""
+    """Rows of summary.csv with the columns COSTS, all of one measure. None where no row cost
+    anything."""
     known = {column: title for column, title in COSTS.items() if (_each(summary, column) > 0).any()}
     if not known:
         return None
-    columns, told = best(summary, "adjusted", (ADJUSTED, MEANS))
+    columns, told = best(bool((summary["estimator"] == "adjusted").all()), ESTIMATE)
     values = scale.factor * summary[list(columns)].to_numpy(float)
     lines, across = (len(known), 1) if plot_style.narrow() else (1, len(known))
     key = 0.15 * (len(names) if plot_style.narrow() else -(-len(names) // 2))
@@ -51,7 +65,7 @@ def costs(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure |
             _together(axes, paid, values, names, numbers)
         _across(axes, paid[paid > 0])
         axes.set_xlabel(title)
-        for base in sorted(set(summary["baseline_mean"].dropna()))[:NAMED]:
+        for base in sorted(set(summary["baseline"].dropna()))[:NAMED]:
             axes.axhline(scale.factor * base, color=CONTRAST, ls="--", lw=1, label="baseline")
     label = unit(f"{told}{scale.words}", scale)
     for axes in panels[::across]:

@@ -1,65 +1,86 @@
-"""What models' replies cost."""
+"""What the cells cost: requests, tokens, device-seconds."""
 
 from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from gauntlet.pipeline.tables.table import Sheet, short_names
+import numpy as np
 
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables.registry import Results, table
+from gauntlet.pipeline.tables.sheets import Column, Row, View, cell_name, count
 
-def cost_sheets(summary: pd.DataFrame) -> list[Sheet]:
-    """What the cells cost; no sheet where no model was asked."""
-    if not summary["all_tokens"].sum():
-        return []
-    rows = [
-        _cost_row(name, row["matches"], row["all_tokens"], row["device_seconds"])
-        for name, (_, row) in zip(short_names(summary), summary.iterrows(), strict=True)
-    ]
-    total = summary[["matches", "all_tokens", "device_seconds"]].sum()
-    rows.append(_cost_row("all cells", int(total.iloc[0]), int(total.iloc[1]), total.iloc[2]))
-    foot = (
-        "Of the matches in the tables, all seats. Tokens: prompts as sent and texts as written; a "
-        "model\ncomputes what they share once. Device-seconds: models at work, times the devices "
-        "of a replica."
-    )
-    headings = ("cell", "matches", "tokens", "a match", "device-seconds", "a match", "tokens/s")
-    whole = Sheet("What it cost", headings, rows, foot, "summary.csv", sums=1)
-    return [whole, *_move_sheets(summary)]
+COLUMNS = {
+    "cell": "the cell's name",
+    "matches": "matches that count",
+    "decisions": "decisions of the subject, with a choice",
+    "calls": "requests to the subject's model: prompts that were scored, samples that were written",
+    "tokens": "read and written for the subject; what prompts share counts for each",
+    "all_tokens": "the same for all seats",
+    "device_seconds": "models at work for all seats, times the devices of a replica",
+    "decisions_per_s": "decisions per worker-second",
+}
+SUMMED = ("decisions", "calls", "tokens", "all_tokens")
 
 
-def _move_sheets(summary: pd.DataFrame) -> list[Sheet]:
-    """What a move cost whoever was measured; no sheet where its model was never asked."""
-    asked = summary[summary["calls"] > 0]
-    if asked.empty:
-        return []
-    rows = [
-        (
-            name,
-            f"{row['decisions']:,}",
-            f"{row['calls']:,}",
-            f"{row['calls'] / max(1, row['decisions']):,.1f}",
-            f"{row['tokens'] / max(1, row['decisions']):,.0f}",
-        )
-        for name, (_, row) in zip(short_names(asked), asked.iterrows(), strict=True)
-    ]
-    foot = (
-        "Of the subject's decisions with a choice. Calls: each prompt that was scored and each "
-        "sample\nthat was written counts once; tokens as above."
-    )
-    headings = ("cell", "decisions", "calls", "calls a move", "tokens a move")
-    return [Sheet("What a move cost", headings, rows, foot, "summary.csv")]
+def each(amount: str, unit: str, form: str) -> Callable[[Row], str]:
+    """So much of the one for each of the other; "-" where either is nothing."""
+
+    def told(row: Row) -> str:
+        return format(row[amount] / row[unit], form) if row[amount] and row[unit] else "-"
+
+    return told
 
 
-def _cost_row(name: str, matches: int, tokens: int, seconds: float) -> tuple[str, ...]:
-    def each(amount: float, units: float, form: str) -> str:
-        return format(amount / units, form) if amount and units else "-"
+WHOLE = View(
+    "What it cost",
+    (
+        Column("cell", cell_name),
+        Column("matches", count("matches")),
+        Column("tokens", count("all_tokens")),
+        Column("a match", each("all_tokens", "matches", ",.0f")),
+        Column(
+            "device-seconds",
+            lambda row: f"{row['device_seconds']:,.1f}" if row["device_seconds"] else "-",
+        ),
+        Column("a match", each("device_seconds", "matches", ",.3g")),
+        Column("tokens/s", each("all_tokens", "device_seconds", ",.0f")),
+    ),
+    "Of the matches in the tables, all seats. Tokens: prompts as sent and texts as written; a "
+    "model\ncomputes what they share once. Device-seconds: models at work, times the devices "
+    "of a replica.",
+    lambda rows: rows if rows["all_tokens"].sum() else rows.head(0),
+    total="all cells",
+)
+MOVES = View(
+    "What a move cost",
+    (
+        Column("cell", cell_name),
+        Column("decisions", count("decisions")),
+        Column("calls", count("calls")),
+        Column("calls a move", lambda row: f"{row['calls'] / max(1, row['decisions']):,.1f}"),
+        Column("tokens a move", lambda row: f"{row['tokens'] / max(1, row['decisions']):,.0f}"),
+    ),
+    "Of the subject's decisions with a choice. Calls: each prompt that was scored and each "
+    "sample\nthat was written counts once; tokens as above.",
+    lambda rows: rows[rows["calls"] > 0],
+)
 
-    return (
-        name,
-        f"{matches:,}",
-        f"{tokens:,}",
-        each(tokens, matches, ",.0f"),
-        f"{seconds:,.1f}" if seconds else "-",  # older logs do not tell
-        each(seconds, matches, ",.3g"),
-        each(tokens, seconds, ",.0f"),
-    )
+
+@table("costs", COLUMNS, [WHOLE, MOVES], place=80)
+def costs(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each cell."""
+    yield from map(_row, results.cells)
+
+
+def _row(result: CellResults) -> dict[str, Any]:
+    totals = {name: result.outcomes.column(name).sum().item() for name in SUMMED}
+    seconds = result.outcomes.column("seconds").sum().item()
+    return {
+        "cell": result.about.name,
+        "matches": len(result.outcomes),
+        **totals,
+        "device_seconds": round(result.outcomes.column("device_seconds").sum().item(), 3),
+        "decisions_per_s": totals["decisions"] / seconds if seconds else np.nan,
+    }

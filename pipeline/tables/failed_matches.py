@@ -13,7 +13,7 @@ from gauntlet.pipeline.log.results import CellResults
 LONGEST = 200
 """Of an error as a line, in characters."""
 TRACEBACK = "Traceback (most recent call last):"
-OURS = re.compile(r"^common\.errors\.\w+: ")
+OURS = re.compile(r"^gauntlet\.common\.errors\.\w+: ")
 """What stands before the message of an error that is made to be read."""
 
 Entries = Iterable[Mapping[str, Any]]

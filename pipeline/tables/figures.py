@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,40 +16,62 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import large_sweep_plots, plot_style
 from gauntlet.pipeline.tables.large_sweep_plots import POINTS
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, GROUND, MUTED
-from gauntlet.pipeline.tables.primary_test import ADJUSTED, DIFFERENCE
+from gauntlet.pipeline.tables.primary_test import DIFFERENCE, ESTIMATE, RAW
+from gauntlet.pipeline.tables.registry import Results, figure
 from gauntlet.pipeline.tables.scale import Scale, by_scale
-from gauntlet.pipeline.tables.table import short_names
+from gauntlet.pipeline.tables.summary import deals_of
 from gauntlet.stats.intervals import running_mean
 from gauntlet.stats.means import limits
 
-MEANS, DIFFERENCES = ("mean", "mean_low", "mean_high"), ("difference", "ci_low", "ci_high")
 SETTLED = 30
 """Deals after which a running curve decides how much of the axis is shown."""
 FILLED = "filled: p Holm < .05"
 BLUE = "blue: p Holm < .05"
 
 
-def all_figures(
-    summary: pd.DataFrame, pairs: pd.DataFrame, results: Sequence[CellResults]
-) -> dict[str, Figure]:
-    """Every figure that the tables can fill, by name: of wins, and of every other measure its
-    own."""
-    names, figures = short_names(summary), {}
-    by_cell = {result.about.name: name for result, name in zip(results, names, strict=True)}
+@figure("win_rates", place=0)
+def win_rates(results: Results) -> dict[str, Figure]:
+    """The mean of every cell, one figure a measure."""
+    return {
+        called(scale, "win_rates"): means(rows, named, scale)
+        for scale, rows, named, cells in _by_measure(results)
+        if any(cell.outcomes for cell in cells)
+    }
+
+
+@figure("running_win_rates", place=1)
+def running_win_rates(results: Results) -> dict[str, Figure]:
+    """How the means settled."""
+    return {
+        called(scale, "running_win_rates"): running_means(rows, cells, named, scale)
+        for scale, rows, named, cells in _by_measure(results)
+        if any(cell.outcomes for cell in cells)
+    }
+
+
+def _by_measure(
+    results: Results,
+) -> Iterator[tuple[Scale, pd.DataFrame, list[str], list[CellResults]]]:
+    """The rows of summary.csv that are of one measure, with their cells' names and results."""
+    summary, names = results["summary"], [*results.names.values()]
     for scale, places in by_scale(summary):
-        cells = [results[at] for at in places]
-        if any(result.outcomes for result in cells):
-            rows, named = summary.iloc[places], [names[at] for at in places]
-            figures[called(scale, "win_rates")] = means(rows, named, scale)
-            drawn = running_means(rows, cells, named, scale)
-            figures[called(scale, "running_win_rates")] = drawn
-    for scale, places in by_scale(pairs):
-        own = pairs.iloc[places]
+        own = [results.cells[at] for at in places]
+        yield scale, summary.iloc[places], [names[at] for at in places], own
+
+
+@figure("paired_differences", place=2)
+def differences(results: Results) -> dict[str, Figure]:
+    """The differences of pairs.csv."""
+    pairs, drawn = results["pairs"], {}
+    scales = [results.scales[cell] for cell in pairs["cell_a"]]
+    for scale in sorted(dict.fromkeys(scales), key=lambda scale: not scale.wins):
+        own = pairs[[one == scale for one in scales]]
         if len(own) > plot_style.rows():
-            own = own.dropna(subset=["difference"])
+            own = own.dropna(subset=["raw"])
         if len(own):
-            figures[called(scale, "paired_differences")] = paired_differences(own, by_cell, scale)
-    return figures
+            name = called(scale, "paired_differences")
+            drawn[name] = paired_differences(own, results.names, scale)
+    return drawn
 
 
 def called(scale: Scale, figure: str) -> str:
@@ -61,19 +83,18 @@ def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     """A point a cell with its 95% interval, raw and adjusted; of many cells the best estimates."""
     title = f"{capital(scale.title)} of {_cells(len(summary))}, {deals_of(summary['deals'])}"
     if len(summary) > plot_style.rows():
-        leading, told = best(summary, "adjusted", (ADJUSTED, MEANS))
+        leading, told = best(bool((summary["estimator"] == "adjusted").all()), ESTIMATE)
         label = f"{unit(f'{told}{scale.words}', scale)} (95% interval; dashed: baseline; {BLUE})"
-        rows = (*leading, "baseline_mean")
+        rows = (*leading, "baseline")
         return large_sweep_plots.in_order(summary, rows, names, scale, label, title)
     figure, axes = _rows(len(summary))
     for place, (_, row) in enumerate(summary.iterrows()):
-        raw, adjusted = (row[list(columns)] for columns in (MEANS, ADJUSTED))
-        _intervals(axes, place, raw, adjusted, row, scale)
-        if not np.isnan(row["baseline_mean"]):
-            x = scale.factor * row["baseline_mean"]
+        _intervals(axes, place, row, ESTIMATE, row["estimator"] == "adjusted", scale)
+        if not np.isnan(row["baseline"]):
+            x = scale.factor * row["baseline"]
             axes.plot([x, x], [place - 0.2, place + 0.36], color=CONTRAST, ls="--", lw=1.2)
     plot_style.name_rows(axes, range(len(names)), names, plot_style.narrow())
-    label = f"{unit(scale.words, scale)} (95% interval; {_key(summary['adjusted'])}"
+    label = f"{unit(scale.words, scale)} (95% interval; {_key(summary['estimator'])}"
     axes.set_xlabel(_below(f"{label}dashed: baseline; {FILLED})"))
     plot_style.titled(figure, title)
     return figure
@@ -97,39 +118,36 @@ def _cells(number: int) -> str:
     return f"{number:,} cell{'s' * (number > 1)}"
 
 
-def deals_of(deals: pd.Series[Any]) -> str:
-    """Of how many deals rows are, in words."""
-    least, most = int(deals.min()), int(deals.max())
-    return f"{least:,} to {most:,} deals" if least < most else f"{most:,} deal{'s' * (most > 1)}"
-
-
 def unit(title: str, scale: Scale) -> str:
     """What stands at an axis: the title, and percent where it is a share."""
     return f"{title}, %" if scale.share else title
 
 
-def _key(adjusted: pd.Series[Any]) -> str:
-    """What tells the raw from the adjusted, where both are drawn."""
-    return "grey: raw; blue: luck-adjusted; " if adjusted.notna().any() else ""
+def _key(made: pd.Series[Any]) -> str:
+    """What tells the raw from the adjusted, where both are drawn. made: how each estimate was."""
+    return "grey: raw; blue: luck-adjusted; " if (made == "adjusted").any() else ""
 
 
 def _intervals(
     axes: Axes,
     place: int,
-    raw: pd.Series[Any],
-    adjusted: pd.Series[Any],
     row: pd.Series[Any],
+    columns: Sequence[str],
+    adjusted: bool,
     scale: Scale,
 ) -> None:
     """The raw estimate with its interval, and below it the adjusted one where there is one. The
-    leading one is filled where its declared test is significant within its family."""
-    fill = ACCENT if row["p_test_holm"] < 0.05 else GROUND
+    leading one is filled where its declared test is significant within its family.
+
+    columns: of the best estimate and its limits.
+    """
+    fill = ACCENT if row["p_holm"] < 0.05 else GROUND
     middle = place + 0.1 * plot_style.narrow()  # the name stands above
-    if adjusted.notna().all():
-        _interval(axes, middle - 0.14, raw, scale, MUTED, GROUND)
-        _interval(axes, middle + 0.14, adjusted, scale, ACCENT, fill)
+    if adjusted:
+        _interval(axes, middle - 0.14, row[[*RAW]], scale, MUTED, GROUND)
+        _interval(axes, middle + 0.14, row[[*columns]], scale, ACCENT, fill)
     else:
-        _interval(axes, middle, raw, scale, ACCENT, fill)
+        _interval(axes, middle, row[[*RAW]], scale, ACCENT, fill)
 
 
 def _interval(
@@ -151,7 +169,7 @@ def running_means(
         return large_sweep_plots.fan(summary, results, scale, label)
     figure, axes = plot_style.canvas(2.9)
     by = scale.factor
-    shown = [summary["baseline_mean"].min(), summary["baseline_mean"].max()]
+    shown = [summary["baseline"].min(), summary["baseline"].max()]
     lines = zip(results, names, COLOURS, DASHES, strict=False)
     for result, name, colour, dash in lines:
         deals, rates = running(result.by_deal()[1])
@@ -162,7 +180,7 @@ def running_means(
         axes.fill_between(deals, by * low, by * high, color=colour, alpha=0.12, lw=0)
         settled = deals >= min(SETTLED, deals[-1])
         shown += [np.fmin(low, rates)[settled].min(), np.fmax(high, rates)[settled].max()]
-    for rate in sorted(set(summary["baseline_mean"].dropna())):
+    for rate in sorted(set(summary["baseline"].dropna())):
         axes.axhline(by * rate, color=MUTED, ls="--", lw=1, label="baseline")
     axes.set_xlabel("deals")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
@@ -200,11 +218,10 @@ def paired_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale)
         return _many_differences(pairs, names, scale)
     figure, axes = _rows(len(pairs))
     for place, (_, row) in enumerate(pairs.iterrows()):
-        raw, adjusted = (row[list(columns)] for columns in (DIFFERENCES, DIFFERENCE))
-        _intervals(axes, place, raw, adjusted, row, scale)
+        _intervals(axes, place, row, DIFFERENCE, row["test"] == "adjusted", scale)
     axes.axvline(0, color=MUTED, ls="--", lw=1)
     plot_style.name_rows(axes, range(len(pairs)), _two(pairs, names), plot_style.narrow())
-    key = _key(pairs["adj_difference"])
+    key = _key(pairs["test"])
     axes.set_xlabel(_below(f"{_difference(scale)} (95% interval; {key}{FILLED})"))
     many_pairs = f"{len(pairs):,} pair{'s' * (len(pairs) > 1)} of cells"
     plot_style.titled(figure, f"{many_pairs}, on {deals_of(pairs['deals'])} that both played")
@@ -212,7 +229,7 @@ def paired_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale)
 
 
 def _many_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) -> Figure:
-    leading, told = best(pairs, "adj_difference", (DIFFERENCE, DIFFERENCES))
+    leading, told = best(bool((pairs["test"] == "adjusted").all()), DIFFERENCE)
     label = f"{told}{_difference(scale)}"
     if large_sweep_plots.dense(pairs):
         return large_sweep_plots.heat_map(pairs, leading[0], names, scale, label)
@@ -224,12 +241,10 @@ def _many_differences(pairs: pd.DataFrame, names: dict[str, str], scale: Scale) 
     )
 
 
-def best(
-    table: pd.DataFrame, column: str, kinds: tuple[Sequence[str], Sequence[str]]
-) -> tuple[Sequence[str], str]:
-    """The columns of the adjusted estimate where every row has one, else of the raw; a word."""
-    adjusted = bool(table[column].notna().all())
-    return (kinds[0], "luck-adjusted ") if adjusted else (kinds[1], "")
+def best(adjusted: bool, columns: Sequence[str]) -> tuple[Sequence[str], str]:
+    """The columns of the best estimate where every row's is luck-adjusted, else of the raw; a
+    word."""
+    return (columns, "luck-adjusted ") if adjusted else (RAW, "")
 
 
 def _two(pairs: pd.DataFrame, names: dict[str, str]) -> list[str]:

@@ -1,15 +1,11 @@
 """What a study of letters shows: the model's prior, and how far cheaper debiasing agrees.
 
 It reads the decisions of cells whose method notes what cheaper methods would have chosen
-(`agents/prompting/label_study.py`), writes two tables and puts them as sheets before a person:
-
-    labels.csv      a row for each cell, number of options and letter
-    debiasing.csv   a row for each cell, method and number of options, and one for all of them
+(`agents/prompting/label_study.py`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,32 +15,44 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.agents.prompting.cloze import LETTERS
-from gauntlet.common.disk import write_atomically
 from gauntlet.games.capabilities import WIN
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
-from gauntlet.pipeline.tables.breakdowns import interval
-from gauntlet.pipeline.tables.numbers import number, percent
-from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables.numbers import percent
+from gauntlet.pipeline.tables.primary_test import interval
+from gauntlet.pipeline.tables.registry import Part, Results, Sheet, table
+from gauntlet.pipeline.tables.sheets import Column, View, count, decimal, share, share_span, text
 
 FULL = "full rotation"
 ALL = "all"
 SHOWN = 12
 """The largest number of options that has a row for people; the files hold every one."""
 
-
-@dataclass(frozen=True)
-class Study:
-    """The two tables, ready to be written: see LABEL_COLUMNS and DEBIASING_COLUMNS."""
-
-    labels: pd.DataFrame
-    debiasing: pd.DataFrame
-
-    def write(self, folder: Path) -> None:
-        write_atomically(folder / "labels.csv", self.labels.to_csv(index=False))
-        write_atomically(folder / "debiasing.csv", self.debiasing.to_csv(index=False))
+PRIOR = {
+    "cell": "the cell's name",
+    "options": "decisions with this many options",
+    "letter": "the letter",
+    "decisions": "how many decisions",
+    "probability": "the letter's mean probability among the letters, over all rotations",
+    "ci_low": "lower end of its 95% interval by deals",
+    "ci_high": "upper end of it",
+    "mass": "mean probability of all letters together among all tokens",
+}
+DEBIASING = {
+    "cell": "the cell's name",
+    "method": "the debiasing method",
+    "options": "decisions with this many options, or `all`",
+    "decisions": "how many decisions",
+    "prompts": "prompts a decision",
+    "preparation": "prompts of a worker before the first match",
+    "prompts_with_preparation": "the same with the preparation spread over all decisions",
+    "agreed": "decisions in which it chose as full rotation did",
+    "agreement": "their share",
+    "ci_low": "lower end of its 95% interval by deals",
+    "ci_high": "upper end of it",
+}
 
 
 @dataclass(frozen=True)
@@ -63,20 +71,13 @@ class _Seen:
     cheaper: Mapping[str, Mapping[str, Any]]
 
 
-def study(folder: Path, results: Sequence[CellResults]) -> Study | None:
-    """The tables of the cells that were studied, on their gap-free deals; None without any."""
-    labels: list[dict[str, Any]] = []
-    debiasing: list[dict[str, Any]] = []
-    for result in results:
-        if methods := _methods(folder, result):
-            seen = list(_decisions(folder, result, methods))
-            cell = {"cell": result.about.name}
-            labels.extend({**cell, **row} for row in _label_rows(seen))
-            debiasing.extend({**cell, **row} for row in _method_rows(seen))
-    if not labels:
-        return None
-    compared = pd.DataFrame(debiasing)[DEBIASING_COLUMNS].astype({"agreed": "Int64"})
-    return Study(pd.DataFrame(labels)[LABEL_COLUMNS], compared)
+def studied(results: Results) -> dict[str, list[_Seen]]:
+    """The decisions of each cell that was studied, on its gap-free deals."""
+    found = {}
+    for result in results.cells:
+        if methods := _methods(results.folder, result):
+            found[result.about.name] = list(_decisions(results.folder, result, methods))
+    return found
 
 
 def _methods(folder: Path, result: CellResults) -> Collection[str]:
@@ -133,9 +134,35 @@ def _seen(deal: int, decision: DecisionRecord) -> _Seen:
     )
 
 
-LABEL_COLUMNS = [
-    *("cell", "options", "letter", "decisions", "probability", "ci_low", "ci_high", "mass"),
-]
+def _priors(part: Part) -> Iterator[Sheet]:
+    """A sheet a cell, a row a number of options."""
+    for cell, labels in part.rows[part.rows["options"] <= SHOWN].groupby("cell", sort=False):
+        yield _prior_sheet(part.results.names[str(cell)], labels)
+
+
+def _prior_sheet(name: str, labels: pd.DataFrame) -> Sheet:
+    letters = LETTERS[: labels["options"].max()]
+    rows = []
+    for options, some in labels.groupby("options"):
+        reach = (some["ci_high"] - some["ci_low"]).max() / 2
+        told = [percent(value)[:-1] for value in some["probability"]]
+        told += [""] * (len(letters) - len(told))
+        count, mass = some["decisions"].iloc[0], some["mass"].iloc[0]
+        rows.append([f"{options}", f"{count:,}", *told, percent(reach)[:-1], percent(mass)])
+    foot = (
+        "Mean probability (%) of each letter among the letters over all rotations of the options, "
+        "so whatever stands beside it; without a prior all in a row are 100 / options. "
+        "+-: widest half of a row's 95% intervals (by deal). mass: all letters among all tokens."
+    )
+    headings = ["options", "decisions", *letters, "+-", "mass"]
+    return Sheet(f"Letter prior of {name}", headings, rows, foot)
+
+
+@table("labels", PRIOR, [_priors], place=40)
+def labels(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each cell, number of options and letter."""
+    for cell, seen in results.once(studied).items():
+        yield from ({"cell": cell, **row} for row in _label_rows(seen))
 
 
 def _label_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
@@ -156,10 +183,31 @@ def _label_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
             }
 
 
-DEBIASING_COLUMNS = [
-    *("cell", "method", "options", "decisions", "prompts", "preparation"),
-    *("prompts_with_preparation", "agreed", "agreement", "ci_low", "ci_high"),
-]
+COSTS = View(
+    lambda part: f"Debiasing of {part.results.names[part.rows['cell'].iloc[0]]}",
+    (
+        Column("method", text("method")),
+        Column("options", text("options")),
+        Column("prompts/decision", decimal("prompts", ".2f")),
+        Column("preparation", count("preparation")),
+        Column("with it", decimal("prompts_with_preparation", ".2f")),
+        Column("decisions", count("decisions")),
+        Column("agrees", share("agreement")),
+        Column("95%", share_span("ci_low", "ci_high")),
+    ),
+    "preparation: prompts that each worker asks once, before the first match; the next column "
+    "spreads them over the decisions here. agrees: chooses as full rotation does.",
+    lambda rows: rows[(rows["options"] == ALL) | (rows["method"] != FULL)],
+    by=("cell",),
+)
+
+
+@table("debiasing", DEBIASING, [COSTS], place=41)
+def debiasing(results: Results) -> pd.DataFrame:
+    """A row for each cell, method and number of options, and one for all of them."""
+    found = results.once(studied).items()
+    rows = [{"cell": cell, **row} for cell, seen in found for row in _method_rows(seen)]
+    return pd.DataFrame(rows, columns=[*DEBIASING]).astype({"agreed": "Int64"})
 
 
 def _method_rows(seen: Sequence[_Seen]) -> Iterator[dict[str, Any]]:
@@ -195,81 +243,3 @@ def _agreement(method: str, seen: Sequence[_Seen]) -> dict[str, Any]:
 def _by_options(seen: Sequence[_Seen]) -> Iterator[tuple[int, list[_Seen]]]:
     for options in sorted({one.options for one in seen}):
         yield options, [one for one in seen if one.options == options]
-
-
-def sheets(found: Study, names: Mapping[str, str]) -> Iterator[Sheet]:
-    """The tables for people, a few sheets a cell; `names` are short names of the cells."""
-    for cell, labels in found.labels.groupby("cell", sort=False):
-        debiasing = found.debiasing[found.debiasing["cell"] == cell]
-        yield _prior_sheet(names[str(cell)], labels[labels["options"] <= SHOWN])
-        yield _cost_sheet(names[str(cell)], debiasing[debiasing["options"] == ALL])
-        yield _agreement_sheet(names[str(cell)], debiasing[debiasing["options"] != ALL])
-
-
-def _prior_sheet(name: str, labels: pd.DataFrame) -> Sheet:
-    letters = LETTERS[: labels["options"].max()]
-    rows = []
-    for options, some in labels.groupby("options"):
-        reach = (some["ci_high"] - some["ci_low"]).max() / 2
-        told = [percent(value)[:-1] for value in some["probability"]]
-        told += [""] * (len(letters) - len(told))
-        count, mass = some["decisions"].iloc[0], some["mass"].iloc[0]
-        rows.append([f"{options}", f"{count:,}", *told, percent(reach)[:-1], percent(mass)])
-    foot = (
-        "Mean probability (%) of each letter among the letters over all rotations of the options, "
-        "so whatever stands beside it; without a prior all in a row are 100 / options. "
-        "+-: widest half of a row's 95% intervals (by deal). mass: all letters among all tokens."
-    )
-    headings = ["options", "decisions", *letters, "+-", "mass"]
-    return Sheet(f"Letter prior of {name}", headings, rows, foot)
-
-
-def _cost_sheet(name: str, debiasing: pd.DataFrame) -> Sheet:
-    rows = []
-    for _, row in debiasing.iterrows():
-        rows.append(
-            [
-                row["method"],
-                number(row["prompts"], ".2f"),
-                f"{row['preparation']:,}",
-                number(row["prompts_with_preparation"], ".2f"),
-                f"{row['decisions']:,}",
-                percent(row["agreement"]),
-                _interval(row),
-            ]
-        )
-    foot = (
-        "preparation: prompts that each worker asks once, before the first match; the next column "
-        "spreads them over the decisions here. agrees: chooses as full rotation does."
-    )
-    headings = [
-        *("method", "prompts/decision", "preparation", "with it", "decisions", "agrees", "95%"),
-    ]
-    return Sheet(f"Debiasing of {name}", headings, rows, foot)
-
-
-def _agreement_sheet(name: str, debiasing: pd.DataFrame) -> Sheet:
-    cheaper = [method for method in debiasing["method"].unique() if method != FULL]
-    rows = []
-    for options, some in debiasing.groupby("options", sort=False):
-        if int(str(options)) <= SHOWN:
-            by_method = some.set_index("method").loc[cheaper]
-            reach = (by_method["ci_high"] - by_method["ci_low"]).max() / 2
-            told = [percent(share)[:-1] for share in by_method["agreement"]]
-            count = f"{some['decisions'].iloc[0]:,}"
-            rows.append([str(options), count, *told, percent(reach)[:-1]])
-    foot = (
-        "How often (%) each method chooses as full rotation does. +-: widest half of a row's 95% "
-        f"intervals, by deal. Each one's, and more than {SHOWN} options: debiasing.csv."
-    )
-    return Sheet(
-        f"Agreement with full rotation of {name}",
-        ["options", "decisions", *cheaper, "+-"],
-        rows,
-        foot,
-    )
-
-
-def _interval(row: pd.Series[Any]) -> str:
-    low, high = row["ci_low"], row["ci_high"]
-    return "-" if math.isnan(low) else f"{percent(low)[:-1]}-{percent(high)}"

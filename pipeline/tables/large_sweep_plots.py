@@ -47,7 +47,7 @@ def in_order(
     told = scale.factor * table[list(columns)].to_numpy(float)
     order = np.argsort(-told[:, 0], kind="stable")
     order = order[np.isfinite(told[order, 0])]
-    clear = (table["p_test_holm"] < 0.05).to_numpy()
+    clear = (table["p_holm"] < 0.05).to_numpy()
     figure, (whole, ends) = _beside_or_below()
     _lines(whole, told[order], clear[order], np.arange(len(order)), thin=True)
     whole.set_ylim(len(order), -1)
@@ -114,7 +114,7 @@ def fan(summary: pd.DataFrame, results: Sequence[CellResults], scale: Scale, lab
             kept + 1, *edges, color=ACCENT, alpha=dark, lw=0, label=f"{low}% to {high}% of cells"
         )
     axes.plot(kept + 1, np.nanmedian(rates, axis=0), color=ACCENT, lw=1.6, label="median cell")
-    bases = summary["baseline_mean"].dropna().to_numpy(float)
+    bases = summary["baseline"].dropna().to_numpy(float)
     if len(bases):
         middle = scale.factor * float(np.median(bases))
         axes.axhline(middle, color=CONTRAST, ls="--", lw=1, label="baseline")
@@ -142,7 +142,7 @@ def heat_map(
     a, b = (pairs[side].map(place).to_numpy() for side in ("cell_a", "cell_b"))
     shades, clear = np.full((2, len(cells), len(cells)), np.nan)
     shades[a, b], shades[b, a] = (sign * scale.factor * pairs[column] for sign in (1, -1))
-    clear[a, b] = clear[b, a] = pairs["p_test_holm"] < 0.05
+    clear[a, b] = clear[b, a] = pairs["p_holm"] < 0.05
     named, told = (
         len(cells) <= plot_style.rows(),
         len(cells) <= (8 if plot_style.narrow() else TOLD) and scale.share,
@@ -158,7 +158,7 @@ def heat_map(
     else:
         axes.set_xlabel("column: cell B, in the order of summary.csv")
         axes.set_ylabel("row: cell A")
-    found = int((pairs["p_test_holm"] < 0.05).sum())
+    found = int((pairs["p_holm"] < 0.05).sum())
     how = " in bold" if told else " with a dot" if named else ""
     plot_style.titled(
         figure,

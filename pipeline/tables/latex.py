@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from gauntlet.common.sanitize import visible
-from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables.registry import Sheet
 
 SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},

@@ -13,10 +13,18 @@ from matplotlib.image import AxesImage
 from gauntlet.pipeline.tables import heatmaps, plot_style
 from gauntlet.pipeline.tables.choices import LEAST
 from gauntlet.pipeline.tables.labels import SHOWN
+from gauntlet.pipeline.tables.registry import Results, figure
 
 PANELS = 3
 """Cells up to which each has a map of its own, a row a number of options."""
 LABEL = "more than an even share, points"
+
+
+@figure("letter_prior", place=5)
+def letters(results: Results) -> Figure | None:
+    """Where cells study letters."""
+    found = results["labels"]
+    return None if found.empty else letter_prior(found, results.names)
 
 
 def letter_prior(found: pd.DataFrame, names: Mapping[str, str]) -> Figure:

@@ -3,7 +3,6 @@ single deals were won."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from gauntlet.pipeline.judging.metric_rows import METRIC_COLUMNS, OPTIONS, TRACE_COLUMNS
+from gauntlet.pipeline.judging.metric_rows import OPTIONS
 from gauntlet.pipeline.tables import heatmaps, plot_style
+from gauntlet.pipeline.tables.metric_sheets import judged
 from gauntlet.pipeline.tables.numbers import percent
 from gauntlet.pipeline.tables.plot_style import COLOURS, CONTRAST, GROUND
+from gauntlet.pipeline.tables.registry import Results, figure
 from gauntlet.stats.correlation import Correlation, pearson
 
 METRICS = ("ODHR", "ADR")
@@ -28,18 +29,11 @@ LEAST_PLAYERS = 3
 """Fewer points always lie on a line."""
 
 
-def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-    """metrics.csv and traces.csv of an output_dir; None where its decisions were not judged, or by
-    another version."""
-    try:
-        table, stands = (pd.read_csv(folder / "metrics" / name) for name in FILES)
-    except (OSError, ValueError):  # pandas' own are ValueErrors
-        return None
-    known = {*METRIC_COLUMNS} <= {*table.columns} and {*TRACE_COLUMNS} <= {*stands.columns}
-    return (table, stands) if known else None
-
-
-FILES = ("metrics.csv", "traces.csv")
+@figure("decision_metrics", place=6)
+def decision_metrics(results: Results) -> dict[str, Figure]:
+    """Where the folder's decisions were judged."""
+    found = results.once(judged)
+    return metric_figures(*found) if found else {}
 
 
 def metric_figures(table: pd.DataFrame, stands: pd.DataFrame) -> dict[str, Figure]:

@@ -3,60 +3,87 @@
 With `noise_floor=true` every cell whose subject asks a model has a noise cell beside it: the same
 player on the same deals, a blank line more in its prompts and their facts in another order
 (`agents.noise`). Two prompts that differ by no more than that have not been shown to differ.
-
-DIR/noise.csv has a row a cell.
 """
 
 from __future__ import annotations
 
-import logging
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.control_cells import NOISE
-from gauntlet.pipeline.tables.controls import controls_of, of_pair
+from gauntlet.pipeline.tables.controls import controls_and_noise, of_pair
 from gauntlet.pipeline.tables.numbers import percent
-from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables.registry import Results, table
+from gauntlet.pipeline.tables.sheets import (
+    Column,
+    View,
+    cell_name,
+    change,
+    count,
+    mean,
+    reach,
+    share,
+)
 
-WARNINGS = logging.getLogger("gauntlet")
+COLUMNS = {
+    "cell": "the cell's name",
+    "deals": "deals that the cell and its noise cell both finished",
+    "measure": "what the cell is judged by",
+    "mean": "the cell's mean over these deals, raw",
+    "noise_mean": "the noise cell's mean",
+    "difference": "the first less the second, paired by deal",
+    "ci_low": "lower end of its 95% interval",
+    "ci_high": "upper end of its 95% interval",
+    "floor": "the end of the interval farther from 0: what a meaningless change may do",
+    "decisions": "decisions that both met in the same situation, up to the first that differs",
+    "changed": "share of them that came out otherwise",
+    "matches": "matches that both played",
+    "changed_matches": "share of them that came out otherwise",
+    "failed": "matches of the noise cell that failed",
+}
+FOOT = (
+    "again: the same player on the same deals, a blank line more in its prompts and their "
+    "facts in\nanother order. floor: what such a change may come to, by the end of the "
+    "interval. decisions,\nmatches: how many came out otherwise; of decisions, those met in "
+    "the same situation."
+)
+SHOWN = View(
+    "The noise floor",
+    (
+        Column("cell", cell_name),
+        Column("deals", count("deals")),
+        Column("cell's", mean("mean")),
+        Column("again", mean("noise_mean")),
+        Column("difference", change("difference")),
+        Column("95% interval", reach("ci_low", "ci_high")),
+        Column("floor", lambda row: change("floor")(row).lstrip("+")),
+        Column("decisions", share("changed")),
+        Column("matches", share("changed_matches")),
+    ),
+    FOOT,
+)
 
-FILE = "noise.csv"
-COLUMNS = [
-    *("cell", "deals", "measure", "mean", "noise_mean", "difference", "ci_low", "ci_high"),
-    *("floor", "decisions", "changed", "matches", "changed_matches", "set_aside"),
-]
-"""`mean`, `noise_mean` and their `difference`, the first minus the second with a 95% interval, are
-paired over the `deals` that both have finished. floor: the end of the interval that lies further
-from 0, which a change that means nothing may come to. decisions: of the model's, those that both
-met in the same situation, in so many `matches`: up to the first that came out otherwise, after
-which the two play different games. changed: the share of these decisions; changed_matches: of the
-matches. set_aside: matches of the noise cell."""
+
+@table("noise", COLUMNS, [SHOWN], metrics=("difference", "floor", "changed"), place=21)
+def noise(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each cell with a noise cell."""
+    found = results.once(controls_and_noise)
+    for result in results.cells:
+        key = result.about.controls.get(NOISE, "")
+        if key in found and result.outcomes:
+            yield _row(results.folder, result, found[key])
 
 
-def table(folder: Path, results: Sequence[CellResults]) -> pd.DataFrame:
-    """noise.csv; without rows where no noise cell was played."""
-    found = controls_of(folder, {result.about.controls.get(NOISE, "") for result in results})
-    played = [
-        (result, found[result.about.controls[NOISE]])
-        for result in results
-        if result.about.controls.get(NOISE) in found and result.outcomes
-    ]
-    rows = [_row(folder, *both) for both in played]
-    return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _row(folder: Path, cell: CellResults, noise: CellResults) -> dict[str, object]:
-    told: dict[str, object] = {"cell": cell.about.name, "measure": cell.about.measure.name}
-    told |= {"deals": 0, "set_aside": noise.set_aside}
+def _row(folder: Path, cell: CellResults, noise: CellResults) -> dict[str, Any]:
+    told: dict[str, Any] = {"cell": cell.about.name, "measure": cell.about.measure.name}
+    told |= {"deals": 0, "failed": noise.set_aside}
     if not noise.outcomes:
         return told
     found = of_pair(cell, noise)
@@ -105,81 +132,40 @@ def _changed(
     }
 
 
-def marked(pairs: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """pairs.csv with `noise_floor`, the larger of both cells' floors, and `within_noise`, whether
-    the difference lies within it (empty where a floor is not known); as it is without noise
-    cells."""
-    if found.empty or pairs.empty:
-        return pairs
-    floors = dict(zip(found["cell"], found["floor"].astype(float), strict=True))
-    both = [
-        [floors.get(row[side], np.nan) for side in ("cell_a", "cell_b")]
-        for _, row in pairs.iterrows()
-    ]
-    floor = np.max(np.array(both, float).reshape(-1, 2), axis=1)
-    sizes = np.abs(pairs["difference"].to_numpy(float))
-    known = zip(sizes, floor, strict=True)
-    within = [None if np.isnan(most) else bool(size <= most) for size, most in known]
-    return pairs.assign(noise_floor=floor, within_noise=pd.Series(within, pairs.index, object))
+def floors(results: Results) -> dict[str, float]:
+    """The noise floor of each cell that has one."""
+    found = results["noise"].dropna(subset=["floor"])
+    return dict(zip(found["cell"], found["floor"].astype(float), strict=True))
 
 
-def sheets(
-    found: pd.DataFrame, names: Mapping[str, str], scales: Mapping[str, Scale]
-) -> Iterator[Sheet]:
-    """The table for a person; none where no noise cell was played. names, scales: by the cell."""
-    if found.empty:
-        return
-    rows = []
-    for _, row in found.iterrows():
-        scale = scales[row["cell"]]
-        rows.append(
-            (
-                names[row["cell"]],
-                f"{row['deals']:,}",
-                scale.mean(row["mean"]),
-                scale.mean(row["noise_mean"]),
-                scale.change(row["difference"]),
-                scale.reach(row["ci_low"], row["ci_high"]),
-                scale.change(row["floor"]).lstrip("+"),
-                percent(row["changed"]),
-                percent(row["changed_matches"]),
-            )
-        )
-    foot = (
-        "again: the same player on the same deals, a blank line more in its prompts and their "
-        "facts in\nanother order. floor: what such a change may come to, by the end of the "
-        "interval. decisions,\nmatches: how many came out otherwise; of decisions, those met in "
-        "the same situation."
-    )
-    headings = (
-        *("cell", "deals", "cell's", "again", "difference", "95% interval", "floor"),
-        *("decisions", "matches"),
-    )
-    yield Sheet("The noise floor", headings, rows, foot, FILE)
+def within(results: Results, pair: Mapping[Any, Any]) -> bool | None:
+    """Whether the raw difference of a row of pairs.csv lies within the larger floor of its cells;
+    None where one of these is not known."""
+    known = results.once(floors)
+    if not {pair["cell_a"], pair["cell_b"]} <= known.keys():
+        return None
+    return bool(abs(pair["raw"]) <= max(known[pair["cell_a"]], known[pair["cell_b"]]))
 
 
-def sentences(
-    found: pd.DataFrame, pairs: pd.DataFrame, names: Mapping[str, str], scales: Mapping[str, Scale]
-) -> Iterator[str]:
+def sentences(results: Results) -> Iterator[str]:
     """What it comes to in plain words: the largest floor, and what lies within."""
-    known = found.dropna(subset=["floor"])
+    known = results["noise"].dropna(subset=["floor"])
     if known.empty:
         return
     worst = known.iloc[int(np.argmax(known["floor"].to_numpy(float)))]
-    scale, name = scales[worst["cell"]], names[worst["cell"]]
+    scale, name = results.scales[worst["cell"]], results.names[worst["cell"]]
     unit = " points" * scale.share
     yield (
         "With a blank line more in its prompts and their facts in another order, which means "
         f"nothing, {name} decided otherwise in {percent(worst['changed'])} of the same situations, "
         f"and its {scale.words} may move by up to {scale.change(worst['floor']).lstrip('+')}{unit}."
     )
-    if "within_noise" not in pairs:
-        return
-    told = pairs.dropna(subset=["within_noise"])
-    for within, where in ((True, "Within"), (False, "Beyond")):
-        rows = told[told["within_noise"].astype(bool) == within]
-        if len(rows):
-            listed = "; ".join(_named(row, names) for _, row in rows.head(FEW).iterrows())
+    pairs = results["pairs"].to_dict("records")
+    told = [(row, inside) for row in pairs if (inside := within(results, row)) is not None]
+    for inside, where in ((True, "Within"), (False, "Beyond")):
+        rows = [row for row, found in told if found == inside]
+        if rows:
+            listed = "; ".join(_named(results, row) for row in rows[:FEW])
             more = f"; and {len(rows) - FEW:,} more" if len(rows) > FEW else ""
             count = f"{len(rows):,} of {len(told):,} differences between cells"
             yield f"{where} that: {count}: {listed}{more}."
@@ -189,6 +175,6 @@ FEW = 5
 """Pairs that a sentence names."""
 
 
-def _named(row: pd.Series[Any], names: Mapping[str, str]) -> str:
-    scale = Scale.row(row)
-    return f"{names[row['cell_a']]} - {names[row['cell_b']]} ({scale.change(row['difference'])})"
+def _named(results: Results, row: Mapping[Any, Any]) -> str:
+    a, b = (results.names[row[side]] for side in ("cell_a", "cell_b"))
+    return f"{a} - {b} ({results.scale(row).change(row['raw'])})"

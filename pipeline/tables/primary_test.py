@@ -2,53 +2,34 @@
 
 An adjusted estimate (`pipeline/judging/luck.py`) has the same expectation as the raw one and less
 noise; so it leads wherever it can be had, and the raw one where not. Every p-value that is printed
-of a cell or of two is `p_test`, or `p_test_holm`, which corrects it.
+of a cell or of two is `p`, or `p_holm`, which corrects it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gauntlet.games.capabilities import Measure
+from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.pipeline.config.read import Declared
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.tables.breakdowns import interval
 from gauntlet.pipeline.tables.claims import ALPHA, null_value
 from gauntlet.pipeline.tables.scale import Scale
 from gauntlet.stats.means import limits, p_value, per_deal, reaching, with_error
 from gauntlet.stats.paired import count_pairs, mcnemar, permutation
 from gauntlet.stats.proportions import fisher_test
 
-MEAN = ("mean", "mean_low", "mean_high")
-ADJUSTED = ("adjusted", "adj_low", "adj_high")
-"""The raw and the luck-adjusted mean, each with its 95% interval."""
-CHANGE = ("change", "change_low", "change_high")
-
-CELL_COLUMNS = (*CHANGE, "test", "null_value", "p_test", "p_test_holm")
-"""What summary.csv has of it, at its end. change: the best estimate less the baseline, with its 95%
-interval, both errors included. test: the one that the config declared; null_value: see
-`claims.null_value`. p_test: of the best estimate; empty where a rule stopped the sweep, as it
-takes the number of deals as fixed. p_test_holm: corrected over all that the sentences of the
-experiment could claim, a test a cell and one a term."""
-
-CONTROL_COLUMNS = ("control", "control_mean", "p_control")
-"""Which of its controls a cell is least shown to beat, that one's mean, and the p-value: paired by
-deal and two-sided, 1 where the cell is not ahead. Empty where no control was played. A player that
-looks at nothing may beat a baseline by habit, so a claim takes both tests: its p-value is the
-larger one (R. L. Berger (1982), Technometrics 24, 295-300)."""
-
-RAW_DIFFERENCE = ("difference", "ci_low", "ci_high")
-DIFFERENCE = ("adj_difference", "adj_low", "adj_high")
-PAIR_COLUMNS = (*DIFFERENCE, "test", "p_test", "p_test_holm")
-"""What pairs.csv has of it: the difference of adjusted results by deal with its 95% interval; the
-test, `adjusted` of that difference, else `mcnemar` or `permutation` of the raw one; its two-sided
-p, empty after a stopping rule; and Holm's: with the experiment's cells where a sentence tells the
-pair, else over the other pairs of the table."""
+ESTIMATE, RAW = ("estimate", "ci_low", "ci_high"), ("raw", "raw_low", "raw_high")
+"""The best and the raw mean of a cell, or difference of two, each with its 95% interval. Of a pair
+the best one is called `difference`."""
+CHANGE = ("difference", "difference_low", "difference_high")
+"""A cell's best estimate less its baseline, with the 95% interval, both errors included."""
+DIFFERENCE = ("difference", "ci_low", "ci_high")
 
 PERMUTATION_SEED = 0
 
@@ -56,13 +37,29 @@ Estimate = tuple[float, float, float]
 """A mean or a difference with its 95% limits."""
 
 
+def interval(values: np.ndarray, deals: np.ndarray, measure: Measure) -> Estimate:
+    """The mean with its 95% limits by deal."""
+    low, high = limits(per_deal(values, deals), (measure.low, measure.high))
+    return float(values.mean()) if len(values) else np.nan, float(low), float(high)
+
+
+def raw(result: CellResults) -> Estimate:
+    """A cell's mean as it was played."""
+    about, outcomes = result.about, result.outcomes
+    if not about.wins:
+        return interval(outcomes.column("figure"), outcomes.column("deal"), about.measure)
+    if about.clustered:
+        return interval(outcomes.won, outcomes.column("deal"), WIN)
+    wins, matches = outcomes.column("winners").sum().item(), len(outcomes)
+    low, high = limits((0.0, 1.0), (0.0, 1.0), counts=(matches - wins, wins))
+    return wins / matches if matches else np.nan, float(low), float(high)
+
+
 def estimate(result: CellResults) -> Estimate:
-    """The best one of a cell's mean."""
+    """The best estimate of a cell's mean."""
     about, found = result.about, result.adjusted
     if found is None:
-        return interval(
-            result.outcomes.column("figure"), result.outcomes.column("deal"), about.measure
-        )
+        return raw(result)
     span = _span(about.measure)
     mean, own = float(found.values.mean()), limits(found.values, _reaching(found.values, span))
     low, high = with_error(mean, *own, found.error)
@@ -70,14 +67,16 @@ def estimate(result: CellResults) -> Estimate:
 
 
 def of_cell(result: CellResults) -> dict[str, Any]:
-    """ADJUSTED and CELL_COLUMNS but Holm's; what cannot be said is left out."""
+    """What summary.csv says of a cell's measure, but for Holm's p; what cannot be said is left
+    out."""
     about, base, found = result.about, result.about.baseline, result.adjusted
     against, span, error = null_value(about), _span(about.measure), 0.0
-    row: dict[str, Any] = {"test": about.test.name, "null_value": against}
+    row: dict[str, Any] = {"estimator": "raw" if found is None else "adjusted"}
+    row |= {"test": about.test.name, **dict(zip(RAW, raw(result), strict=True))}
+    row |= zip(ESTIMATE, estimate(result), strict=True)
     values = per_deal(result.outcomes.column("figure"), result.outcomes.column("deal"))
     if found is not None:
         values, error = found.values, found.error
-        row |= zip(ADJUSTED, estimate(result), strict=True)
         span = _reaching(values, span)  # single deals may lie outside, and so may their mean
     if not len(values):
         return row
@@ -87,9 +86,9 @@ def of_cell(result: CellResults) -> dict[str, Any]:
         reach = with_error(change, *limits(values - base.rate, around), error)
         row |= zip(CHANGE, (change, *reach), strict=True)
     if not result.stopped and found is None and _counted(about):
-        row["p_test"] = _exact(result, about.test)
+        row["p"] = _exact(result, about.test)
     elif not result.stopped:
-        row["p_test"] = float(p_value(values, span, against, about.test.side, error))
+        row["p"] = float(p_value(values, span, against, about.test.side, error))
     return row
 
 
@@ -131,26 +130,22 @@ class ByDeal(dict[int, tuple[CellResults, tuple[np.ndarray, np.ndarray]]]):
 
 
 def of_pair(a: CellResults, b: CellResults, played: ByDeal | None = None) -> dict[str, Any]:
-    """A row of pairs.csv but for Holm's, of two cells that met the same deals."""
-    row = {**raw_pair(a, b, played), **_adjusted_pair(a, b)}
-    p = row.pop("p")
-    return {**row, "p_test": np.nan if a.stopped or b.stopped else p}
+    """A row of pairs.csv but for Holm's p, of two cells that met the same deals."""
+    found = raw_pair(a, b, played)
+    raw_one = (found[name] for name in DIFFERENCE)
+    row = {**found, **dict(zip(RAW, raw_one, strict=True)), **_adjusted_pair(a, b)}
+    return {**row, "p": np.nan if a.stopped or b.stopped else row["p"]}
 
 
 def best_of_cell(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
     """The best estimate of the mean in a row of summary.csv."""
-    return _best(row, ADJUSTED, MEAN)
+    mean, low, high = (float(row[name]) for name in ESTIMATE)
+    return mean, low, high
 
 
 def best_of_pair(row: Mapping[Any, Any] | pd.Series[Any]) -> Estimate:
     """The best estimate of the difference in a row of pairs.csv."""
-    return _best(row, DIFFERENCE, RAW_DIFFERENCE)
-
-
-def _best(row: Any, adjusted: Sequence[str], raw: Sequence[str]) -> Estimate:
-    mean, low, high = (
-        float(row[name]) for name in (raw if pd.isna(row[adjusted[0]]) else adjusted)
-    )
+    mean, low, high = (float(row[name]) for name in DIFFERENCE)
     return mean, low, high
 
 
@@ -172,27 +167,26 @@ def raw_pair(a: CellResults, b: CellResults, played: ByDeal | None = None) -> di
         "deals": len(shared),
         "a_only": int((x > y).sum()),
         "b_only": int((y > x).sum()),
-        **measured_by(a.about),
+        "measure": a.about.measure.name,
     }
     if a.about.wins and not (a.about.clustered or b.about.clustered):
         test = mcnemar(count_pairs(x, y))
         return {
             **row,
-            **dict(zip(RAW_DIFFERENCE, (test.difference, test.low, test.high), strict=True)),
+            **dict(zip(DIFFERENCE, (test.difference, test.low, test.high), strict=True)),
             "correlation": test.phi,
             "test": "mcnemar",
             "p": test.p_value,
         }
     span = _span_of_differences(a.about.measure)
-    p, error = permutation(x - y, span, PERMUTATION_SEED)
+    p, _ = permutation(x - y, span, PERMUTATION_SEED)
     reach = ((x - y).mean() if len(shared) else np.nan, *limits(x - y, span))
     return {
         **row,
-        **dict(zip(RAW_DIFFERENCE, reach, strict=True)),
+        **dict(zip(DIFFERENCE, reach, strict=True)),
         "correlation": _correlation(x, y),
         "test": "permutation",
         "p": p,
-        "permutation_error": error,
     }
 
 
@@ -228,21 +222,37 @@ def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
     reach = with_error(mean, *limits(differences, span), error)
     row = dict(zip(DIFFERENCE, (mean, *reach), strict=True))
     p = float(p_value(differences, span, 0.0, "either", error))
-    return {**row, "test": "adjusted", "p": p, "permutation_error": np.nan}
+    return {**row, "test": "adjusted", "p": p}
 
 
-def least_beaten(controls: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """CONTROL_COLUMNS by cell, of controls.csv."""
+@dataclass(frozen=True)
+class Rival:
+    """The control that a cell is least shown to beat: which one, its mean, and the p-value, paired
+    by deal and two-sided, 1 where the cell is not ahead.
+
+    A player that looks at nothing may beat a baseline by habit, so a claim takes both tests: its
+    p-value is the larger one (R. L. Berger (1982), Technometrics 24, 295-300).
+    """
+
+    control: str
+    mean: float
+    p: float
+
+
+def least_beaten(controls: pd.DataFrame) -> dict[str, Rival]:
+    """By cell, of controls.csv; without the cells beside which no control was played."""
     ahead = controls["difference"] > 0
-    found = controls.assign(p_control=controls["p_value"].where(ahead, 1.0).fillna(1.0))
-    last = found.sort_values(["p_control", "control_mean"]).groupby("cell").tail(1)
-    rows = last.to_dict("records")
-    return {row["cell"]: {name: row[name] for name in CONTROL_COLUMNS} for row in rows}
+    found = controls.assign(p=controls["p"].where(ahead, 1.0).fillna(1.0))
+    last = found.sort_values(["p", "control_mean"]).groupby("cell").tail(1)
+    return {
+        row["cell"]: Rival(row["control"], row["control_mean"], row["p"])
+        for row in last.to_dict("records")
+    }
 
 
-def unbeaten(row: pd.Series[Any]) -> str:
-    """The control that a cell is least shown to beat, in words; "" where it beats all, or none was
-    played."""
-    if not row["p_control"] >= ALPHA:
+def unbeaten(row: pd.Series[Any], rival: Rival | None) -> str:
+    """The control that a cell of summary.csv is least shown to beat, in words; "" where it beats
+    all, or none was played."""
+    if rival is None or not rival.p >= ALPHA:
         return ""
-    return f"always the {row['control']} ({Scale.row(row).mean(row['control_mean'])})"
+    return f"always the {rival.control} ({Scale.row(row).mean(rival.mean)})"

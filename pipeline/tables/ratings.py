@@ -20,7 +20,7 @@ import pandas as pd
 from gauntlet.common.disk import write_atomically
 from gauntlet.pipeline.tables.numbers import number, percent
 from gauntlet.pipeline.tables.pairwise_matches import Contest
-from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables.registry import Sheet
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import Ratings, without_each
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import insort
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gauntlet.agents.base import Status
 from gauntlet.agents.prompting.answers import option_called
 from gauntlet.agents.prompting.reading import AFTER, WRAPPED, folded
 from gauntlet.agents.prompting.words import MALFORMED
-from gauntlet.models.exchanges import Exchange, TextExchange
-from gauntlet.pipeline.log.schema import DecisionRecord
+from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
+from gauntlet.pipeline.viewer.match import decision_view
 
 BAD: tuple[Status, ...] = ("malformed", "illegal", "ambiguous")
 """What came of a reply that could not be used."""
@@ -64,9 +67,9 @@ def _judged(exchange: int, text: str, verdict: Any, options: Sequence[str], cut:
     unusable = verdict in BAD
     taken = isinstance(verdict, int) and 0 <= verdict < len(options)
     several = taken and ambiguous(text, options, options[verdict])
-    told = [str(verdict)] * unusable + ["ambiguous"] * several
-    told += ["truncated"] * cut + ["empty"] * (not text.strip())
-    return Judged(exchange, text, tuple(told), unusable)
+    kinds = [str(verdict)] * unusable + ["ambiguous"] * several
+    kinds += ["truncated"] * cut + ["empty"] * (not text.strip())
+    return Judged(exchange, text, tuple(kinds), unusable)
 
 
 def truncated(exchange: TextExchange) -> int:
@@ -158,3 +161,99 @@ def _mentioned(text: str, options: Sequence[str]) -> set[str]:
         left, times = words.subn("\n", left)
         found |= {folded(option)} if times else set()
     return found
+
+
+# --- the replies of a cell
+
+EXAMPLES = 3
+"""Of a cell and a kind: those of its first deals."""
+LINES, CHARACTERS = 12, 4000
+"""Of the end of a question, and of a reply, that an example holds."""
+
+
+@dataclass(frozen=True, order=True)
+class Found:
+    """Where an example stands in a cell's records; in this order examples are chosen."""
+
+    deal: int
+    rotation: int
+    decision: int
+    reply: int
+
+
+@dataclass(frozen=True)
+class Example:
+    """A reply that was not plainly read, and what came of the decision."""
+
+    kinds: tuple[str, ...]
+    match: str
+    deal: int
+    rotation: int
+    question: str
+    reply: str
+    outcome: str
+
+    @property
+    def told(self) -> str:
+        """What was wrong or odd with it."""
+        return ", ".join(self.kinds)
+
+
+@dataclass
+class Audit:
+    """What one cell's records tell of how its replies were read."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    first: defaultdict[str, list[Found]] = field(default_factory=lambda: defaultdict(list))
+    kept: dict[Found, Example] = field(default_factory=dict)
+
+    def add(self, record: MatchRecord) -> None:
+        for at, decision in enumerate(record.decisions):
+            if decision.seat in record.subjects and decision.asked:
+                self._decision(record, at, decision)
+
+    def _decision(self, record: MatchRecord, at: int, decision: DecisionRecord) -> None:
+        counts, replies = self.counts, judged(decision)
+        wrong = any(one.unusable for one in replies)
+        counts["decisions"] += 1
+        counts["replies"] += len(replies)
+        counts["fallbacks"] += decision.fallback
+        counts["recovered"] += wrong and not decision.fallback
+        counts["reasked"] += wrong and asked_again(decision, replies)
+        for exchange in decision.asked:
+            if isinstance(exchange, ScoreExchange):
+                counts["unreported"] += exchange.unreported
+            else:
+                counts["truncated"] += truncated(exchange)
+        for number, one in enumerate(replies):
+            counts.update(kind for kind in one.kinds if kind != "truncated")
+            for kind in one.kinds:
+                self._keep(kind, Found(record.deal, record.rotation, at, number), record, one)
+
+    def _keep(self, kind: str, place: Found, record: MatchRecord, reply: Judged) -> None:
+        first = self.first[kind]
+        if len(first) == EXAMPLES and place > first[-1]:
+            return
+        insort(first, place)
+        self.kept[place] = _example(record, record.decisions[place.decision], reply)
+        if len(first) > EXAMPLES:
+            out = first.pop()
+            if all(out not in some for some in self.first.values()):
+                del self.kept[out]
+
+    @property
+    def examples(self) -> list[Example]:
+        return [self.kept[place] for place in sorted(self.kept)]
+
+
+def _example(record: MatchRecord, decision: DecisionRecord, reply: Judged) -> Example:
+    prompt = decision_view(decision, record.statics).firsts[reply.exchange]
+    return Example(
+        kinds=reply.kinds,
+        match=record.match,
+        deal=record.deal,
+        rotation=record.rotation,
+        question=prompt.tail(LINES),
+        reply=prompt.answer if reply.text is None else reply.text[:CHARACTERS],
+        outcome=f"{'a fallback took' if decision.fallback else 'it took'} {decision.move}",
+    )

@@ -1,8 +1,5 @@
-"""How far a result hangs on its circumstances, and the cells of a table pooled in part.
-
-components.csv   how much of the spread is of wording, seat, deal and sample (docs/statistics.md)
-pooled.csv       cells of one game and seating, each drawn towards their common mean
-"""
+"""How far a result depends on its circumstances, and the cells of a table pooled in part
+(docs/statistics.md)."""
 
 from __future__ import annotations
 
@@ -14,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.pipeline.log.results import Adjusted, CellResults
-from gauntlet.pipeline.tables.numbers import percent
-from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables.registry import Part, Results, table
+from gauntlet.pipeline.tables.sheets import Column, Row, View, cell_name, mean, share, span, text
 from gauntlet.stats.components import Anova, Effect, anova
 from gauntlet.stats.pooling import LEAST, partially_pooled
 
@@ -24,33 +20,91 @@ FACTORS = ("wording", "deal", "sample", "seat")
 WITHIN = {"sample": "deal"}
 REST = "rest"
 
-COMPONENT_COLUMNS = [
-    *("experiment", "game", "agent", "model", "prompt", "seats", "component", "levels"),
-    *("variance", "low", "high", "share", "measure"),
-]
+COMPONENTS = {
+    "experiment": "as in the config",
+    "game": "the game",
+    "agent": "what plays in the subject's seat",
+    "model": "its model",
+    "prompt": "its prompting method, without the wording",
+    "seats": "who sits where",
+    "component": "where the spread comes from: `wording`, `deal`, `sample`, `seat`, two together, "
+    "or the `rest`",
+    "levels": "how many of each there were",
+    "variance": "variance of one match's result; may lie below 0",
+    "low": "lower end of its 95% interval, never below 0",
+    "high": "upper end of it",
+    "share": "of the sum of the variances above 0",
+    "measure": "what cells are judged by",
+}
 PLAIN = ("mean", "error", "pooled", "low", "high", "group_mean", "group_spread")
 ADJUSTED = (
     *("adjusted", "adj_error", "adj_pooled", "adj_low", "adj_high"),
     *("adj_group_mean", "adj_group_spread"),
 )
 LIMITS = {"low", "high", "adj_low", "adj_high"}
-POOLED_COLUMNS = ["experiment", "game", "seats", "cell", *PLAIN, "measure", *ADJUSTED]
+_MEANT = (
+    "the {}mean",
+    "its standard error, clustered by deal",
+    "the {}mean drawn towards the common mean of the cells",
+    "lower end of its 95% interval, within the measure's range",
+    "upper end of it",
+    "the common mean",
+    "how far the cells' true means lie apart: their standard deviation",
+)
+POOLED = {
+    "experiment": "as in the config",
+    "game": "the game",
+    "seats": "who sits where",
+    "cell": "the cell's name",
+    **{name: what.format("raw ") for name, what in zip(PLAIN, _MEANT, strict=True)},
+    "measure": "what the cell is judged by",
+    **{name: what.format("luck-adjusted ") for name, what in zip(ADJUSTED, _MEANT, strict=True)},
+}
 
 
 # --- variance components
 
+LABELS = ("game", "seats", "agent", "model", "prompt")
 
-def components_table(results: Sequence[CellResults]) -> pd.DataFrame:
-    """components.csv: a row a component of the cells that differ in wording alone; `variance` may
-    lie below 0, its limits do not; `share` is of the sum of those above 0."""
+
+def _component(row: Row) -> str:
+    """Its name, led by what tells its cells from others."""
+    every = row.results["components"]
+    varied = (str(row[key]) for key in LABELS if every[key].nunique() > 1)
+    return " ".join([*varied, row["component"]])
+
+
+def _spread(row: Row, part: str) -> str:
+    return f"{row.scale.factor * np.sqrt(max(row[part], 0.0)):.3g}"
+
+
+SPREAD = View(
+    "Variance components",
+    (
+        Column("where spread comes from", _component),
+        Column("levels", text("levels")),
+        Column("SD", lambda row: _spread(row, "variance")),
+        Column("95% interval", lambda row: f"{_spread(row, 'low')} to {_spread(row, 'high')}"),
+        Column("share", share("share")),
+    ),
+    "How far a match's result goes up and down with each; SD in points where the measure is a"
+    "\nshare. wording: how far the mean would move if it were asked in other words. sample:"
+    "\nluck of play, the deal held. a x b: what a changes on one b and not on another. rest:"
+    "\nall else. Few levels tell little, as the intervals show.",
+)
+
+
+@table("components", COMPONENTS, [SPREAD], place=36)
+def components(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each component of the cells that differ in wording alone."""
     groups: defaultdict[Hashable, dict[str, CellResults]] = defaultdict(dict)
-    for result in results:
+    for result in results.cells:
         prompt, wording = worded(result.about.labels["prompt"])
         about = result.about
         design = (about.rotations, about.step, about.samples, about.seats, about.deal_key)
         groups[_labels(result), prompt, about.measure, design][wording] = result
-    rows = [row for cells in groups.values() for row in _components(list(cells.values()))]
-    return pd.DataFrame(rows, columns=COMPONENT_COLUMNS)
+    for cells in groups.values():
+        yield from _components(list(cells.values()))
 
 
 def worded(prompt: str) -> tuple[str, str]:
@@ -118,19 +172,53 @@ def _name(found: Anova, effect: Effect) -> str:
 # --- partial pooling
 
 
-def pooled_table(results: Sequence[CellResults]) -> pd.DataFrame:
-    """pooled.csv: the cells of an experiment with one game, seating and measure, where these are
-    three or more; `error` is the standard error of `mean`, clustered by deal; no interval leaves
-    the measure's range. The columns from `adjusted` on are the same of luck-adjusted means, where
-    every one of these cells has one."""
+def _adjusted(part: Part) -> bool:
+    return bool(part.rows["adjusted"].notna().any())
+
+
+def _best_first(rows: pd.DataFrame) -> pd.DataFrame:
+    """By group; of the adjusted means where there are some, which have less noise."""
+    groups = []
+    for _, group in rows.groupby(["experiment", "game", "seats", "measure"], sort=False):
+        by = "adj_pooled" if group["adj_pooled"].notna().all() else "pooled"
+        groups.append(group.sort_values(by, ascending=False, kind="stable"))
+    return pd.concat(groups)
+
+
+def _best(row: Row) -> str:
+    return "adj_" if np.isfinite(row["adj_pooled"]) else ""
+
+
+DRAWN = View(
+    "Partially pooled",
+    (
+        Column("cell", cell_name),
+        Column("raw", mean("mean")),
+        Column("adjusted", mean("adjusted"), where=_adjusted),
+        Column("pooled", lambda row: mean(f"{_best(row)}pooled")(row)),
+        Column("95% interval", lambda row: span(f"{_best(row)}low", f"{_best(row)}high")(row)),
+        Column("all cells", lambda row: mean(f"{_best(row)}group_mean")(row)),
+    ),
+    "Each cell's best estimate (adjusted where all of its game and seats are) drawn towards the"
+    "\nmean of these by as much as it is noise: what to expect of the best of many, which owes"
+    "\nits place to luck too.",
+    _best_first,
+)
+
+
+@table("pooled", POOLED, [DRAWN], metrics=(), place=37)
+def pooled(results: Results) -> Iterator[dict[str, Any]]:
+    """The cells of an experiment with one game, seating and measure, where these are three or
+    more; luck-adjusted too where every one of these cells is."""
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
-    for result in results:
+    for result in results.cells:
         about = result.about
         if len(result.by_deal()[0]) > 1 and _error_floor(result) > 0:
             key = (about.experiment, about.labels["game"], about.labels["seats"])
             groups[key, about.measure, about.deal_key].append(result)
-    rows = [row for cells in groups.values() if len(cells) >= LEAST for row in _pooled(cells)]
-    return pd.DataFrame(rows, columns=POOLED_COLUMNS)
+    for cells in groups.values():
+        if len(cells) >= LEAST:
+            yield from _pooled(cells)
 
 
 def _pooled(cells: Sequence[CellResults]) -> Iterator[dict[str, Any]]:
@@ -204,65 +292,3 @@ def _error_floor(cell: CellResults) -> float:
         return float(values.var(ddof=1) / len(values))
     share = ((values.mean() - measure.low) / span * len(values) + 2) / (len(values) + 4)
     return float(span**2 * share * (1 - share) / (len(values) + 4))
-
-
-# --- sheets
-
-
-def sheets(
-    components: pd.DataFrame, pooled: pd.DataFrame, scales: dict[str, Scale], names: dict[str, str]
-) -> Iterator[Sheet]:
-    """Both tables for people; scales: by the measure's name."""
-    if not components.empty:
-        yield _component_sheet(components, scales)
-    if not pooled.empty:
-        yield _pooled_sheet(pooled, scales, names)
-
-
-def _component_sheet(table: pd.DataFrame, scales: dict[str, Scale]) -> Sheet:
-    rows = []
-    keys = [
-        key for key in ("game", "seats", "agent", "model", "prompt") if table[key].nunique() > 1
-    ]
-    for _, row in table.iterrows():
-        factor = scales[row["measure"]].factor
-        low, sd, high = (
-            f"{factor * np.sqrt(max(row[part], 0.0)):.3g}" for part in ("low", "variance", "high")
-        )
-        name = " ".join([*(str(row[key]) for key in keys), row["component"]])
-        rows.append((name, row["levels"], sd, f"{low} to {high}", percent(row["share"])))
-    foot = (
-        "How far a match's result goes up and down with each; SD in points where the measure is a"
-        "\nshare. wording: how far the mean would move if it were asked in other words. sample:"
-        "\nluck of play, the deal held. a x b: what a changes on one b and not on another. rest:"
-        "\nall else. Few levels tell little, as the intervals show."
-    )
-    headings = ("where spread comes from", "levels", "SD", "95% interval", "share")
-    return Sheet("Variance components", headings, rows, foot, "components.csv")
-
-
-def _pooled_sheet(table: pd.DataFrame, scales: dict[str, Scale], names: dict[str, str]) -> Sheet:
-    """Of the adjusted means where there are some: they have less noise to be drawn back by."""
-    rows = []
-    means = ["mean", *["adjusted"] * int(table["adjusted"].notna().any())]
-    for _, group in table.groupby(["experiment", "game", "seats", "measure"], sort=False):
-        best = "adj_" if group["adj_pooled"].notna().all() else ""
-        by = f"{best}pooled"
-        for _, row in group.sort_values(by, ascending=False, kind="stable").iterrows():
-            scale = scales[row["measure"]]
-            rows.append(
-                (
-                    names[row["cell"]],
-                    *(scale.mean(row[name]) for name in means),
-                    scale.mean(row[by]),
-                    scale.span(row[f"{best}low"], row[f"{best}high"]),
-                    scale.mean(row[f"{best}group_mean"]),
-                )
-            )
-    foot = (
-        "Each cell's best estimate (adjusted where all of its game and seats are) drawn towards the"
-        "\nmean of these by as much as it is noise: what to expect of the best of many, which owes"
-        "\nits place to luck too."
-    )
-    headings = ("cell", "raw", *means[1:], "pooled", "95% interval", "all cells")
-    return Sheet("Partially pooled", headings, rows, foot, "pooled.csv")

@@ -1,8 +1,4 @@
-"""Where every two of three or more players have met: each one over all its opponents.
-
-standings.csv          a row for each player of a round robin (docs/players.md)
-shared_opponents.csv   a row for every two of them, over the opponents that both have
-"""
+"""Round robins of three or more players: each one over all its opponents, and every two of them."""
 
 from __future__ import annotations
 
@@ -19,10 +15,21 @@ import pandas as pd
 
 from gauntlet.games.capabilities import WIN, Measure, win_or_score
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables.numbers import p_value, percent
-from gauntlet.pipeline.tables.outcomes import span
-from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables.registry import Part, Results, table
+from gauntlet.pipeline.tables.sheets import (
+    Column,
+    Row,
+    View,
+    change,
+    count,
+    mean,
+    p,
+    reach,
+    share,
+    share_span,
+    span,
+    text,
+)
 from gauntlet.stats.means import limits
 from gauntlet.stats.means import p_value as tested
 from gauntlet.stats.multiple import holm
@@ -31,37 +38,127 @@ FEWEST = 3
 """Players of a round robin: of two the cell itself tells all."""
 SHARES = ("win", "draw", "loss", "score")
 
-STANDING_COLUMNS = [
-    *("experiment", "game", "player", "opponents", "deals", "matches"),
-    *(f"{name}{limit}" for name in (*SHARES, "mean") for limit in ("", "_low", "_high")),
-    *("measure", "over"),
-]
-SHARED_COLUMNS = [
-    *("experiment", "game", "player_a", "player_b", "opponents", "over", "deals"),
-    *("mean_a", "mean_b", "difference", "low", "high", "p_value", "p_holm"),
-    *("head_to_head", "measure", "measure_low", "measure_high"),
-]
+STANDINGS = {
+    "experiment": "as in the config",
+    "game": "the game",
+    "player": "the player",
+    "opponents": "how many others it met",
+    "deals": "deals that all of its cells finished; each gives one number, the mean over opponents",
+    "matches": "matches on these deals",
+    **{
+        f"{name}{limit}": what
+        + {"": "", "_low": ", lower end of its 95% interval by deals"}.get(
+            limit, ", upper end of its 95% interval by deals"
+        )
+        for name, what in (
+            ("win", "how often it won: the mean of its row in a table of players"),
+            ("draw", "how often it drew"),
+            ("loss", "how often its opponents won: the mean of its column"),
+            ("score", "1 a win and 1/2 a draw"),
+            ("mean", "its mean of the measure"),
+        )
+        for limit in ("", "_low", "_high")
+    },
+    "measure": "what cells are judged by",
+    "over": "the opponents' names",
+}
+SHARED = {
+    "experiment": "as in the config",
+    "game": "the game",
+    "player_a": "the first player",
+    "player_b": "the second player",
+    "opponents": "how many others both met",
+    "over": "their names",
+    "deals": "deals that all cells finished",
+    "mean_a": "A's mean over these opponents",
+    "mean_b": "B's mean over them",
+    "difference": "A less B, paired by deal",
+    "low": "lower end of its 95% interval",
+    "high": "upper end of its 95% interval",
+    "p": "two-sided, of the interval",
+    "p_holm": "after Holm over the round robin",
+    "head_to_head": "A's mean against B, which is not part of the difference",
+    "measure": "what the means are of: the score where wins are counted",
+    "measure_low": "its lowest value",
+    "measure_high": "its highest value",
+}
 
 
-def standings_table(robins: Sequence[Robin]) -> pd.DataFrame:
-    """standings.csv: `win` is the mean over a player's opponents of how often it won against each
-    (the mean of its row, where wins stand in a table of players), `loss` of how often each won
-    against it (of its column); `mean` is of the measure; `over` names the opponents.
-
-    A deal that all of a player's cells have finished gives one number, the mean over its opponents,
-    and the intervals are by deals.
-    """
-    rows = [row for robin in robins for row in _standings(robin)]
-    return pd.DataFrame(rows, columns=STANDING_COLUMNS)
+def _score_leads(part: Part) -> bool:
+    return win_or_score(part.rows["measure"].iloc[0])
 
 
-def shared_table(robins: Sequence[Robin]) -> pd.DataFrame:
-    """shared_opponents.csv: the means of two players over the opponents that both have, all others
-    of the round robin, and their difference, of a deal that all cells have finished one number.
-    `measure` is what it is of, the score where wins are counted; `head_to_head` is A's mean against
-    B. The interval is by deals, the p-value its own, two-sided; Holm's is over the round robin."""
-    rows = [row for robin in robins for row in _shared(robin)]
-    return pd.DataFrame(rows, columns=SHARED_COLUMNS)
+def _measure_leads(part: Part) -> bool:
+    return not _score_leads(part)
+
+
+def _best_first(rows: pd.DataFrame) -> pd.DataFrame:
+    by = "score" if win_or_score(rows["measure"].iloc[0]) else "mean"
+    return rows.sort_values(by, ascending=False, kind="stable")
+
+
+def _measure(part: Part) -> str:
+    return part.results.scale(part.rows.iloc[0].to_dict()).title
+
+
+STOOD = View(
+    lambda part: f"Every two of them in {part.rows['game'].iloc[0]}",
+    (
+        Column("player", text("player")),
+        Column("matches", count("matches")),
+        Column("win", share("win")),
+        Column("95%", share_span("win_low", "win_high")),
+        Column("draw", share("draw")),
+        Column("loss", share("loss")),
+        Column("95%", share_span("loss_low", "loss_high")),
+        Column("score", share("score"), where=_score_leads),
+        Column("95%", share_span("score_low", "score_high"), where=_score_leads),
+        Column(_measure, mean("mean"), where=_measure_leads),
+        Column("95%", span("mean_low", "mean_high"), where=_measure_leads),
+    ),
+    "Means over all opponents, who are not the same for everybody: nobody meets itself. "
+    "loss: how\noften the opponents won. 95% intervals by deals.",
+    _best_first,
+    by=("game", "measure"),
+)
+
+
+def _players(row: Row) -> str:
+    return f"{text('player_a')(row)} - {text('player_b')(row)}"
+
+
+MET = View(
+    lambda part: f"Every two of them over shared opponents in {part.rows['game'].iloc[0]}",
+    (
+        Column("A - B", _players),
+        Column("opponents", count("opponents")),
+        Column("A", mean("mean_a")),
+        Column("B", mean("mean_b")),
+        Column("A - B", change("difference")),
+        Column("95% interval", reach("low", "high")),
+        Column("p Holm", p("p_holm")),
+        Column("A to B", mean("head_to_head")),
+    ),
+    lambda part: (
+        f"{part.rows['measure'].iloc[0]} of A and B over the opponents that both have, paired by "
+        "deal; two-sided.\nA to B: A's against B, of which A - B has nothing."
+    ),
+    by=("game", "measure"),
+)
+
+
+@table("standings", STANDINGS, [STOOD], place=32)
+def standings(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each player of a round robin."""
+    for robin in results.once(robins_of):
+        yield from _standings(robin)
+
+
+@table("shared_opponents", SHARED, [MET], place=33)
+def shared_opponents(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for every two players, over the opponents that both have."""
+    for robin in results.once(robins_of):
+        yield from _shared(robin)
 
 
 @dataclass(frozen=True)
@@ -77,10 +174,10 @@ class Robin:
         return [name for name in self.players if name not in players]
 
 
-def robins_of(results: Sequence[CellResults]) -> list[Robin]:
+def robins_of(results: Results) -> list[Robin]:
     """The round robins among the cells of a folder, whole ones alone."""
     groups: defaultdict[Hashable, list[CellResults]] = defaultdict(list)
-    for result in results:
+    for result in results.cells:
         about = result.about
         if sides_of(about) and len(result.outcomes):
             seats = about.labels["seats"].partition(" against ")[0]
@@ -145,7 +242,7 @@ def _shared(robin: Robin) -> Iterator[dict[str, Any]]:
         head = {"head_to_head": _mean(by_deal[a, b])}
         found = _difference(own - theirs, of)
         rows.append({**whose, **pair, **told, **found, **head, "measure": of.name})
-    corrected = holm([row["p_value"] for row in rows]).tolist()
+    corrected = holm([row["p"] for row in rows]).tolist()
     yield from ({**row, "p_holm": p} for row, p in zip(rows, corrected, strict=True))
 
 
@@ -153,7 +250,7 @@ def _difference(values: np.ndarray, of: Measure) -> dict[str, float]:
     span = (of.low - of.high, of.high - of.low)
     low, high = map(float, limits(values, span))
     p = float(tested(values, span, 0.0, "either"))
-    return {"difference": _mean(values), "low": low, "high": high, "p_value": p}
+    return {"difference": _mean(values), "low": low, "high": high, "p": p}
 
 
 _SCORE = Measure("score", 0.0, 1.0)
@@ -202,64 +299,3 @@ def _over(own: Sequence[_Side], measure: Measure) -> dict[str, Any]:
         told = (_mean(values), float(low), float(high))
         row |= zip((name, f"{name}_low", f"{name}_high"), told, strict=True)
     return row
-
-
-def sheets(table: pd.DataFrame, shared: pd.DataFrame, scales: dict[str, Scale]) -> Iterator[Sheet]:
-    """Two sheets a round robin, the best player first; scales: by the measure's name."""
-    for (game, measure), rows in table.groupby(["game", "measure"], sort=False):
-        yield _standing_sheet(str(game), rows, str(measure), scales[str(measure)])
-    for (game, _), rows in shared.groupby(["game", "measure"], sort=False):
-        yield _shared_sheet(str(game), rows)
-
-
-def _standing_sheet(game: str, table: pd.DataFrame, measure: str, scale: Scale) -> Sheet:
-    by = "score" if win_or_score(measure) else "mean"
-    shown = [
-        (
-            row["player"],
-            f"{row['matches']:,}",
-            percent(row["win"]),
-            span(row, "win"),
-            percent(row["draw"]),
-            percent(row["loss"]),
-            span(row, "loss"),
-            *(
-                (percent(row["score"]), span(row, "score"))
-                if win_or_score(measure)
-                else (scale.mean(row["mean"]), scale.span(row["mean_low"], row["mean_high"]))
-            ),
-        )
-        for _, row in table.sort_values(by, ascending=False, kind="stable").iterrows()
-    ]
-    foot = (
-        "Means over all opponents, who are not the same for everybody: nobody meets itself. "
-        "loss: how\noften the opponents won. 95% intervals by deals."
-    )
-    last = "score" if win_or_score(measure) else scale.title
-    headings = ("player", "matches", "win", "95%", "draw", "loss", "95%", last, "95%")
-    return Sheet(f"Every two of them in {game}", headings, shown, foot, "standings.csv")
-
-
-def _shared_sheet(game: str, table: pd.DataFrame) -> Sheet:
-    rows = []
-    for _, row in table.iterrows():
-        scale = Scale.row(row)
-        means = (row["mean_a"], row["mean_b"])
-        rows.append(
-            (
-                f"{row['player_a']} - {row['player_b']}",
-                f"{row['opponents']}",
-                *map(scale.mean, means),
-                scale.change(row["difference"]),
-                scale.reach(row["low"], row["high"]),
-                p_value(row["p_holm"]),
-                scale.mean(row["head_to_head"]),
-            )
-        )
-    foot = (
-        f"{table['measure'].iloc[0]} of A and B over the opponents that both have, paired by deal; "
-        "two-sided.\nA to B: A's against B, of which A - B has nothing."
-    )
-    headings = ("A - B", "opponents", "A", "B", "A - B", "95% interval", "p Holm", "A to B")
-    title = f"Every two of them over shared opponents in {game}"
-    return Sheet(title, headings, rows, foot, "shared_opponents.csv")

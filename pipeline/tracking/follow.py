@@ -146,7 +146,7 @@ def figures(live: Live) -> Figures:
     for key, cell in live.cells.items():
         metrics = {
             "matches": float(cell.matches),
-            "complete_deals": float(cell.deals),
+            "deals": float(cell.deals),
             "fallback_rate": cell.fallbacks / max(cell.decisions, 1),
             "all_tokens": float(cell.tokens),
             "device_seconds": cell.device_seconds,

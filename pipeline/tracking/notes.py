@@ -11,8 +11,8 @@ import pandas as pd
 
 from gauntlet.pipeline.tables.findings import Answer, of_cell
 from gauntlet.pipeline.tables.numbers import p_value
+from gauntlet.pipeline.tables.registry import Results, left_out, short_names
 from gauntlet.pipeline.tables.scale import Scale, heading, scales_of
-from gauntlet.pipeline.tables.table import left_out, short_names
 
 ROWS, SENTENCES = 20, 8
 """Rows of the note's table, and sentences to each question; the report has all."""
@@ -36,9 +36,9 @@ def of_sweep(
     return _joined(parts)
 
 
-def of_a_cell(row: pd.Series[Any], helping: bool, verdict: str) -> str:
+def of_a_cell(results: Results, row: pd.Series[Any], helping: bool) -> str:
     """The note of a cell: its result in a sentence, and what there is to be warned of."""
-    told = [plain(of_cell(row, helping, verdict))]
+    told = [plain(of_cell(results, row, helping))]
     if row["warning"]:
         told.append(f"**Warning:** {plain(row['warning'])}.")
     return _joined(told)
@@ -67,7 +67,7 @@ def _answer(answer: Answer) -> Iterator[str]:
 
 
 def _table(summary: pd.DataFrame) -> Iterator[str]:
-    scales, best = scales_of(summary), bool(summary["adjusted"].notna().any())
+    scales, best = scales_of(summary), bool((summary["estimator"] == "adjusted").any())
     titles = ["cell", "deals", heading(scales), *(["luck-adjusted"] if best else [])]
     yield _line([*titles, "baseline", "p Holm"])
     yield f"|{'---|' * (len(titles) + 2)}"
@@ -84,9 +84,10 @@ def _line(columns: Iterable[str]) -> str:
 
 def _row(name: str, scale: Scale, row: pd.Series[Any], best: bool) -> Iterator[str]:
     yield plain(name)
-    yield f"{row['complete_deals']:,}"
-    yield f"{scale.mean(row['mean'])} ({scale.span(row['mean_low'], row['mean_high'])})"
+    yield f"{row['deals']:,}"
+    yield f"{scale.mean(row['raw'])} ({scale.span(row['raw_low'], row['raw_high'])})"
     if best:
-        yield f"{scale.mean(row['adjusted'])} ({scale.span(row['adj_low'], row['adj_high'])})"
-    yield scale.mean(row["baseline_mean"])
-    yield p_value(row["p_test_holm"])
+        own = f"{scale.mean(row['estimate'])} ({scale.span(row['ci_low'], row['ci_high'])})"
+        yield own if row["estimator"] == "adjusted" else "- (-)"
+    yield scale.mean(row["baseline"])
+    yield p_value(row["p_holm"])

@@ -21,10 +21,8 @@ import pandas as pd
 
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import stops
-from gauntlet.pipeline.tables.diagnostics import WRITTEN
-from gauntlet.pipeline.tables.table import short_names
-from gauntlet.pipeline.tables.views import Views
+from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.registry import Results, short_names, tables
 from gauntlet.pipeline.tracking import notes, played, values
 from gauntlet.pipeline.tracking.params import Params, params, shared
 from gauntlet.pipeline.tracking.store import (
@@ -51,8 +49,8 @@ if TYPE_CHECKING:
 SOURCE = {"mlflow.source.name": "pipeline.run", "mlflow.source.type": "LOCAL"}
 COMMIT_TAG = "mlflow.source.git.commit"
 """What MLflow shows as a run's source."""
-TABLES = ("config.yaml", "summary.csv", "pairs.csv", "report.html", *WRITTEN)
-"""A sweep's artifacts beside its figures; older folders lack some."""
+FILES = ("config.yaml", "report.html", "samples.txt")
+"""A sweep's artifacts beside its tables and figures."""
 
 Row = tuple[CellResults, "pd.Series[Any]"]
 
@@ -61,19 +59,19 @@ Row = tuple[CellResults, "pd.Series[Any]"]
 class Sweep:
     """A folder that has its tables and its page written, as MLflow is told of it."""
 
-    views: Views
+    made: Results
 
     @cached_property
     def place(self) -> Folder:
-        return Folder(self.views.folder)
+        return Folder(self.made.folder)
 
     @property
     def results(self) -> Sequence[CellResults]:
-        return self.views.results
+        return self.made.cells
 
     @property
     def summary(self) -> pd.DataFrame:
-        return self.views.summary
+        return self.made["summary"]
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
@@ -85,12 +83,9 @@ class Sweep:
         return self.runs[-1].get("command") if self.runs else None
 
     @cached_property
-    def verdicts(self) -> dict[str, str]:
-        return stops.verdicts(self.place.path, self.results)
-
-    @cached_property
-    def comparisons(self) -> dict[str, dict[str, float]]:
-        return values.comparisons(self.place.path, self.summary)
+    def numbers(self) -> dict[str, dict[str, float]]:
+        """The metrics of each cell by its name."""
+        return values.of_cells(self.made)
 
     def by_experiment(self) -> dict[str, list[Row]]:
         """The cells of each experiment in MLflow, with their rows of summary.csv."""
@@ -103,7 +98,7 @@ class Sweep:
 
 def track(
     store: str,
-    views: Views,
+    results: Results,
     traces: str = "none",
     reach: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
@@ -113,8 +108,8 @@ def track(
     or "none"; reach: told how many matches are traced, of how many.
     Raises UserError where the store cannot be opened or written.
     """
-    sweep = Sweep(views)
-    with usable(store, views.folder):
+    sweep = Sweep(results)
+    with usable(store, results.folder):
         client = open_store(store)
         kept = _forget(client, sweep)
         runs: dict[str, CellRun] = {}
@@ -155,7 +150,7 @@ class _Logged:
         place = self.sweep.place
         told = [params(place, result, row, self.sweep.runs) for result, row in rows]
         spans = played.spans(place, [result.about for result, _ in rows], self.sweep.runs)
-        figures = [values.of_row(row) for _, row in rows]
+        figures = [self.sweep.numbers[result.about.name] for result, _ in rows]
         span = played.total_span(spans)
         parent = self._parent(rows, shared(told), figures, span)
         self._adopt(
@@ -184,14 +179,15 @@ class _Logged:
         """The sweep's run, still open."""
         folder, command = self.sweep.place.path, self.sweep.command
         table = self.sweep.summary.loc[[row.name for _, row in rows]]
-        note = notes.of_sweep(folder, table, self.sweep.views.said, command)
+        note = notes.of_sweep(folder, table, self.sweep.made.once(answers), command)
         tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
         run = self._begin(folder.name, tags, common, span)
         own = {**common, "cells": str(len(rows)), "output_dir": str(folder)}
         points = [(name, 0, value) for name, value in values.total(figures).items()]
         points += values.each_cells([result for result, _ in rows], short_names(table))
         log_points(self.client, run, points, own, span[1])
-        for name in filter(lambda name: (folder / name).exists(), TABLES):
+        files = [*FILES, *(one.file for one in tables().values() if not one.elsewhere)]
+        for name in filter(lambda name: (folder / name).exists(), files):
             self.client.log_artifact(run, str(folder / name))
         if command:
             self.client.log_text(run, f"{command}\n", "command.txt")
@@ -211,13 +207,12 @@ class _Logged:
         """A child run; of many cells each has fewer points, and no figures. Its figures come last:
         MLflow reads all that a run holds whenever it is ended, or given its first artifact."""
         about, place, cells = result.about, self.sweep.place, len(self.sweep.results)
-        verdict = self.sweep.verdicts.get(about.name, "")
         tags = {
             TAG: place.id,
             PARENT_TAG: parent,
             CELL_TAG: about.key,
             WARNING_TAG: row["warning"],
-            NOTE_TAG: notes.of_a_cell(row, about.helping, verdict),
+            NOTE_TAG: notes.of_a_cell(self.sweep.made, row, about.helping),
         }
         run = self._begin(about.name, tags, parameters, span)
         self.client.set_terminated(run, _status([result]), span[1])
@@ -228,8 +223,7 @@ class _Logged:
             self.client.log_artifact(run, str(log), "records")
         if cells <= MANY:
             self._figures(run)
-        numbers = {**figures, **self.sweep.comparisons.get(about.name, {})}
-        points = [(name, 0, value) for name, value in numbers.items()]
+        points = [(name, 0, value) for name, value in figures.items()]
         log_points(self.client, run, [*points, *values.curves(result, cells)], parameters, span[1])
         return run
 

@@ -1,49 +1,26 @@
-"""What a cell's run in MLflow shows in numbers: its row of summary.csv, the cells that it is paired
-with, how it chose, and how its mean settled.
+"""What a cell's run in MLflow shows in numbers: the metrics of every registered table, its
+differences from other cells, and how its mean settled.
 
-A name up to a "/" is a section of MLflow's charts; figures of summary.csv are called as there.
+A name up to a "/" is a section of MLflow's charts, called as the table is; figures of summary.csv
+have none.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.figures import SETTLED, running
 from gauntlet.pipeline.tables.large_sweep_plots import POINTS
-from gauntlet.pipeline.tables.primary_test import DIFFERENCE, RAW_DIFFERENCE
-from gauntlet.pipeline.tables.table import short_names
+from gauntlet.pipeline.tables.primary_test import DIFFERENCE
+from gauntlet.pipeline.tables.registry import Results, tables
 from gauntlet.pipeline.tracking.params import fit
 from gauntlet.pipeline.tracking.store import MANY
 
-LEADING = ("adjusted", "mean", "change")
-"""Logged first: MLflow compares runs by the first metric that they share."""
-COLUMNS = (
-    *LEADING,
-    *("win_rate", "ci_low", "ci_high", "baseline"),
-    *("matches", "wins", "decisions", "forced", "fallbacks", "decisions_per_s"),
-    *("complete_deals", "set_aside", "draws", "tokens", "all_tokens", "device_seconds"),
-    *("replies", "malformed_rate", "illegal_rate", "unreported"),
-    *("mean_low", "mean_high", "baseline_mean", "adj_low", "adj_high"),
-    *("change_low", "change_high", "null_value", "p_test", "p_test_holm"),
-    *("score", "score_low", "score_high", "losses", "shared_wins"),
-)
-"""Of summary.csv."""
-CHOSEN = (
-    *("first", "last", "end_random", "place_bits", "place_bits_random", "option_share"),
-    *("reply_share", "without_fallbacks", "close_decisions"),
-)
-"""Of diagnostics.csv."""
-PARSED, SETTLED_BY = ("ambiguous", "truncated", "empty"), ("reasked", "recovered")
-"""Of parser.csv, as shares of replies and of decisions; `malformed_rate` and others stand above."""
-NOISE = ("difference", "floor", "changed")
-"""Of noise.csv."""
 RIVALS = 10
 """The most cells that a run is set beside; pairs.csv has all."""
 LEAST = 20
@@ -57,65 +34,42 @@ Values = Mapping[str, float]
 Points = list[tuple[str, int, float]]
 
 
-def of_row(row: pd.Series[Any]) -> dict[str, float]:
-    """A cell's row of summary.csv, and what its decisions come to."""
-    told = {name: float(row[name]) for name in COLUMNS}
-    for name, part, whole in (
-        ("fallback_rate", "fallbacks", "decisions"),
-        ("tokens_per_match", "all_tokens", "matches"),
-    ):
-        told[name] = told[part] / told[whole] if told[whole] else np.nan
-    return told
-
-
-def comparisons(folder: Path, summary: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """By a cell's name: its difference from each cell that pairs.csv pairs it with, such as
-    `pairs/diff_vs_pocket_cloze`, raw and `adj_`, and Holm's p; of few cells limits too. Then that
-    from the controls, what noise does, how its replies were read, and how it chose. Of more than
-    RIVALS the first ones of the sweep."""
+def of_cells(results: Results) -> dict[str, dict[str, float]]:
+    """By a cell's name the numbers of its rows in every table, and its differences from others."""
     found: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    names = dict(zip(summary["cell"], map(fit, short_names(summary)), strict=True))
-    rivals: defaultdict[str, int] = defaultdict(int)
-    for pair in _rows(folder / "pairs.csv"):
-        for own, other, sign in (("cell_a", "cell_b", 1), ("cell_b", "cell_a", -1)):
-            cell, rival = pair[own], pair[other]
-            if cell != rival and {cell, rival} <= names.keys() and rivals[cell] < RIVALS:
-                rivals[cell] += 1
-                told = _difference(pair, names[rival], sign, limits=len(names) <= MANY)
-                found[cell] |= dict(told)
-    for row in _rows(folder / "controls.csv"):
-        name = f"controls/diff_vs_always_{fit(str(row['control']))}"
-        found[row["cell"]][name] = row["difference"]
-    for row in _rows(folder / "parser.csv"):
-        for kinds, whole in ((PARSED, "replies"), (SETTLED_BY, "decisions")):
-            shares = {f"parser/{kind}": row[kind] / row[whole] for kind in kinds}
-            found[row["cell"]] |= shares
-    for row in _rows(folder / "noise.csv"):
-        found[row["cell"]] |= {f"noise/{name}": row[name] for name in NOISE}
-    for row in _rows(folder / "diagnostics.csv"):
-        found[row["cell"]] |= {f"choices/{name}": row[name] for name in CHOSEN}
+    for table in tables().values():
+        section = "" if table.name == "summary" else f"{table.name}/"
+        for cell, column, value in table.of_cells(results):
+            found[cell][section + fit(column)] = value
+    for cell, name, value in _differences(results):
+        found[cell][name] = value
     return found
 
 
+def _differences(results: Results) -> Iterator[tuple[str, str, float]]:
+    """A cell's difference from each that pairs.csv compares it with (of more than RIVALS from the
+    first ones), such as `pairs/diff_vs_pocket_cloze`, and Holm's p; of few cells limits too."""
+    names = {cell: fit(name) for cell, name in results.names.items()}
+    rivals: defaultdict[str, int] = defaultdict(int)
+    for pair in results["pairs"].to_dict("records"):
+        for own, other, sign in (("cell_a", "cell_b", 1), ("cell_b", "cell_a", -1)):
+            cell, rival = pair[own], pair[other]
+            if cell != rival and rivals[cell] < RIVALS:
+                rivals[cell] += 1
+                for name, value in _difference(pair, names[rival], sign, len(names) <= MANY):
+                    yield cell, name, value
+
+
 def _difference(
-    pair: Mapping[str, Any], rival: str, sign: int, limits: bool
+    pair: Mapping[Any, Any], rival: str, sign: int, limits: bool
 ) -> Iterator[tuple[str, float]]:
     """Of one cell of the pair from the other, its rival: of A as it stands, of B the other way."""
-    for start, columns in (("diff", RAW_DIFFERENCE), ("adj_diff", DIFFERENCE)):
-        estimate, *ends = (sign * pair[column] for column in columns)
-        name = f"pairs/{start}_vs_{rival}"
-        yield name, estimate
-        if limits:
-            yield from zip((f"{name}_low", f"{name}_high"), sorted(ends), strict=True)
-    yield f"pairs/p_holm_vs_{rival}", pair["p_test_holm"]
-
-
-def _rows(file: Path) -> list[dict[str, Any]]:
-    """Of a table that was written beside summary.csv."""
-    if not file.exists():
-        return []
-    told = pd.read_csv(file).to_dict("records")
-    return [{str(name): value for name, value in row.items()} for row in told]
+    estimate, *ends = (sign * pair[column] for column in DIFFERENCE)
+    name = f"pairs/diff_vs_{rival}"
+    yield name, estimate
+    if limits:
+        yield from zip((f"{name}_low", f"{name}_high"), sorted(ends), strict=True)
+    yield f"pairs/p_holm_vs_{rival}", pair["p_holm"]
 
 
 def curves(result: CellResults, cells: int) -> Points:
@@ -155,10 +109,11 @@ def _curve(name: str, by_deal: np.ndarray, most: int) -> Points:
 
 def total(rows: Sequence[Values]) -> dict[str, float]:
     """Of a sweep's cells together; better: cells that the declared test puts above the baseline."""
-    added = ("matches", "decisions", "fallbacks", "set_aside", "all_tokens", "device_seconds")
-    better = [row["p_test_holm"] < 0.05 and row["change"] > 0 for row in rows]
+    added = {name: name for name in ("matches", "decisions", "fallbacks", "failed")}
+    added |= {f"costs/{name}": name for name in ("all_tokens", "device_seconds")}
+    better = [row["p_holm"] < 0.05 and row["difference"] > 0 for row in rows]
     return {
-        **{name: float(sum(row[name] for row in rows)) for name in added},
-        "complete_deals": float(min(row["complete_deals"] for row in rows)),
+        **{name: float(sum(row[column] for row in rows)) for column, name in added.items()},
+        "deals": float(min(row["deals"] for row in rows)),
         "cells_above_baseline": float(sum(better)),
     }

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.tables.comparisons import paired_off
+from gauntlet.pipeline.tables.registry import Results, figures
+from gauntlet.pipeline.tables.summary import paired
 
 SCORE = Measure("score", 0.0, 10.0)
+OF_A_FOLDER = ("obfuscation", "seeds")
+"""Tables that need to know how a folder was made."""
 RANDOM = Baseline("random", 495_700, 1_000_000)
 
 
@@ -60,3 +69,31 @@ def won(cell: CellInfo, winners: Sequence[int]) -> CellResults:
 def scored(name: str, figures: Sequence[float], **more: Any) -> CellResults:
     """A cell judged by a score of 0 to 10."""
     return results(about(name, SCORE, **more), figures, [0] * len(figures))
+
+
+def made_of(cells: Sequence[CellResults], known: Mapping[Any, Any] | None = None) -> Results:
+    """Results without a folder. known: as `Results.made`."""
+    none = {name: pd.DataFrame() for name in OF_A_FOLDER}
+    return Results(Path("/nowhere"), cells, {**none, **(known or {})})
+
+
+def summary_table(
+    cells: Sequence[CellResults], known: Mapping[Any, Any] | None = None
+) -> pd.DataFrame:
+    """summary.csv of the cells."""
+    return made_of(cells, known)["summary"]
+
+
+def pairs_table(cells: Sequence[CellResults], rule: str = "auto") -> pd.DataFrame:
+    """pairs.csv of the cells, every pair in one family. rule: which are compared."""
+    chosen = paired_off(cells, rule).chosen
+    return paired((cells[a], cells[b]) for a, b in chosen)
+
+
+def drawn_of(results: Results, *names: str) -> dict[str, Figure]:
+    """The registered figures of these names."""
+    drawn: dict[str, Figure] = {}
+    for name in names:
+        found = figures()[name](results)
+        drawn |= {name: found} if isinstance(found, Figure) else found or {}
+    return drawn

@@ -18,7 +18,8 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.pages.run_status import finished
 from gauntlet.pipeline.tables import report
-from gauntlet.pipeline.tables.views import Views, results_of, write_tables
+from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.registry import Results, results_of, write_tables
 from gauntlet.pipeline.tracking import notes
 from tests.pipeline.records import placed, write
 
@@ -49,15 +50,15 @@ class Nulls:
     def run(self, rng: np.random.Generator, deals: int) -> str:
         """All that the pipeline says of a simulated log, page by page."""
         place = Folder(self.folder)
-        first, last = (_draw_results(rng, ends, deals) for ends in (FIRST, LAST))
+        first, last = (_drawn(rng, ends, deals) for ends in (FIRST, LAST))
         for about, often in zip(place.abouts(), self.habits, strict=True):
             by_habit = rng.random(deals) < often
-            own = _draw_results(rng, _as_baseline(about), deals)
+            own = _drawn(rng, _as_baseline(about), deals)
             _write(place, about, np.where(by_habit, first, own))
         controls = [about for about in place.every_cell() if about.role == "control"]
         for about, worth in zip(controls, (first, last), strict=False):
             _write(place, about, worth)
-        return "\n".join(_page_texts(write_tables(self.folder, results_of(self.folder))))
+        return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
 
 
 def _as_baseline(about: CellInfo) -> Ends:
@@ -67,7 +68,7 @@ def _as_baseline(about: CellInfo) -> Ends:
     return won, 0.1
 
 
-def _draw_results(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
+def _drawn(rng: np.random.Generator, ends: Ends, deals: int) -> np.ndarray:
     """1 a win, 0 a draw, -1 a loss, of each deal."""
     won, drawn = ends
     return rng.choice([1.0, 0.0, -1.0], deals, p=[won, drawn, 1 - won - drawn])
@@ -91,16 +92,17 @@ def _ended(record: MatchRecord, deal: int, worth: float) -> MatchRecord:
     return replace(record, plies=len(own), decisions=tuple(own), clock=None, **told)
 
 
-def _page_texts(views: Views) -> Iterator[str]:
+def _said(results: Results) -> Iterator[str]:
     """The report, the run's page, and the notes of the sweep and its cells in MLflow."""
-    report.write_report(views, draw=False)
-    page = (views.folder / "report.html").read_text(encoding="utf-8")
+    folder, summary = results.folder, results["summary"]
+    report.write_report(results, draw=False)
+    page = (folder / "report.html").read_text(encoding="utf-8")
     yield html.unescape(re.sub(r"<[^>]+>", " ", page))
-    run = finished(views.folder.name, Shelf(Folder(views.folder)))
+    run = finished(folder.name, Shelf(Folder(folder)))
     yield " ".join([run.headline, *(one.told for one in run.estimates), *run.warnings])
-    yield notes.of_sweep(views.folder, views.summary, views.said, None)
-    for result, (_, row) in zip(views.results, views.summary.iterrows(), strict=True):
-        yield notes.of_a_cell(row, result.about.helping, "")
+    yield notes.of_sweep(folder, summary, results.once(answers), None)
+    for result, (_, row) in zip(results.cells, summary.iterrows(), strict=True):
+        yield notes.of_a_cell(results, row, result.about.helping)
 
 
 def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:

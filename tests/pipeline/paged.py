@@ -20,8 +20,8 @@ from gauntlet.pipeline import run
 from gauntlet.pipeline.pages import runs
 from gauntlet.pipeline.pages.site import register
 from gauntlet.pipeline.tables import figure_registry
+from gauntlet.pipeline.tables.registry import results_of, write_tables
 from gauntlet.pipeline.tables.report import write_report
-from gauntlet.pipeline.tables.views import results_of, write_tables
 from tests.pipeline.conftest import FAST
 from tests.pipeline.logs import edited
 

@@ -13,12 +13,12 @@ import pytest
 from gauntlet.pipeline.config.read import Declared
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
+from gauntlet.pipeline.tables import findings
 from gauntlet.pipeline.tables.conditions import conditions
 from gauntlet.pipeline.tables.findings import answers
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
 from gauntlet.stats.multiple import holm
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import about, won
+from tests.pipeline.made import about, made_of, pairs_table, summary_table, won
 
 HALF = Baseline("random", 500_000, 1_000_000)
 
@@ -38,9 +38,8 @@ def row(result: CellResults) -> dict[str, object]:
     return found
 
 
-def sentences_of(*cells: CellResults, verdicts: dict[str, str] | None = None) -> str:
-    matter = conditions(cells)
-    found = answers(cells, summary_table(cells, matter), pairs_table(cells), matter, verdicts or {})
+def said(*cells: CellResults, verdicts: dict[str, str] | None = None) -> str:
+    found = answers(made_of(cells, {findings.verdicts: verdicts or {}}))
     return " ".join(sentence for answer in found for sentence in answer.sentences)
 
 
@@ -52,24 +51,25 @@ WORSE = np.tile([0.40, 0.42, 0.44], 134)[:400].tolist()
 def test_the_adjusted_estimate_leads_where_there_is_one() -> None:
     """Half of the raw matches are won; without luck the cell is 8 points above its baseline."""
     found = row(judged(cell("a", EVEN), BETTER))
-    assert found["win_rate"] == 0.5
-    assert row(cell("a", EVEN))["p_test"] > 0.4
-    assert found["adjusted"] == pytest.approx(0.58, abs=1e-3)
-    assert found["change"] == pytest.approx(0.08, abs=1e-3)
-    assert found["change_low"] < found["change"] < found["change_high"]
-    assert found["p_test"] < 1e-6
+    assert found["raw"] == 0.5
+    assert row(cell("a", EVEN))["p"] > 0.4
+    assert found["estimate"] == pytest.approx(0.58, abs=1e-3)
+    assert found["estimator"] == "adjusted"
+    assert found["difference"] == pytest.approx(0.08, abs=1e-3)
+    assert found["difference_low"] < found["difference"] < found["difference_high"]
+    assert found["p"] < 1e-6
     above = judged(cell("a", EVEN, Declared("above")), BETTER)
-    assert found["p_test"] == pytest.approx(2 * row(above)["p_test"])
-    text = sentences_of(judged(cell("a", EVEN), BETTER))
+    assert found["p"] == pytest.approx(2 * row(above)["p"])
+    text = said(judged(cell("a", EVEN), BETTER))
     assert "a cloze beats the baseline: luck-adjusted 58.0% instead of 50.0% (+8.0 points" in text
     assert "raw 50.0% of 400 matches" in text
 
 
 def test_a_two_sided_test_finds_harm_and_a_one_sided_does_not() -> None:
-    assert "a cloze does worse than the baseline" in sentences_of(judged(cell("a", EVEN), WORSE))
+    assert "a cloze does worse than the baseline" in said(judged(cell("a", EVEN), WORSE))
     above = judged(cell("a", EVEN, Declared("above")), WORSE)
-    assert "a cloze is not shown to beat the baseline" in sentences_of(above)
-    assert row(above)["p_test"] > 0.99
+    assert "a cloze is not shown to beat the baseline" in said(above)
+    assert row(above)["p"] > 0.99
 
 
 def test_not_inferior_means_not_below_by_more_than_the_margin() -> None:
@@ -78,7 +78,7 @@ def test_not_inferior_means_not_below_by_more_than_the_margin() -> None:
         (0.03, "is not inferior to the baseline"),
         (0.005, "is not shown to keep"),
     ):
-        text = sentences_of(judged(cell("a", EVEN, Declared("non_inferior", margin)), slightly))
+        text = said(judged(cell("a", EVEN, Declared("non_inferior", margin)), slightly))
         assert f"a cloze {told}" in text
 
 
@@ -88,21 +88,21 @@ def test_differences_of_adjusted_results_are_paired_by_deal() -> None:
     own = np.random.default_rng(2).normal(0.0, 0.02, 400)
     a, b = judged(cell("a", EVEN), shared + 0.02 + own), judged(cell("b", EVEN), shared)
     (found,) = pairs_table([a, b]).to_dict("records")
-    assert found["difference"] == 0
-    assert found["adj_difference"] == pytest.approx(0.02 + own.mean())
-    assert found["adj_low"] > 0
-    assert (found["test"], found["p_test"] < 0.001) == ("adjusted", True)
+    assert found["raw"] == 0
+    assert found["difference"] == pytest.approx(0.02 + own.mean())
+    assert found["ci_low"] > 0
+    assert (found["test"], found["p"] < 0.001) == ("adjusted", True)
     other = replace(b, adjusted=replace(b.adjusted, reference="random", error=0.05))
     (wider,) = pairs_table([a, other]).to_dict("records")
-    assert wider["adj_low"] < 0, "of another reference, whose error does not cancel"
+    assert wider["ci_low"] < 0, "of another reference, whose error does not cancel"
 
 
 def test_after_a_stopping_rule_no_test_is_made_and_the_verdict_is_told() -> None:
     stopped = replace(judged(cell("a", EVEN), BETTER), stopped=True)
-    assert np.isnan(row(stopped)["p_test"])
+    assert np.isnan(row(stopped)["p"])
     (pair,) = pairs_table([stopped, replace(stopped, about=about("b"))]).to_dict("records")
-    assert np.isnan(pair["p_test"])
-    text = sentences_of(stopped, verdicts={"a": "above the baseline"})
+    assert np.isnan(pair["p"])
+    text = said(stopped, verdicts={"a": "above the baseline"})
     assert "a cloze: above the baseline. luck-adjusted 58.0%" in text
     assert "not corrected for where it stopped" in text
 
@@ -110,12 +110,12 @@ def test_after_a_stopping_rule_no_test_is_made_and_the_verdict_is_told() -> None
 def test_the_family_is_all_that_sentences_could_claim() -> None:
     """Two cells and the term that tells them apart: Holm over three."""
     cells = [cell("a", EVEN), cell("b", [0, 1, 1] * 133 + [1])]
-    matter = conditions(cells)
-    table = summary_table(cells, matter)
-    (term,) = (effect.p for found in matter for effect in found.effects)
-    expected = holm([*table["p_test"], term])[:2]
-    assert table["p_test_holm"].to_numpy() == pytest.approx(expected)
-    assert (table["p_test_holm"] >= holm(table["p_test"])).all()
+    results = made_of(cells)
+    table = results["summary"]
+    (term,) = (effect.p for found in conditions(results) for effect in found.effects)
+    expected = holm([*table["p"], term])[:2]
+    assert table["p_holm"].to_numpy() == pytest.approx(expected)
+    assert (table["p_holm"] >= holm(table["p"])).all()
 
 
 def test_the_declared_test_is_in_the_tables_and_wrong_ones_are_one_line(

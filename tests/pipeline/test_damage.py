@@ -29,7 +29,7 @@ from gauntlet.pipeline.log.reading import Reader
 from gauntlet.pipeline.log.schema import MatchRecord, Preparation
 from gauntlet.pipeline.sweep import play, run_sweep
 from gauntlet.pipeline.sweep import publish_results as in_the_end
-from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tables.registry import results_of
 from gauntlet.pipeline.verify import verify
 from tests.pipeline.conftest import FAST
 from tests.pipeline.damage import CHANGES, Damage, at, damages

@@ -63,7 +63,7 @@ def test_a_model_without_shards_needs_no_checkpoint():
 @given(
     shards=st.lists(st.integers(1, 5), min_size=1, max_size=4),
     gpus=st.integers(1, 24),
-    asked=st.none() | st.integers(1, 6),
+    wanted=st.none() | st.integers(1, 6),
 )
 def test_ranks_never_meet_on_a_device_unless_said(shards, gpus, wanted):
     sources = in_shards(*shards)

@@ -18,14 +18,13 @@ from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables import outcomes, standings
-from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import SUMMARY_COLUMNS, pairs_table, summary_table
-from gauntlet.pipeline.tracking.values import COLUMNS
+from gauntlet.pipeline.tables.claims import null_value
+from gauntlet.pipeline.tables.registry import TERMINAL, Sheet, tables
+from gauntlet.pipeline.tracking.values import of_cells
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import KnownBaseline, about, scored
+from tests.pipeline.made import KnownBaseline, about, made_of, pairs_table, scored, summary_table
 from tests.pipeline.records import ended as record_of
 from tests.pipeline.scored import Harvest
 
@@ -59,7 +58,7 @@ def meeting(
 
 
 def rows(result: CellResults) -> dict[str, dict[str, Any]]:
-    table = outcomes.outcomes_table([result])
+    table = made_of([result])["outcomes"]
     return {row["moved"]: row for row in table.to_dict("records")}
 
 
@@ -74,7 +73,7 @@ def test_ends_are_counted_with_the_intervals_of_the_summary() -> None:
         expected = [count / 10, *map(float, limits((0, 1), (0, 1), counts=(10 - count, count)))]
         assert [found[name + end] for end in ("", "_low", "_high")] == pytest.approx(expected)
     (summary,) = summary_table([cell]).to_dict("records")
-    assert (found["win_low"], found["win_high"]) == (summary["ci_low"], summary["ci_high"])
+    assert (found["win_low"], found["win_high"]) == (summary["raw_low"], summary["raw_high"])
     low, high = limits([1] * 6 + [0.5] * 1 + [0] * 3, (0, 1))
     told = [found[name] for name in ("score", "score_low", "score_high")]
     assert told == pytest.approx([0.65, float(low), float(high)])
@@ -120,17 +119,15 @@ def test_seats_that_move_at_once_have_no_first_mover() -> None:
 
 
 def test_the_sheet_is_there_where_something_is_drawn_shared_or_asked_for() -> None:
-    def sheets_of(*cells: CellResults) -> list[Any]:
-        names = {cell.about.name: cell.about.name for cell in cells}
-        table, summary = outcomes.outcomes_table(cells), summary_table(cells)
-        return [one for one in outcomes.sheets(table, summary, names) if one.file == "outcomes.csv"]
+    def shown(*cells: CellResults) -> list[Sheet]:
+        return list(tables()["outcomes"].sheets(made_of(cells), TERMINAL))
 
-    assert not sheets_of(meeting(("a", "b"), "wl"))
-    assert sheets_of(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
-    (sheet,) = sheets_of(meeting(("a", "b"), "wdl", opened="110"), meeting(("a", "c"), "s"))
-    assert [row[:3] for row in sheet.rows] == [
-        *(("a-b", "all", "3"), ("a-b", "first", "2"), ("a-b", "second", "1")),
-        ("a-c", "all", "1"),
+    assert not shown(meeting(("a", "b"), "wl"))
+    assert shown(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
+    (sheet,) = shown(meeting(("a", "b"), "wdl", opened="110"), meeting(("a", "c"), "s"))
+    assert [tuple(row[:3]) for row in sheet.rows] == [
+        *(("a-b cloze", "all", "3"), ("a-b cloze", "first", "2"), ("a-b cloze", "second", "1")),
+        ("a-c cloze", "all", "1"),
     ]
 
 
@@ -166,12 +163,12 @@ def test_chips_are_tested_against_the_baseline_or_nothing_won() -> None:
         results_of(about("c", up), CHIPS),
     ]
     found = summary_table(cells)
-    assert found["null_value"].tolist()[:2] == [0.0, 1.0]
-    assert np.isnan(found["null_value"][2])
+    assert [null_value(cell.about) for cell in cells[:2]] == [0.0, 1.0]
+    assert np.isnan(null_value(cells[2].about))
     for at, against in ((0, 0.0), (1, 1.0)):
-        assert found["p_test"][at] == p_value(CHIPS, (-10, 10), against, "either")
-    assert np.isnan(found["p_test"][2])
-    assert np.isnan(found["change"]).tolist() == [True, False, True], "of a baseline alone"
+        assert found["p"][at] == p_value(CHIPS, (-10, 10), against, "either")
+    assert np.isnan(found["p"][2])
+    assert np.isnan(found["difference"]).tolist() == [True, False, True], "of a baseline alone"
 
 
 def test_where_there_is_no_interval_there_is_no_p() -> None:
@@ -184,10 +181,10 @@ def test_where_there_is_no_interval_there_is_no_p() -> None:
     pairs = pairs_table([*cells, *others]).set_index(["cell_a", "cell_b"])
     for n, known in ((99, False), (100, True)):
         row = found.set_index("cell").loc[f"{n}"]
-        assert pd.notna([row["mean_low"], row["p_test"]]).tolist() == [known] * 2
+        assert pd.notna([row["raw_low"], row["p"]]).tolist() == [known] * 2
         pair = pairs.loc[(f"{n}", f"other {n}")]
-        assert pd.notna([pair["ci_low"], pair["p_test"], pair["p_test_holm"]]).all() == known
-    assert found["null_value"].tolist() == [0.0, 0.0]
+        assert pd.notna([pair["ci_low"], pair["p"], pair["p_holm"]]).all() == known
+    assert [null_value(cell.about) for cell in cells] == [0.0, 0.0]
 
 
 def results_of(cell: CellInfo, figures: Sequence[float]) -> CellResults:
@@ -198,33 +195,26 @@ def test_a_match_score_is_held_against_half() -> None:
     cell = meeting(("a", "b"), "wwdlwwwdww", measure=MATCH_SCORE)
     three = replace(cell.about, players=("a", "b", "c"))
     found = summary_table([cell, replace(cell, about=three)])
-    assert found["null_value"][0] == 0.5
-    assert 0 < found["p_test"][0] <= 1
-    assert np.isnan(found["null_value"][1])
+    assert null_value(cell.about) == 0.5
+    assert 0 < found["p"][0] <= 1
+    assert np.isnan(null_value(three))
 
 
 def test_cells_without_a_match_have_no_shares() -> None:
     (found,) = rows(meeting(("a", "b"), "")).values()
     assert (found["matches"], found["wins"]) == (0, 0)
     assert np.isnan([found[name] for name in ("win", "win_low", "score", "score_low")]).all()
-    assert outcomes.outcomes_table([]).empty
+    assert made_of([])["outcomes"].empty
 
 
-def test_the_summary_counts_losses_and_shared_wins() -> None:
-    (found,) = summary_table([meeting(("a", "b"), "wwdls")]).to_dict("records")
-    assert (found["losses"], found["shared_wins"]) == (1, 1)
-
-
-def test_pairs_say_how_far_their_permutation_is_known() -> None:
+def test_a_pair_without_a_range_has_the_p_of_its_permutation() -> None:
     rng = np.random.default_rng(1)
     cells = [
         results_of(about(name, Measure("chips")), rng.normal(0, 1, 120).tolist()) for name in "ab"
     ]
     (found,) = pairs_table(cells).to_dict("records")
     flips = sign_flip(cells[0].by_deal()[1], cells[1].by_deal()[1], 0)
-    told = [found[name] for name in ("test", "p_test", "permutation_error")]
-    assert told == ["permutation", flips.p_value, flips.error]
-    assert flips.error > 0
+    assert (found["test"], found["p"]) == ("permutation", flips.p_value)
 
 
 # --- round robins
@@ -240,7 +230,7 @@ def robin() -> list[CellResults]:
 
 
 def test_a_row_is_wins_and_a_column_losses_over_all_opponents() -> None:
-    found = standings.standings_table(standings.robins_of(robin())).set_index("player")
+    found = made_of(robin())["standings"].set_index("player")
     assert found["win"].to_dict() == pytest.approx({"a": 0.5, "b": 0.375, "c": 0.25})
     assert found["loss"].to_dict() == pytest.approx({"a": 0.375, "b": 0.375, "c": 0.375})
     assert found["draw"].to_dict() == pytest.approx({"a": 0.125, "b": 0.25, "c": 0.375})
@@ -254,9 +244,9 @@ def test_a_row_is_wins_and_a_column_losses_over_all_opponents() -> None:
 
 def test_there_are_standings_where_every_two_have_met_once() -> None:
     whole = robin()
-    assert len(standings.standings_table(standings.robins_of(whole))) == 3
+    assert len(made_of(whole)["standings"]) == 3
     for cells in (whole[:2], whole[:1], [*whole, whole[0]], []):
-        assert standings.standings_table(standings.robins_of(cells)).empty
+        assert made_of(cells)["standings"].empty
 
 
 def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
@@ -267,21 +257,23 @@ def test_the_other_side_has_its_own_figure_of_a_measure() -> None:
         own = replace(cell.about, measure=goods)
         each = (replace(one, figure=3.0, others_figure=7.0) for one in cell.outcomes)
         cells.append(CellResults(own, Outcomes.from_outcomes(own.key, each), 4, 0))
-    found = standings.standings_table(standings.robins_of(cells)).set_index("player")
+    made = made_of(cells)
+    found = made["standings"].set_index("player")
     assert found["mean"].to_dict() == pytest.approx({"a": 3.0, "b": 5.0, "c": 7.0})
-    shared = standings.shared_table(standings.robins_of(cells))
-    sheet, other = standings.sheets(found.reset_index(), shared, {"goods": Scale.of(goods)})
+    (sheet,), (other,) = (
+        tables()[name].sheets(made, TERMINAL) for name in ("standings", "shared_opponents")
+    )
     assert [row[0] for row in sheet.rows] == ["c", "b", "a"]
     assert sheet.headings[-2] == "goods"
-    assert next(row[1:5] for row in other.rows) == ("1", "3.000", "3.000", "+0.000")
-    assert shared["measure_high"].tolist() == [10.0] * 3
+    assert list(other.rows[0][1:5]) == ["1", "3.000", "3.000", "+0.000"]
+    assert made["shared_opponents"]["measure_high"].tolist() == [10.0] * 3
 
 
 def test_every_two_stand_side_by_side_over_the_opponents_that_both_have() -> None:
     """Over c alone a has a score of .375 and b one of .75; a beat b in 3 matches of 4."""
-    table = standings.standings_table(standings.robins_of(robin())).set_index("player")
+    table = made_of(robin())["standings"].set_index("player")
     assert table["over"].to_dict() == {"a": "b, c", "b": "a, c", "c": "a, b"}
-    found = standings.shared_table(standings.robins_of(robin())).set_index(["player_a", "player_b"])
+    found = made_of(robin())["shared_opponents"].set_index(["player_a", "player_b"])
     row = found.loc[("a", "b")]
     assert (row["over"], row["opponents"], row["deals"]) == ("c", 1, 4)
     assert [row[name] for name in ("mean_a", "mean_b", "difference")] == [0.375, 0.75, -0.375]
@@ -289,8 +281,8 @@ def test_every_two_stand_side_by_side_over_the_opponents_that_both_have() -> Non
     differences = np.array([1, 0, 0, 0.5]) - [1, 1, 0.5, 0.5]
     low, high = limits(differences, (-1, 1))
     assert (row["low"], row["high"]) == (low, high)
-    assert row["p_value"] == p_value(differences, (-1, 1), 0.0, "either")
-    assert row["p_holm"] >= row["p_value"]
+    assert row["p"] == p_value(differences, (-1, 1), 0.0, "either")
+    assert row["p_holm"] >= row["p"]
 
 
 # --- whole sweeps
@@ -329,17 +321,22 @@ def test_a_log_can_be_judged_by_its_score_afterwards(
     assert sweep(*game, "measure=win") == 0
     (before,) = pd.read_csv(folder / "summary.csv").to_dict("records")
     records = {file: file.read_bytes() for file in (folder / "records").iterdir()}
-    assert (before["measure"], before["mean"]) == ("win", before["win_rate"])
+    (ends,) = pd.read_csv(folder / "outcomes.csv").to_dict("records")
+    assert (before["measure"], before["raw"]) == ("win", ends["win"])
     assert sweep(*game) == 0, "draws count as half where nobody asks for another measure"
     assert {file: file.read_bytes() for file in (folder / "records").iterdir()} == records
     (found,) = pd.read_csv(folder / "summary.csv").to_dict("records")
-    assert (found["measure"], found["mean"]) == ("match_score", before["score"])
-    assert (found["mean_low"], found["mean_high"]) == (before["score_low"], before["score_high"])
+    assert (found["measure"], found["raw"]) == ("match_score", ends["score"])
+    assert (found["raw_low"], found["raw_high"]) == (ends["score_low"], ends["score_high"])
     (file,) = (folder / "cells").iterdir()
     assert json.loads(file.read_text())["measure"]["name"] == "match_score"
     assert report.main([str(folder)]) == 0
 
 
-def test_mlflow_has_what_the_summary_has() -> None:
-    assert set(COLUMNS) <= set(SUMMARY_COLUMNS)
-    assert {"score", *outcomes.COUNTED} <= set(COLUMNS)
+def test_mlflow_has_what_the_summary_and_the_outcomes_have() -> None:
+    made = made_of([meeting(("a", "b"), "wwdls")])
+    (found,) = of_cells(made).values()
+    (row,) = made["summary"].select_dtypes("number").to_dict("records")
+    assert row.keys() <= found.keys()
+    counted = {name: found[f"outcomes/{name}_all"] for name in ("losses", "shared_wins")}
+    assert counted == {"losses": 1, "shared_wins": 1}

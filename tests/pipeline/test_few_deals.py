@@ -16,8 +16,7 @@ from benchmarks import ended
 from benchmarks.intervals import measured
 from benchmarks.populations import FAMILIES
 from gauntlet.pipeline.log.results import Adjusted, CellResults
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from tests.pipeline.made import KnownBaseline, about, won
+from tests.pipeline.made import KnownBaseline, about, pairs_table, summary_table, won
 
 Row = Mapping[str, Any]
 
@@ -53,7 +52,7 @@ def test_a_cell_of_few_deals_covers_and_keeps_its_level(
     for k, row in enumerate(summary_table(cells).to_dict("records")):
         chance = float(binom.pmf(k, deals, rate))
         right += chance * covered(row, rate)
-        alarms += chance * (row["p_test"] < 0.05)
+        alarms += chance * (row["p"] < 0.05)
     assert right >= 0.93
     assert alarms <= 0.06
 
@@ -86,7 +85,7 @@ def test_a_pair_of_few_deals_covers_and_keeps_its_level(
         told = [deals - first - second, first, second]
         chance = float(multinomial.pmf(told, deals, chances))
         right += chance * covered(row, a - b)
-        alarms += chance * (row["p_test_holm"] < 0.05)
+        alarms += chance * (row["p_holm"] < 0.05)
     assert right >= 0.93
     assert a != b or alarms <= 0.06
 
@@ -96,10 +95,10 @@ def test_a_luck_adjusted_rate_of_few_deals_stays_a_rate_and_knows_how_little_it_
     cell = about("a", baseline=KnownBaseline(0.5, 0.0005))
     result = won(cell, [0, 1])
     found = adjusted(result, [-0.5, 1.0])
-    assert found["adjusted"] == 0.25
-    assert 0 <= found["adj_low"] < 0.25 < found["adj_high"] <= 1
+    assert found["estimate"] == 0.25
+    assert 0 <= found["ci_low"] < 0.25 < found["ci_high"] <= 1
     alike = adjusted(won(cell, [1] * 10), [0.5] * 10)
-    assert alike["adj_high"] - alike["adj_low"] > 0.25, "what differs could be unseen in ten deals"
+    assert alike["ci_high"] - alike["ci_low"] > 0.25, "what differs could be unseen in ten deals"
 
 
 def adjusted(result: CellResults, values: Sequence[float]) -> Row:
@@ -112,7 +111,7 @@ def adjusted(result: CellResults, values: Sequence[float]) -> Row:
 def test_every_interval_covers_and_every_test_keeps_its_level() -> None:
     """The grid of `python -m benchmarks.intervals`; minutes."""
     found = measured(FAMILIES, 1_000)
-    assert [worst for worst in found if not worst.holds] == []
+    assert [worst for worst in found if not worst.kept] == []
     assert len(found) > 10
 
 
@@ -120,5 +119,5 @@ def test_every_interval_covers_and_every_test_keeps_its_level() -> None:
 def test_what_outcomes_standings_chips_and_money_say_holds() -> None:
     """The grid of `python -m benchmarks.ended`; minutes."""
     found = measured(ended.FAMILIES, 50)
-    assert [worst for worst in found if not worst.holds] == []
+    assert [worst for worst in found if not worst.kept] == []
     assert len(found) == 15

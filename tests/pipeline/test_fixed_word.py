@@ -47,14 +47,15 @@ def test_a_fallback_that_nobody_is_told_of_shows(
     """Not one fallback is in the log: the player wins what always the last option wins."""
     assert sweep("game=uno", *SILENT, *WORD, "deals=12") == 0
     (cell,) = pd.read_csv(folder / "summary.csv").itertuples()
-    assert cell.fallbacks == cell.malformed_rate == 0
+    (read,) = pd.read_csv(folder / "parser.csv").itertuples()
+    assert cell.fallbacks == read.malformed == 0
     first, habit, *rivals = cell.warning.split("; ")
     assert first.startswith("replied 'moin' to 100.0% of ")
     assert habit.startswith("took the last option in 100.0% of ")
     assert rivals[-1].startswith("not shown to do better than always the last option (-")
     controls = pd.read_csv(folder / "controls.csv").set_index("control")
     assert controls.loc["last option", "difference"] == 0
-    assert controls.loc["last option", "control_mean"] == cell.win_rate
+    assert controls.loc["last option", "control_mean"] == cell.raw
     assert "A fixed option in the subject's place" in printed(capsys, folder)
 
 

@@ -16,15 +16,24 @@ from matplotlib.text import Text
 
 from gauntlet.pipeline.tables import figures, plot_style
 from gauntlet.pipeline.tables.choice_figures import choice_distribution
-from gauntlet.pipeline.tables.cost_figures import costs, frontier
+from gauntlet.pipeline.tables.cost_figures import frontier
 from gauntlet.pipeline.tables.letter_figures import letter_prior
-from gauntlet.pipeline.tables.metric_figures import metric_figures, read
+from gauntlet.pipeline.tables.metric_figures import metric_figures
+from gauntlet.pipeline.tables.metric_sheets import read
 from gauntlet.pipeline.tables.plot_style import ACCENT, COLUMN, INK, WIDE, Medium
 from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from tests.pipeline.made import RANDOM, KnownBaseline, about, scored, won
+from tests.pipeline.made import (
+    RANDOM,
+    KnownBaseline,
+    about,
+    drawn_of,
+    made_of,
+    pairs_table,
+    scored,
+    summary_table,
+    won,
+)
 
-WIN = Scale("win rate", True)
 LONG = "a model of $quite$ <some> length & more of it, [temperature=0.7,samples=3] cell {}"
 
 
@@ -74,14 +83,13 @@ def every(cells: int) -> Iterator[Figure]:
         won(about(f"m{at}", baseline=RANDOM, model=names[at]), [1, 0, 1, at % 2] * 5)
         for at in range(cells)
     ]
-    summary = summary_table(found)
-    yield from figures.all_figures(summary, pairs_table(found[:5]), found).values()
+    made = made_of(found, {"pairs": pairs_table(found[:5])})
+    drawn = ("win_rates", "running_win_rates", "paired_differences", "costs")
+    yield from drawn_of(made, *drawn).values()
     scores = [scored(name, [3, 9, 1, 4] * 5, baseline=KnownBaseline(4.0)) for name in names]
     yield figures.means(summary_table(scores), names, Scale("score", False))
     yield choice_distribution(chosen(cells), dict(zip(names, names, strict=True)), counts(cells))
     yield letter_prior(letters(cells), dict(zip(names, names, strict=True)))
-    if figure := costs(summary, names, WIN):
-        yield figure
     yield from metric_figures(judged(), pd.DataFrame()).values()
 
 
@@ -112,17 +120,17 @@ def unseen(axes: Axes) -> Iterator[Text]:
 
 @pytest.mark.parametrize(("cells", "medium"), [(3, COLUMN), (9, WIDE), (30, COLUMN)])
 def test_nothing_is_cut_or_covers_another(cells: int, medium: Medium) -> None:
-    check_layout(cells, medium)
+    whole(cells, medium)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("medium", [WIDE, COLUMN])
 @pytest.mark.parametrize("cells", [1, 2, 3, 5, 9, 12, 17, 24, 25, 30, 40, 41, 100])
 def test_nothing_is_cut_of_any_number_of_cells(cells: int, medium: Medium) -> None:
-    check_layout(cells, medium)
+    whole(cells, medium)
 
 
-def check_layout(cells: int, medium: Medium) -> None:
+def whole(cells: int, medium: Medium) -> None:
     """Every figure is as wide as its medium, no higher than a page, and no word covers another."""
     with plot_style.drawn_for(medium):
         for figure in every(cells):
@@ -188,11 +196,11 @@ def test_the_frontier_has_what_nothing_as_cheap_equals() -> None:
 
 
 def test_a_cost_that_nobody_knows_has_no_figure() -> None:
-    summary = summary_table([won(about("a", baseline=RANDOM), [1, 0, 1])])
-    figure = costs(summary, ["a"], WIN)
-    assert figure is not None
+    made = made_of([won(about("a", baseline=RANDOM), [1, 0, 1])])
+    (figure,) = drawn_of(made, "costs").values()
     assert figure.axes[0].lines[1].get_xydata()[0] == pytest.approx([120, 200 / 3])
-    assert costs(summary.assign(all_tokens=0, device_seconds=0.0), ["a"], WIN) is None
+    free = made["costs"].assign(all_tokens=0, device_seconds=0.0)
+    assert not drawn_of(made_of(made.cells, {"costs": free}), "costs")
 
 
 def test_metrics_that_another_version_wrote_are_left_alone(tmp_path: Path) -> None:

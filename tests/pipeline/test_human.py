@@ -72,7 +72,7 @@ def test_a_person_plays_uno_against_the_pocket_model(folder: Path) -> None:
     assert "matches/s" not in done.stdout
     (row,) = pd.read_csv(folder / "summary.csv", keep_default_na=False).to_dict("records")
     assert (row["agent"], row["model"], row["prompt"]) == ("human", "-", "-")
-    assert int(row["wins"]) == (winner == 1)
+    assert float(row["raw"]) == (winner == 1)
 
 
 def test_every_move_of_the_others_is_shown_once(typing: Typing, folder: Path) -> None:

@@ -14,7 +14,7 @@ from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables import labels
-from gauntlet.pipeline.tables.views import results_of
+from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.means import limits, per_deal
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import decided, scored, write
@@ -50,14 +50,14 @@ def test_the_experiment_leaves_its_tables(
     assert sweep("experiment=label_prior") == 0
     said = capsys.readouterr().out
     prior, debiasing = tables(folder)
-    assert list(prior.columns) == labels.LABEL_COLUMNS
-    assert list(debiasing.columns) == labels.DEBIASING_COLUMNS
+    assert list(prior.columns) == [*labels.PRIOR]
+    assert list(debiasing.columns) == [*labels.DEBIASING]
     assert list(debiasing["method"].unique()) == [
         *("full rotation", "single", "calibrated", "calibrated_averaged", "pride"),
         "pride_arithmetic",
     ]
     page = (folder / "report.html").read_text()
-    for title in ("Letter prior of", "Debiasing of", "Agreement with full rotation of"):
+    for title in ("Letter prior of", "Debiasing of", "agrees"):
         assert title in said
         assert title in page
     assert "labels.csv" in said
@@ -128,11 +128,10 @@ def test_two_decisions_by_hand(studied: Path) -> None:
         decision([[0.9, 0.1], [0.3, 0.3]], chosen=0, single=0, pride=1),
         decision([[0.06, 0.04], [0.04, 0.06]], chosen=1, single=0, pride=1),
     )
-    found = labels.study(studied, results_of(studied))
-    assert found is not None
-    assert list(found.labels["probability"]) == pytest.approx([0.6, 0.4])
-    assert list(found.labels["mass"]) == pytest.approx([0.45, 0.45])
-    whole = found.debiasing[found.debiasing["options"] == "all"].set_index("method")
+    found = Results.of(studied)
+    assert list(found["labels"]["probability"]) == pytest.approx([0.6, 0.4])
+    assert list(found["labels"]["mass"]) == pytest.approx([0.45, 0.45])
+    whole = found["debiasing"].query("options == 'all'").set_index("method")
     assert list(whole["agreed"].dropna()) == [1, 1]
     assert whole.loc["pride", "agreement"] == 0.5
     assert whole.loc["pride", "prompts_with_preparation"] == 1 + 40 / 2
@@ -160,15 +159,13 @@ def only_deal(folder: Path, *decisions: DecisionRecord) -> None:
 def test_impossible_letters_share_nothing(studied: Path) -> None:
     """The log writes null for a probability of zero; a prompt without any letter is even."""
     only_deal(studied, decision([[1.0, 0.0], [0.0, 0.0]], chosen=0, single=0))
-    found = labels.study(studied, results_of(studied))
-    assert found is not None
-    assert list(found.labels["probability"]) == pytest.approx([0.75, 0.25])
-    assert list(found.labels["mass"]) == pytest.approx([0.5, 0.5])
+    found = Results.of(studied)
+    assert list(found["labels"]["probability"]) == pytest.approx([0.75, 0.25])
+    assert list(found["labels"]["mass"]) == pytest.approx([0.5, 0.5])
 
 
 def test_other_sweeps_have_no_such_tables(sweep: Sweep, folder: Path) -> None:
     sweep()
-    assert labels.study(folder, results_of(folder)) is None
     assert not (folder / "labels.csv").exists()
 
 

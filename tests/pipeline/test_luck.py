@@ -19,7 +19,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.rng import DEAL, stream
 from tests.pipeline.conftest import Sweep
 
-COLUMNS = ["adjusted", "adj_low", "adj_high"]
+COLUMNS = ["estimate", "ci_low", "ci_high"]
 
 
 def summary(folder: Path) -> pd.DataFrame:
@@ -43,12 +43,12 @@ def test_the_adjusted_rate_is_the_references_plus_the_mean_advantage(
     assert len(gained) == 60
     assert found["reference"] == "rule"
     assert found["rate"] == pytest.approx(0.5425, abs=0.002), "of 5,000,000 games 54.25%"
-    assert row["adjusted"] == pytest.approx(found["rate"] + gained.mean())
-    assert row["adj_low"] < row["adjusted"] < row["adj_high"]
-    assert row["adj_high"] - row["adj_low"] < 0.6 * (row["ci_high"] - row["ci_low"])
+    assert row["estimate"] == pytest.approx(found["rate"] + gained.mean())
+    assert row["ci_low"] < row["estimate"] < row["ci_high"]
+    assert row["ci_high"] - row["ci_low"] < 0.6 * (row["raw_high"] - row["raw_low"])
     error = np.hypot(gained.std(ddof=1) / np.sqrt(60), found["error"])
     t = 2.001
-    for reach in (row["adj_high"] - row["adjusted"], row["adjusted"] - row["adj_low"]):
+    for reach in (row["ci_high"] - row["estimate"], row["estimate"] - row["ci_low"]):
         assert t < reach / error < 1.5 * t, "wider than Student's by a deal that was not seen"
     shown = capsys.readouterr().out
     assert "luck-adjusted win rates" in shown
@@ -56,7 +56,7 @@ def test_the_adjusted_rate_is_the_references_plus_the_mean_advantage(
     assert max(map(len, tables.splitlines())) <= 100
     page = (folder / "report.html").read_text()
     assert "Luck-adjusted win rates" in page
-    assert "<th>luck-adjusted</th><th>95% interval</th><th>baseline</th>" in page
+    assert "<th>adjusted</th><th>95% interval</th><th>baseline</th>" in page
 
 
 def test_what_was_kept_is_found_again_from_the_log(sweep: Sweep, folder: Path) -> None:
@@ -78,7 +78,7 @@ def test_rotated_matches_are_judged_in_the_seat_that_the_player_had(
     gained = list(stored(folder)["advantages"].values())
     assert len(gained) == 16
     (row,) = summary(folder).to_dict("records")
-    assert row["adjusted"] == pytest.approx(row["baseline"] + np.mean(gained))
+    assert row["estimate"] == pytest.approx(row["baseline"] + np.mean(gained))
 
 
 HANDS = ("game=holdem_hands", "game.hands=2", "baseline=random", "rotate=true")
@@ -99,7 +99,7 @@ def test_money_is_adjusted_in_its_own_unit_against_the_players_own_habits(
     assert not any(gained[20:])
     assert own["rate"] == pytest.approx(5.4, abs=5 * own["error"])
     rate = (10 * found["rate"] + 20 * own["rate"]) / 30
-    assert row["adjusted"] == pytest.approx(rate + sum(gained) / 60)
+    assert row["estimate"] == pytest.approx(rate + sum(gained) / 60)
     shown = capsys.readouterr().out
     table = shown[shown.index("luck-adjusted bb_per_hand") :]
     assert f"habits {rate:.3f}" in table
@@ -174,6 +174,6 @@ def test_what_cannot_be_adjusted_is_refused_with_the_reason(
     reason: str,
 ) -> None:
     assert sweep(*overrides, "prompt=cloze", "deals=2") == 0
-    assert summary(folder)[COLUMNS].isna().all(axis=None)
+    assert set(summary(folder)["estimator"]) == {"raw"}
     assert reason in " ".join(capsys.readouterr().out.split())
     assert reason in " ".join((folder / "report.html").read_text().split())

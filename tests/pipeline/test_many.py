@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import numpy as np
 import pytest
-from rich.console import Console
 
 from gauntlet.common.terminal import WIDTH
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables import figures, large_sweep_plots, plot_style, table
+from gauntlet.pipeline.tables import figures, findings, large_sweep_plots, plot_style, terminal
 from gauntlet.pipeline.tables.comparisons import paired_off
 from gauntlet.pipeline.tables.conditions import MOST, conditions
 from gauntlet.pipeline.tables.findings import answers
+from gauntlet.pipeline.tables.luck import listed
+from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results, Sheet, short_names
 from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from gauntlet.pipeline.tables.table import ROWS, Sheet, listed
-from tests.pipeline.made import RANDOM, SCORE, about, results, won
+from gauntlet.pipeline.tables.summary import pairing
+from tests.pipeline.made import (
+    RANDOM,
+    SCORE,
+    about,
+    drawn_of,
+    made_of,
+    pairs_table,
+    results,
+    summary_table,
+    won,
+)
 
 DEALS = 20
 
@@ -32,17 +40,22 @@ def cells(number: int) -> list[CellResults]:
     ]
 
 
-def svg_by_name(number: int) -> dict[str, str]:
+DRAWN = ("win_rates", "running_win_rates", "paired_differences")
+
+
+def beside_first(found: list[CellResults]) -> Results:
+    """Results in which each cell is compared with the first."""
+    return made_of(found, {pairing: paired_off(found, "first")})
+
+
+def shown(number: int) -> dict[str, str]:
     """Every figure as the page has it."""
-    found = cells(number)
-    summary = summary_table(found)
-    pairs = pairs_table(found, paired_off(found, "first").chosen)
-    drawn = figures.all_figures(summary, pairs, found)
+    drawn = drawn_of(beside_first(cells(number)), *DRAWN)
     return {name: plot_style.svg(figure) for name, figure in drawn.items()}
 
 
 def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
-    few, more = svg_by_name(50), svg_by_name(200)
+    few, more = shown(50), shown(200)
     assert few.keys() == more.keys() == {"win_rates", "running_win_rates", "paired_differences"}
     for name in few:
         assert len(more[name]) < 1.5 * len(few[name]) < 500_000
@@ -51,11 +64,11 @@ def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
 def test_every_named_end_is_where_it_belongs() -> None:
     found = cells(60)
     summary = summary_table(found)
-    figure = figures.means(summary, table.short_names(summary), Scale("win rate", True))
+    figure = figures.means(summary, short_names(summary), Scale("win rate", True))
     whole, ends = figure.axes
     labels = [one.get_text() for one in ends.texts]
     assert len(labels) == large_sweep_plots.HIGHEST + large_sweep_plots.LOWEST
-    rates = dict(zip(table.short_names(summary), summary["mean"], strict=True))
+    rates = dict(zip(short_names(summary), summary["raw"], strict=True))
     told = [rates[label] for label in labels]
     assert told == sorted(told, reverse=True)
     assert (
@@ -81,7 +94,7 @@ def test_a_heat_map_has_every_pair_on_both_sides() -> None:
 
 def test_a_heat_map_is_for_pairs_that_fill_it() -> None:
     found = cells(60)
-    assert not large_sweep_plots.dense(pairs_table(found, paired_off(found, "m0").chosen))
+    assert not large_sweep_plots.dense(pairs_table(found, "m0"))
 
 
 @pytest.mark.parametrize("measure", [SCORE, Measure("chips")])
@@ -90,26 +103,25 @@ def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too(measure: M
         results(about(f"$s{at}$", measure), [at % 7, 3.0, 5.0] * (at > 0), [0] * 3 * (at > 0))
         for at in range(50)
     ]
-    pairs = pairs_table(found, paired_off(found, found[0].about.name).chosen)
-    assert pairs["difference"].isna().all()
-    drawn = figures.all_figures(summary_table(found), pairs, found)
+    made = beside_first(found)
+    assert made["pairs"]["difference"].isna().all()
+    drawn = drawn_of(made, *DRAWN)
     assert len(drawn) == 2
     for figure in drawn.values():
         assert plot_style.svg(figure).startswith("<svg")
 
 
-def test_the_terminal_shows_some_rows_and_says_where_all_are() -> None:
-    found = cells(100)
-    summary = summary_table(found).assign(warning="odd")
-    pairs = pairs_table(found, paired_off(found, "first").chosen)
-    out = Console(record=True, width=100, file=StringIO())
-    out.print(table.summary_view(summary))
-    out.print(table.pairs_view(pairs, {name: name for name in summary["cell"]}, "a note"))
-    text = out.export_text()
-    assert f"The first {ROWS} of 100; all: summary.csv." in text
-    assert f"The clearest {ROWS} of 99; all: pairs.csv.\na note" in text
+def test_the_terminal_shows_some_rows_and_says_where_all_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made, rows = beside_first(cells(100)), ROWS[TERMINAL]
+    made.made["summary"] = made["summary"].assign(warning="odd")
+    terminal.show(made)
+    text = capsys.readouterr().out
+    assert f"The first {rows} of 100; all: summary.csv." in text
+    assert f"The clearest {rows} of 99; all: pairs.csv." in text
     assert "WARNING and 90 other cells: diagnostics.csv" in text
-    assert len(text.splitlines()) < 4 * ROWS
+    assert max(map(len, text.splitlines())) <= WIDTH
 
 
 @pytest.mark.parametrize(
@@ -117,10 +129,10 @@ def test_the_terminal_shows_some_rows_and_says_where_all_are() -> None:
 )
 def test_a_bar_has_a_name_and_fits_the_terminal(game: str) -> None:
     summary = summary_table(cells(3)).assign(game=[game, game, "other"])
-    *bars, foot = str(table.bars_view(summary)).splitlines()
+    *bars, foot = str(terminal.bars_view(summary)).splitlines()
     assert {len(line) for line in (*bars, foot)} == {len(bars[0])}
     assert len(foot) <= WIDTH
-    wanted = [name[: table.MOST_NAMED] for name in table.short_names(summary)]
+    wanted = [name[: terminal.MOST_NAMED] for name in short_names(summary)]
     assert [line[: len(name)] for line, name in zip(bars, wanted, strict=True)] == wanted
 
 
@@ -137,7 +149,7 @@ def test_many_names_are_a_few_and_a_number() -> None:
 
 
 def test_more_terms_than_a_regression_can_tell_apart_are_left_to_the_pairs() -> None:
-    (some,), (more,) = conditions(cells(MOST + 1)), conditions(cells(MOST + 2))
+    (some,), (more,) = (conditions(made_of(cells(MOST + more))) for more in (1, 2))
     assert len(some.effects) == MOST
     assert not more.effects
     assert f"{MOST + 2} models and 1 prompts are too many for one regression" in more.sentences()[1]
@@ -145,8 +157,7 @@ def test_more_terms_than_a_regression_can_tell_apart_are_left_to_the_pairs() -> 
 
 def test_the_sentences_are_those_of_the_clearest_cells() -> None:
     found = cells(100)
-    summary = summary_table(found)
-    said, *_ = answers(found, summary, pairs_table(found), conditions(found))
+    said, *_ = answers(made_of(found))
     assert said.question == "Do they beat the baseline?"
-    assert len(said.sentences) == ROWS + 2
-    assert said.sentences[1] == f"The clearest {ROWS} of 100; all: summary.csv."
+    assert len(said.sentences) == findings.MOST + 2
+    assert said.sentences[1] == f"The clearest {findings.MOST} of 100; all: summary.csv."

@@ -58,7 +58,7 @@ def test_every_decision_of_the_subject_is_judged(sweep: Sweep, folder: Path, gam
     assert row["decisions"] == len(two)
     assert row["adr"] == pytest.approx(sum(two) / len(two))
     assert row["odhr"] == pytest.approx(2 - row["adr"])
-    assert row["wins"] == summary["wins"].sum()
+    assert row["wins"] == (summary["raw"] * summary["matches"]).sum()
     trace = pd.read_csv(folder / "metrics" / "traces.csv")
     assert set(trace["deal"]) == {0}
     (first,) = (record for record in matches(folder).values() if record.deal == 0)

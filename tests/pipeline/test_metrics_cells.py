@@ -13,6 +13,7 @@ from gauntlet.pipeline import metrics, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.tables.metric_figures import by_player, traces
+from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.records import placed, write
 
@@ -52,7 +53,8 @@ def test_every_file_tells_them_apart(twins: Path) -> None:
     assert games.pop(OTHER) == 2
     assert list(games) == [4]
     assert len(by_player(table, 0.0)) == 4
-    rows = {sheet.title: len(sheet.rows) for sheet in metrics.sheets(table)}
+    shown = tables()["metrics"].sheets(Results(twins, (), {"metrics": table}), TERMINAL)
+    rows = {sheet.title: len(sheet.rows) for sheet in shown}
     assert rows.pop("all games") == 4
     assert set(rows.values()) == {4 * 3}, "a row a player and number of options"
     lines = (twins / "metrics" / "decisions.jsonl").read_text().splitlines()

@@ -10,14 +10,15 @@ import pandas as pd
 import pytest
 
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.sweep import play
-from gauntlet.pipeline.tables import noise, table
-from gauntlet.pipeline.tables.summary import pairs_table
+from gauntlet.pipeline.tables import noise
+from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tracking import values
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import control_matches, matches
-from tests.pipeline.made import about, won
+from tests.pipeline.made import about, made_of, won
 
 GIVEN = ("game=tic_tac_toe", "prompt=cloze,vanilla")
 FIRST = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\']'
@@ -39,7 +40,7 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     assert 0 < cloze.changed < 1
     assert cloze.floor == max(-cloze.ci_low, cloze.ci_high)
     assert (cloze.difference, cloze.deals) == (cloze["mean"] - cloze.noise_mean, 8)
-    logged = values.comparisons(folder, pd.read_csv(folder / "summary.csv"))[vanilla.cell]
+    logged = values.of_cells(Results.of(folder))[vanilla.cell]
     assert (logged["noise/changed"], logged["noise/floor"]) == (0, vanilla.floor)
     assert (logged["parser/empty"], logged["parser/reasked"]) == (0, 0)
     out = capsys.readouterr().out
@@ -71,7 +72,7 @@ def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
     words = [*given, *model, f"output_dir={replayed}", "noise_floor=true"]
     assert sweep(*words) == 0
     (row,) = pd.read_csv(replayed / "noise.csv").to_dict("records")
-    assert (row["deals"], row["set_aside"]) == (0, 2)
+    assert (row["deals"], row["failed"]) == (0, 2)
     assert math.isnan(row["floor"])
     assert "means nothing" not in _report(replayed)
 
@@ -110,18 +111,16 @@ def test_a_difference_is_held_against_the_larger_floor_of_both() -> None:
     """A - B is 0.5, A - C is 0.25 and B - C is -0.25; the floors are 0.3, 0.1 and unknown."""
     wins = {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0], "c": [1, 1, 0, 0]}
     cells = [won(about(name), figures) for name, figures in wins.items()]
-    pairs = pairs_table(cells, [(0, 1), (0, 2), (1, 2)])
-    found = pd.DataFrame({"cell": ["a", "b", "c"], "floor": [0.3, 0.1, None]})
-    told = noise.marked(pairs, found)
-    assert told.noise_floor[0] == 0.3
-    assert list(told.within_noise) == [False, None, None]
-    found["floor"] = [0.1, 0.5, 0.25]
-    told = noise.marked(pairs, found)
-    assert list(told.noise_floor) == [0.5, 0.25, 0.5]
-    assert list(told.within_noise) == [True, True, True]
-    assert [table.within_noise(row) for _, row in told.iterrows()] == [True] * 3
-    assert noise.marked(pairs, found[:0]) is pairs
-    assert table.within_note(pairs) == ""
+    assert inside(cells, [0.3, 0.1, None]) == [False, None, None]
+    assert inside(cells, [0.1, 0.5, 0.25]) == [True, True, True]
+    assert inside(cells, []) == [None, None, None]
+
+
+def inside(cells: list[CellResults], floors: list[float | None]) -> list[bool | None]:
+    """Whether each pair of cells lies within its noise, with the floors of the first cells."""
+    names = [cell.about.name for cell in cells][: len(floors)]
+    made = made_of(cells, {"noise": pd.DataFrame({"cell": names, "floor": floors})})
+    return [noise.within(made, row) for row in made["pairs"].to_dict("records")]
 
 
 def _report(folder: Path) -> str:

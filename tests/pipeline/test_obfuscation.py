@@ -19,7 +19,7 @@ def test_both_games_make_a_row_on_the_deals_of_both(
     (row,) = pd.read_csv(folder / "obfuscation.csv").to_dict("records")
     assert (row["game"], row["obfuscated_game"]) == ("tic_tac_toe", "obfuscated_tic_tac_toe")
     assert (row["deals"], row["names"]) == (12, 1)
-    won = pd.read_csv(folder / "summary.csv").set_index("game")["mean"]
+    won = pd.read_csv(folder / "summary.csv").set_index("game")["raw"]
     assert row["plain"] == won["tic_tac_toe"]
     assert row["obfuscated"] == won["obfuscated_tic_tac_toe"]
     assert row["difference"] == pytest.approx(row["obfuscated"] - row["plain"])

@@ -28,12 +28,11 @@ from gauntlet.pipeline.tables.conditions import claimed, conditions, family
 from gauntlet.pipeline.tables.latex import number
 from gauntlet.pipeline.tables.numbers import p_value
 from gauntlet.pipeline.tables.primary_test import best_of_cell, best_of_pair
+from gauntlet.pipeline.tables.registry import short_names
 from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from gauntlet.pipeline.tables.table import short_names
 from gauntlet.stats.multiple import holm
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import RANDOM, about, won
+from tests.pipeline.made import RANDOM, about, made_of, won
 from tests.pipeline.test_measures import game
 from tests.pipeline.test_track import runs
 
@@ -48,8 +47,6 @@ KINDS = {
 P = re.compile(r"(?<!\S)(?:p(?: (?:Holm|raw|sign))?|z)(?!\S)")
 """The heading of a column that answers a question by a test."""
 OWN = {"p", "p Holm"}
-OF_CONTROLS = "p_control"
-"""Answers a question of its own: does a player that reads nothing do as well?"""
 SENTENCE = re.compile(r"95% interval (\S+ to \S+), (p[ A-Za-z]*) (\S+?)[;)]")
 ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
 FIELD = re.compile(r"<t[hd]>(.*?)</t[hd]>", re.DOTALL)
@@ -97,20 +94,20 @@ def in_sentence(text: str, start: str) -> Iterator[tuple[str, str]]:
     yield from (("interval", interval), (name, p))
 
 
-def gathered(*sources: Mapping[str, str] | Iterator[tuple[str, str]]) -> Told:
+def gathered(*found: Mapping[str, str] | Iterator[tuple[str, str]]) -> Told:
     told = defaultdict[str, set[str]](set)
-    for one in sources:
+    for one in found:
         for name, text in dict(one).items():
             if P.fullmatch(name) or name == "interval":
                 told[name].add(text)
     return dict(told)
 
 
-def expected(row: Mapping[Any, Any], low: float, high: float) -> Told:
-    assert row["p_test_holm"] >= row["p_test"]
-    told = {"p": row["p_test"], "p Holm": row["p_test_holm"]}
+def expected(row: Mapping[Any, Any], interval: str) -> Told:
+    assert row["p_holm"] >= row["p"]
+    told = {"p": row["p"], "p Holm": row["p_holm"]}
     shown = {name: {p_value(p)} for name, p in told.items()}
-    return {**shown, "interval": {Scale.row(row).reach(low, high)}}
+    return {**shown, "interval": {interval}}
 
 
 @pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -130,7 +127,7 @@ def test_every_question_has_one_p_and_one_interval(
     summary, pairs = (pd.read_csv(folder / f"{name}.csv") for name in ("summary", "pairs"))
     for file in {*folder.glob("*.csv")} - {folder / "controls.csv"}:  # another question
         tests = [one for one in pd.read_csv(file).columns if re.match(r"(p|z)(_|$)", one)]
-        assert [one for one in tests if one != OF_CONTROLS] in ([], ["p_test", "p_test_holm"]), file
+        assert tests in ([], ["p", "p_holm"]), file
     logged = {
         run.data.params.get("cell", run.info.run_name): run.data.metrics for run in runs(store)
     }
@@ -142,36 +139,35 @@ def test_every_question_has_one_p_and_one_interval(
         of_run = logged[row["cell"]]
         assert {one for one in of_run if re.search(r"\b(p|z)_", one)} - {
             *(one for one in of_run if one.startswith("pairs/p_holm_vs_")),
-            *("p_test", "p_test_holm", OF_CONTROLS),
+            *("p", "p_holm"),
         } == set()
-        mlflow = {"p": p_value(of_run["p_test"]), "p Holm": p_value(of_run["p_test_holm"])}
+        mlflow = {"p": p_value(of_run["p"]), "p Holm": p_value(of_run["p_holm"])}
         scale = Scale.row(row)
-        mlflow["interval"] = scale.reach(of_run["change_low"], of_run["change_high"])
+        mlflow["interval"] = scale.reach(of_run["difference_low"], of_run["difference_high"])
         fields["interval"] = fields["interval of difference"]
         found = gathered(line, fields, in_sentence(page, name), mlflow)
-        assert found == expected(row, row["change_low"], row["change_high"])
+        assert found == expected(row, mlflow["interval"])
         assert number(mlflow["p Holm"]) in paper
         assert number(mlflow["interval"]) in paper
         mean, low, high = best_of_cell(row)
-        assert row["change"] == pytest.approx(mean - row["baseline_mean"])
+        assert row["difference"] == pytest.approx(mean - row["baseline"])
         assert scale.span(low, high) in terminal
 
     (pair,), (line,) = pairs.to_dict("records"), in_terminal(terminal, "paired on shared deals")
-    (fields,) = on_page(page, "A - B")
+    (fields,) = on_page(page, "paired on shared deals")
     adjusted = pair["test"] == "adjusted"
     assert adjusted == kind.endswith("luck taken out")
-    fields["interval"] = fields[f"interval of {'luck-adjusted' if adjusted else 'difference'}"]
+    fields["interval"] = fields[f"interval of {'adjusted' if adjusted else 'A - B'}"]
     _, low, high = best_of_pair(pair)
-    assert gathered(line, fields) == expected(pair, low, high)
+    assert gathered(line, fields) == expected(pair, scale.reach(low, high))
     of_run = logged[pair["cell_a"]]
     assert [of_run[name] for name in of_run if name.startswith("pairs/p_holm")] == [
-        pytest.approx(pair["p_test_holm"])
+        pytest.approx(pair["p_holm"])
     ]
     turned = gathered(in_sentence(page, "counterfactual instead of cloze"))
-    scale = Scale.row(pair)
     assert turned == {
         "interval": {scale.reach(-high, -low)},
-        "p Holm": {p_value(pair["p_test_holm"])},
+        "p Holm": {p_value(pair["p_holm"])},
     }
 
     other = folder.parent / "other"
@@ -185,9 +181,10 @@ def test_every_question_has_one_p_and_one_interval(
     for row, cells in zip(two.to_dict("records"), listed, strict=True):
         fields = dict(zip(page_of_two.HEADINGS, (text for text, _ in cells), strict=True))
         fields["interval"] = fields["95% interval"]
-        assert gathered(fields) == expected(row, *best_of_pair(row)[1:])
+        _, low, high = best_of_pair(row)
+        assert gathered(fields) == expected(row, scale.reach(low, high))
     for name in {name for line in shown for name in line}:
-        column = {"p": "p_test", "p Holm": "p_test_holm"}[name]
+        column = {"p": "p", "p Holm": "p_holm"}[name]
         assert sorted(line[name] for line in shown) == sorted(map(p_value, two[column]))
     assert compare.main([str(folder), str(folder)]) == 2
     assert "not in the pairs.csv of one of them" in capsys.readouterr().err
@@ -210,27 +207,26 @@ CELL = st.tuples(st.integers(0, 12), st.sampled_from("xyz"), st.booleans())
 @settings(max_examples=25, deadline=None)
 @given(st.lists(CELL, min_size=2, max_size=5), st.booleans())
 def test_no_row_of_any_table_has_a_corrected_p_below_its_own(
-    rows: Sequence[tuple[int, str, bool]], stopped: bool
+    drawn: Sequence[tuple[int, str, bool]], stopped: bool
 ) -> None:
     """And what a sentence tells of two cells is their row of pairs.csv."""
-    cells = [result_of(at, *one, stopped=stopped and at == 0) for at, one in enumerate(rows)]
-    matter = conditions(cells)
-    summary = summary_table(cells, matter)
-    _, settled = family(summary, matter)
+    cells = [made(at, *one, stopped=stopped and at == 0) for at, one in enumerate(drawn)]
+    results = made_of(cells)
+    summary, pairs = results["summary"], results["pairs"]
+    _, settled = family(summary, conditions(results), {})
     told = claimed(settled)
-    pairs = pairs_table(cells, claimed=told)
     for table in (summary, pairs):
-        known = table.dropna(subset=["p_test"])
-        assert (known["p_test_holm"] >= known["p_test"]).all()
-        assert table["p_test_holm"].isna().equals(table["p_test"].isna())
+        known = table.dropna(subset=["p"])
+        assert (known["p_holm"] >= known["p"]).all()
+        assert table["p_holm"].isna().equals(table["p"].isna())
     for effect in (effect for found in settled for effect in found.effects):
         assert np.isnan(effect.p) or effect.p_holm >= effect.p
     for _, row in pairs.iterrows():
         both = frozenset((row["cell_a"], row["cell_b"]))
-        assert row["p_test_holm"] == pytest.approx(told.get(both, row["p_test_holm"]), nan_ok=True)
+        assert row["p_holm"] == pytest.approx(told.get(both, row["p_holm"]), nan_ok=True)
 
 
-def result_of(at: int, wins: int, prompt: str, adjusted: bool, stopped: bool) -> CellResults:
+def made(at: int, wins: int, prompt: str, adjusted: bool, stopped: bool) -> CellResults:
     told = about(f"cell{at}", baseline=RANDOM, model="one")
     told = replace(told, labels={**told.labels, "prompt": prompt})
     found = replace(won(told, [1] * wins + [0] * (12 - wins)), stopped=stopped)

@@ -14,9 +14,9 @@ from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.page import LONGEST, Contents, clipped
+from gauntlet.pipeline.tables.registry import results_of
 from gauntlet.pipeline.tables.run_metadata import facts
 from gauntlet.pipeline.tables.samples import sample, situation
-from gauntlet.pipeline.tables.views import results_of
 from gauntlet.pipeline.viewer.html import score_bars
 from gauntlet.pipeline.viewer.match import decision_view
 from tests.pipeline.conftest import Sweep

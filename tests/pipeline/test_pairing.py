@@ -14,9 +14,8 @@ from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.comparisons import CELLS, PAIRS, check, factors, keep, paired_off
-from gauntlet.pipeline.tables.summary import pairs_table
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import SCORE, about, won
+from tests.pipeline.made import SCORE, about, pairs_table, won
 
 
 def cell(model: str, prompt: str, game: str = "uno") -> CellResults:
@@ -90,13 +89,13 @@ def test_holm_counts_the_pairs_of_the_table() -> None:
     cells = [cell(name, "x") for name in "abc"]
     wins = zip(cells, (0, 6, 12), strict=True)
     mixed = [won(one.about, [1] * at + [0] * (12 - at)) for one, at in wins]
-    against = pairs_table(mixed, paired_off(mixed, "uno a x").chosen)
+    against = pairs_table(mixed, "uno a x")
     assert len(against) == 2
     whole = pairs_table(mixed)
     same = whole[whole["cell_a"] == "uno a x"]
-    assert against["p_test"].tolist() == same["p_test"].tolist()
-    assert (against["p_test_holm"].to_numpy() <= same["p_test_holm"].to_numpy()).all()
-    assert against["p_test_holm"].max() < same["p_test_holm"].max()
+    assert against["p"].tolist() == same["p"].tolist()
+    assert (against["p_holm"].to_numpy() <= same["p_holm"].to_numpy()).all()
+    assert against["p_holm"].max() < same["p_holm"].max()
 
 
 def test_a_folder_remembers_the_rule(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_slurm_is_not_handed_what_several_nodes_would_pay(
 @pytest.mark.parametrize(
     ("last", "message"),
     [
-        ("common.errors.UserError: model 'm': refused", "model 'm': refused"),
+        ("gauntlet.common.errors.UserError: model 'm': refused", "model 'm': refused"),
         ("ValueError: odd", "ValueError: odd"),
     ],
 )

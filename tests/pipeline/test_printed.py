@@ -5,29 +5,33 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from gauntlet.pipeline import report
-from gauntlet.pipeline.tables import figure_registry, latex, paper_export
-from gauntlet.pipeline.tables.diagnostics import CHOICE_COLUMNS, DIAGNOSTIC_COLUMNS, Diagnosis
-from gauntlet.pipeline.tables.figure_registry import Found, drawings
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from gauntlet.pipeline.tables.table import Sheet
+from gauntlet.pipeline.tables import figure_registry, latex, paper_export, registry
+from gauntlet.pipeline.tables.figure_registry import drawings
+from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.made import RANDOM, SCORE, KnownBaseline, about, results, won
+from tests.pipeline.made import (
+    RANDOM,
+    SCORE,
+    KnownBaseline,
+    about,
+    made_of,
+    results,
+    won,
+)
 
 HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m'
 
 
 @pytest.mark.parametrize(
-    ("text", "latex_text"),
+    ("text", "told"),
     [
         ("a_b", r"a\_b"),
         ("50% & $1 #2", r"50\% \& \$1 \#2"),
@@ -38,12 +42,12 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
         ("<|>", r"\textless{}\textbar{}\textgreater{}"),
     ],
 )
-def test_what_latex_would_obey_is_escaped(text: str, latex_text: str) -> None:
-    assert latex.escaped(text) == latex_text
+def test_what_latex_would_obey_is_escaped(text: str, told: str) -> None:
+    assert latex.escaped(text) == told
 
 
 @pytest.mark.parametrize(
-    ("text", "latex_text"),
+    ("text", "told"),
     [
         ("-1.5 to +2.0", "$-$1.5 to +2.0"),
         ("48.0-54.4%", r"48.0--54.4\%"),
@@ -52,8 +56,8 @@ def test_what_latex_would_obey_is_escaped(text: str, latex_text: str) -> None:
         ("-", "-"),
     ],
 )
-def test_numbers_are_set_as_numbers(text: str, latex_text: str) -> None:
-    assert latex.number(text) == latex_text
+def test_numbers_are_set_as_numbers(text: str, told: str) -> None:
+    assert latex.number(text) == told
 
 
 def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
@@ -75,7 +79,7 @@ def balanced(text: str) -> bool:
     return bare.count("{") == bare.count("}") and not re.search(r"[$#^_~%]", bare)
 
 
-def example(measure: bool) -> Found:
+def found(measure: bool) -> Results:
     """Two cells with names that LaTeX would choke on; judged by a score, or by wins."""
     names, figures = [f"{HOSTILE} {at}" for at in range(2)], [0, 3, 5, 7] * 5
     cells = [
@@ -84,19 +88,19 @@ def example(measure: bool) -> Found:
         else won(about(f"m{at}", baseline=RANDOM, model=name), [1, 0, at, 1] * 5)
         for at, name in enumerate(names)
     ]
-    nothing = SimpleNamespace(
-        choices=pd.DataFrame(columns=CHOICE_COLUMNS),
-        cells=pd.DataFrame(columns=DIAGNOSTIC_COLUMNS),
-        controls=pd.DataFrame(columns=["cell"]),
-    )
-    diagnosis = cast(Diagnosis, nothing)
-    return Found(cells, summary_table(cells), pairs_table(cells), diagnosis, None, None)
+    return made_of(cells)
+
+
+def printed(results: Results) -> dict[str, Sheet]:
+    """What a paper prints of the two main tables."""
+    every = {table.name: sheet for table, sheet in sheets(results, PAPER)}
+    return {name: every[name] for name in ("summary", "pairs")}
 
 
 def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "of_yesterday_wide.pdf").touch()
-    shown = example(measure=False)
+    shown = found(measure=False)
     paper_export.write(tmp_path, shown, dict(islice(drawings(shown).items(), 1)))
     main = re.sub(r"(?m)^%.*\n", "", (tmp_path / "main.tex").read_text())
     for name in re.findall(r"\\input\{(.+?)\}", main):
@@ -114,7 +118,7 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
 
 
 def test_captions_say_n_interval_and_test() -> None:
-    wins, pairs = (sheet.foot for _, sheet in paper_export.sheets(example(measure=False)))
+    wins, pairs = (sheet.foot for sheet in printed(found(measure=False)).values())
     assert "40 matches, 20 deals a cell" in wins
     assert "of single wins Clopper and Pearson's" in wins
     assert "in points; p: other than the baseline" in wins
@@ -125,7 +129,7 @@ def test_captions_say_n_interval_and_test() -> None:
 
 
 def test_a_score_is_told_in_its_own_terms() -> None:
-    (_, cells), (_, pairs) = paper_export.sheets(example(measure=True))
+    cells, pairs = printed(found(measure=True)).values()
     assert cells.title == "Score of every cell"
     assert cells.rows[0][2] == "3.750"
     assert "points" not in cells.foot + pairs.foot
@@ -134,10 +138,11 @@ def test_a_score_is_told_in_its_own_terms() -> None:
 
 
 def test_a_table_of_many_cells_says_where_the_others_are() -> None:
-    shown = example(measure=False)
-    many = shown.summary.loc[np.zeros(99, int)].reset_index(drop=True)
-    sheet = paper_export._summary(Found([], many, shown.pairs, shown.diagnosis, None, None))
-    assert len(sheet.rows) == paper_export.ROWS
+    shown = found(measure=False)
+    many = shown["summary"].loc[np.zeros(99, int)].reset_index(drop=True)
+    table = registry.tables()["summary"]
+    (sheet,) = table.sheets(replace(shown, made={**shown.made, "summary": many}), PAPER)
+    assert len(sheet.rows) == ROWS[PAPER]
     assert sheet.foot.startswith("The first 30 of 99; all: summary.csv.")
 
 
@@ -153,7 +158,7 @@ def test_the_command_prints_a_paper(
     monkeypatch.setattr(figure_registry, "drawings", drawings)
     assert report.main([str(folder), "--paper"]) == 0
     assert f"paper:  {folder}/paper/main.tex" in capsys.readouterr().out
-    assert {"summary.tex", "how_it_chose.tex"} <= {
+    assert {"summary.tex", "diagnostics.tex"} <= {
         file.name for file in (folder / "paper" / "tables").iterdir()
     }
     drawn = {file.stem for file in (folder / "figures").iterdir()}
@@ -177,7 +182,7 @@ def test_what_cannot_be_written_is_named(
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
-    shown = example(measure=False)
+    shown = found(measure=False)
     paper_export.write(tmp_path, shown, drawings(shown))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

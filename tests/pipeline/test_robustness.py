@@ -19,12 +19,11 @@ from gauntlet.pipeline.plan.identity import cell_identity
 from gauntlet.pipeline.play.chains import run
 from gauntlet.pipeline.play.match import play
 from gauntlet.pipeline.run import main
-from gauntlet.pipeline.tables import robustness
-from gauntlet.pipeline.tables.breakdowns import interval, score_columns, seats_table, seeds_table
-from gauntlet.pipeline.tables.robustness import components_table, crossed, pooled_table, worded
-from gauntlet.pipeline.tables.scale import Scale
-from gauntlet.pipeline.tables.summary import summary_table
-from tests.pipeline.made import about, won
+from gauntlet.pipeline.tables.outcomes import scores, seeds
+from gauntlet.pipeline.tables.primary_test import interval
+from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
+from gauntlet.pipeline.tables.robustness import crossed, worded
+from tests.pipeline.made import about, made_of, summary_table, won
 
 PLAYERS = tuple(Player("random", Random(), None, None) for _ in range(2))
 
@@ -36,11 +35,11 @@ def cell(samples: int = 1, rotate: bool = False) -> Cell:
     return replace(made, identity=cell_identity(made))
 
 
-def moves(cell: Cell, seed: int, deal: int, rotation: int) -> list[str]:
+def moves(own: Cell, seed: int, deal: int, rotation: int) -> list[str]:
     def unasked(ask: object) -> object:
         raise AssertionError(f"{ask}: nobody asks a model here")
 
-    record = run(play(cell, Task(cell.key, deal, rotation, "id"), seed), unasked)  # type: ignore[arg-type]
+    record = run(play(own, Task(own.key, deal, rotation, "id"), seed), unasked)  # type: ignore[arg-type]
     return [decision.move for decision in record.decisions]
 
 
@@ -84,7 +83,7 @@ def test_numbers_of_samples_and_rotations() -> None:
 # --- the tables
 
 
-def result_of(name: str, values: np.ndarray, wording: str = "plain") -> CellResults:
+def made(name: str, values: np.ndarray, wording: str = "plain") -> CellResults:
     """values: (deals, samples, seats) of wins."""
     _, samples, seats = values.shape
     own = about(name, rotations=samples * seats, model="pocket")
@@ -109,7 +108,7 @@ def test_a_label_without_its_wording(label: str, name: str, wording: str) -> Non
 
 def test_the_crossed_design_has_every_match_at_its_place() -> None:
     values = np.random.default_rng(0).integers(0, 2, (5, 3, 2))
-    found = crossed([result_of("a", values), result_of("b", 1 - values, "terse")])
+    found = crossed([made("a", values), made("b", 1 - values, "terse")])
     assert found.shape == (2, 5, 3, 2)
     assert (found[0] == values).all()
     assert (found[1] == 1 - values).all()
@@ -118,10 +117,10 @@ def test_the_crossed_design_has_every_match_at_its_place() -> None:
 def test_a_wording_that_matters_is_seen() -> None:
     rng = np.random.default_rng(1)
     cells = [
-        result_of(name, (rng.random((200, 2, 2)) < chance).astype(int), wording)
+        made(name, (rng.random((200, 2, 2)) < chance).astype(int), wording)
         for name, wording, chance in (("a", "terse", 0.2), ("b", "formal", 0.5), ("c", "x", 0.8))
     ]
-    table = components_table(cells).set_index("component")
+    table = made_of(cells)["components"].set_index("component")
     assert table.loc["wording", "levels"] == "3"
     assert table.loc["wording", "variance"] == pytest.approx(0.09, abs=0.02)  # of .2, .5 and .8
     assert table.loc["seat", "low"] == 0
@@ -130,23 +129,23 @@ def test_a_wording_that_matters_is_seen() -> None:
 
 
 def test_one_wording_one_sample_and_one_seat_have_no_components() -> None:
-    assert components_table([result_of("a", np.ones((9, 1, 1), int))]).empty
+    assert made_of([made("a", np.ones((9, 1, 1), int))])["components"].empty
 
 
 def test_the_best_of_several_cells_is_drawn_back() -> None:
     rng = np.random.default_rng(2)
-    cells = [result_of(f"c{n}", rng.integers(0, 2, (50, 1, 1))) for n in range(6)]
-    table = pooled_table(cells)
+    cells = [made(f"c{n}", rng.integers(0, 2, (50, 1, 1))) for n in range(6)]
+    table = made_of(cells)["pooled"]
     best = table.loc[table["mean"].idxmax()]
     assert table["group_mean"].iloc[0] < best["pooled"] < best["mean"]
     assert best["low"] < 0.5 < best["high"]
-    assert pooled_table(cells[:2]).empty
+    assert made_of(cells[:2])["pooled"].empty
 
 
 def test_cells_without_a_spread_are_pooled_too() -> None:
-    always = result_of("always", np.ones((30, 1, 1), int))
-    others = [result_of(f"c{n}", np.arange(30).reshape(30, 1, 1) % 2) for n in range(2)]
-    table = pooled_table([always, *others]).set_index("cell")
+    always = made("always", np.ones((30, 1, 1), int))
+    others = [made(f"c{n}", np.arange(30).reshape(30, 1, 1) % 2) for n in range(2)]
+    table = made_of([always, *others])["pooled"].set_index("cell")
     assert 0 < table.loc["always", "error"] < 0.1
     assert table.loc["always", "pooled"] < 1
     assert table["high"].max() == 1, "no further than a measure can go"
@@ -156,49 +155,49 @@ def test_adjusted_means_are_pooled_where_every_cell_has_one() -> None:
     """Twelve times less noise, so they are drawn back less; a reference that all share moves all
     alike and pulls nobody towards the others."""
     rng = np.random.default_rng(2)
-    raw = [result_of(f"c{n}", rng.integers(0, 2, (400, 1, 1))) for n in range(4)]
+    raw = [made(f"c{n}", rng.integers(0, 2, (400, 1, 1))) for n in range(4)]
     deals, means = np.arange(400), (0.4, 0.45, 0.5, 0.6)
     values = [mean + rng.normal(0, 0.14, 400) for mean in means]
 
-    def pooled(error: float) -> pd.DataFrame:
+    def pooled(error: float) -> Results:
         found = [Adjusted(deals, one, "random", 0.5, error) for one in values]
         pairs = zip(raw, found, strict=True)
-        return pooled_table([replace(cell, adjusted=own) for cell, own in pairs])
+        return made_of([replace(cell, adjusted=own) for cell, own in pairs])
 
-    known, shared = pooled(0.0), pooled(0.1)
+    exact = pooled(0.0)
+    known, shared = exact["pooled"], pooled(0.1)["pooled"]
     assert known["adjusted"].tolist() == pytest.approx([one.mean() for one in values])
     assert known["adj_error"].tolist() == pytest.approx([one.std(ddof=1) / 20 for one in values])
     drawn = (known["adj_pooled"] - known["adj_group_mean"]) / (
         known["adjusted"] - known["adj_group_mean"]
     )
     assert drawn.between(0.8, 1).all()
-    assert (known[["mean", "pooled"]] == pooled_table(raw)[["mean", "pooled"]]).all(axis=None)
+    assert (known[["mean", "pooled"]] == made_of(raw)["pooled"][["mean", "pooled"]]).all(axis=None)
     assert shared["adj_pooled"].tolist() == pytest.approx(known["adj_pooled"].tolist(), abs=1e-3)
     assert (shared["adj_high"] - shared["adj_low"] > 0.3).all()
-    sheets = robustness.sheets(pd.DataFrame(), known, {"win": Scale.of(WIN)}, {n: n for n in CELLS})
-    (best, *_) = next(sheets).rows
-    assert best[0] == "c3"
+    (best, *_) = next(tables()["pooled"].sheets(exact, TERMINAL)).rows
+    assert best[0] == exact.names["c3"]
     assert best[2] == f"{100 * values[3].mean():.1f}%"
     last = Adjusted(deals, values[3], "random", 0.5, 0.0)
-    assert pooled_table([*raw[:3], replace(raw[3], adjusted=last)])["adj_pooled"].isna().all()
+    mixed = made_of([*raw[:3], replace(raw[3], adjusted=last)])["pooled"]
+    assert mixed["adj_pooled"].isna().all()
 
 
-CELLS = [f"c{n}" for n in range(4)]
-
-
-def test_seats_and_seeds_apart() -> None:
+def test_seats_and_seeds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.zeros((6, 2, 2), int)
     values[:, :, 1] = 1  # seat 1 wins
     values[2::3] = 0  # but with the third seed
-    result = result_of("a", values)
-    seats = seats_table([result]).set_index("seat")
+    result = made("a", values)
+    seats = made_of([result])["seats"].set_index("seat")
     assert seats["mean"].to_dict() == pytest.approx({"0": 0.0, "1": 2 / 3})
     assert (seats["matches"] == 12).all()
-    seeds = seeds_table([result], (4, 5, 6)).set_index("seed")
-    assert seeds["mean"].to_dict() == {4: 0.5, 5: 0.5, 6: 0.0}
-    assert (seeds["deals"] == 2).all()
-    assert seeds_table([result], 4).empty
-    assert seats_table([result_of("b", values[:, :, :1])]).empty
+    monkeypatch.setattr(Folder, "seed", (4, 5, 6))
+    by_seed = list(seeds(made_of([result])))
+    assert {row["seed"]: row["mean"] for row in by_seed} == {4: 0.5, 5: 0.5, 6: 0.0}
+    assert [row["deals"] for row in by_seed] == [2, 2, 2]
+    monkeypatch.setattr(Folder, "seed", 4)
+    assert not list(seeds(made_of([result])))
+    assert made_of([made("b", values[:, :, :1])])["seats"].empty
 
 
 def test_a_draw_is_half_a_win() -> None:
@@ -206,9 +205,8 @@ def test_a_draw_is_half_a_win() -> None:
     rows = result.outcomes.first(4)
     rows._rows["value"][1] = 0.0  # the second match is drawn
     drawn = replace(result, outcomes=rows)
-    assert score_columns(drawn)["score"] == pytest.approx(0.625)
-    assert summary_table([drawn])["score"][0] == pytest.approx(0.625)
-    assert summary_table([drawn])["win_rate"][0] == 0.5
+    assert scores(drawn).mean() == pytest.approx(0.625)
+    assert summary_table([drawn])["raw"][0] == 0.5
 
 
 def test_an_interval_of_equal_deals_has_a_width() -> None:

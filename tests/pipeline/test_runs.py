@@ -16,7 +16,7 @@ import yaml
 from gauntlet.pipeline import run, track
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
-from gauntlet.pipeline.tables import figures
+from gauntlet.pipeline.tables import figure_registry
 from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG, tracking_uri
 from tests.pipeline.conftest import FAST
 
@@ -37,7 +37,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = [word for word in FAST if not word.startswith("deals")]
     with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(io.StringIO()):
         patched.chdir(base)
-        patched.setattr(figures, "all_figures", lambda *_: {})
+        patched.setattr(figure_registry, "drawings", lambda *_: {})
         assert run.main([*words, *SWEPT, "deals=4", f"output_dir={folder}"]) == 0
         (told,) = Folder(folder).lines("runs")
         aged = {**told, "started": BEGUN, "command": COMMAND, "commit": "abc1234"}
@@ -164,8 +164,8 @@ def test_charts_have_a_step_a_deal_and_the_choices(client: Any, runs: list[Any])
         points = client.get_metric_history(child.info.run_id, "running_mean")
         assert [point.step for point in points] == [1, 2, 3, 4]
         assert {point.timestamp for point in points} == {child.info.end_time}
-        assert 0 <= child.data.metrics["choices/first"] <= 1
-        assert child.data.metrics["fallback_rate"] == 0
+        assert 0 <= child.data.metrics["diagnostics/first"] <= 1
+        assert child.data.metrics["fallbacks"] == 0
 
 
 def test_notes_say_what_was_found_and_how(place: Path, runs: list[Any]) -> None:

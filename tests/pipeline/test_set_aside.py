@@ -52,7 +52,7 @@ def test_a_run_without_a_match_is_no_success(
         f"see {folder / 'set_aside.jsonl'}\n"
     )
     assert list(summary(folder)["matches"]) == [0, 0]
-    assert list(summary(folder)["set_aside"]) == [6, 6]
+    assert list(summary(folder)["failed"]) == [6, 6]
     warned = "6 of 6 matches were set aside, most often (5) RuntimeError: no [queen]"
     assert list(summary(folder)["warning"]) == [warned] * 2
     assert f"WARNING fake cloze: {warned}" in one_line(said.out)
@@ -94,5 +94,5 @@ def test_what_a_later_run_plays_is_set_aside_no_more(
     line = "1 of 6 matches were set aside, always (1) RuntimeError: no ace"
     assert summary(folder)["warning"][0].startswith(line)
     assert sweep("prompt=cloze", "deals=6") == 0
-    assert list(summary(folder)["set_aside"]) == [0]
+    assert list(summary(folder)["failed"]) == [0]
     assert "set aside" not in summary(folder)["warning"][0]

@@ -52,15 +52,14 @@ def test_a_game_with_draws_is_simulated_by_its_score(sweep: Sweep, folder: Path)
     words = ("game=tic_tac_toe", "agent=random", "simulate=true", "baseline=random")
     assert sweep(*words, "deals=20000") == 0
     (row,) = table(folder / "summary.csv").to_dict("records")
-    assert row["mean"] == pytest.approx((row["wins"] + row["draws"] / 2) / 20_000)
-    assert row["mean_low"] < (363 + 80) / 1260 < row["mean_high"]
-    assert row["baseline_mean"] == pytest.approx((363 + 80) / 1260, abs=0.002)
+    assert row["raw"] == row["estimate"] == pytest.approx((363 + 80) / 1260, abs=0.02)
+    assert row["raw_low"] < (363 + 80) / 1260 < row["raw_high"]
+    assert row["baseline"] == pytest.approx((363 + 80) / 1260, abs=0.002)
 
 
-def test_a_simulated_row_says_so_and_leaves_no_records(sweep: Sweep, folder: Path) -> None:
+def test_simulated_cells_leave_no_records(sweep: Sweep, folder: Path) -> None:
     assert sweep("experiment=llm_uno_baselines", "deals=200") == 0
     summary = table(folder / "summary.csv")
-    assert set(summary["source"]) == {"simulated"}
     assert list(summary["agent"]) == ["random", "rule", "random", "rule", "rule"]
     assert set(summary["model"]) == {"-"}
     assert sorted(path.name for path in folder.iterdir()) == ["seats.csv", "summary.csv"]
@@ -69,7 +68,7 @@ def test_a_simulated_row_says_so_and_leaves_no_records(sweep: Sweep, folder: Pat
 def test_the_rule_player_wins_54_percent_from_seat_1(sweep: Sweep, folder: Path) -> None:
     assert sweep("experiment=llm_uno_solo", "agent=rule", "simulate=true", "deals=100000") == 0
     (row,) = table(folder / "summary.csv").to_dict("records")
-    assert abs(row["win_rate"] - 0.542) < 0.003
+    assert abs(row["raw"] - 0.542) < 0.003
 
 
 @pytest.mark.parametrize(
@@ -164,5 +163,5 @@ def test_played_matches_tell_the_helper_from_the_saboteur(sweep: Sweep, folder: 
     """The same through deals, matches, records and paired tables: 800 deals, 7.8 points."""
     assert sweep("experiment=llm_uno_yardsticks", "agent=helper,saboteur", "deals=800") == 0
     (pair,) = table(folder / "pairs.csv").to_dict("records")
-    assert pair["p_test"] < 0.01
+    assert pair["p"] < 0.01
     assert pair["ci_low"] < 0.0774 < pair["ci_high"]

@@ -22,12 +22,13 @@ from gauntlet.pipeline.log.follow import Tail
 from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.log.live import Running
 from gauntlet.pipeline.log.metadata_files import parsed, to_bytes
-from gauntlet.pipeline.log.outcomes import WINS, Outcome
+from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
+from gauntlet.pipeline.log.results import measures
 from gauntlet.pipeline.tables.numbers import duration
 from tests.pipeline.conftest import Sweep
 
 
-def printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert status.main([str(folder)]) == 0
     said = capsys.readouterr().out
@@ -47,11 +48,16 @@ def looked(folder: Path) -> status.Status:
     return found
 
 
+def outcomes_of(folder: Path) -> dict[str, Outcomes]:
+    place = Folder(folder)
+    return place.outcomes(measures(place.abouts()))
+
+
 def test_a_finished_sweep_is_told_as_its_log_has_it(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    log = [outcome for outcomes in Folder(folder).outcomes(WINS).values() for outcome in outcomes]
+    log = [outcome for outcomes in outcomes_of(folder).values() for outcome in outcomes]
     found = looked(folder)
     assert (found.done, found.left, len(found.rows)) == (len(log), 0, 2)
     for measured in ("decisions", "fallbacks", "device_seconds"):
@@ -59,8 +65,8 @@ def test_a_finished_sweep_is_told_as_its_log_has_it(
         assert total == pytest.approx(sum(getattr(outcome, measured) for outcome in log))
     assert sum(row.running.tokens for row in found.rows) == sum(o.all_tokens for o in log)
     table = pd.read_csv(folder / "summary.csv")
-    assert [row.running.win_rate for row in found.rows] == pytest.approx(list(table["win_rate"]))
-    said = printed(folder, capsys)
+    assert [row.running.win_rate for row in found.rows] == pytest.approx(list(table["raw"]))
+    said = told(folder, capsys)
     assert "finished" in said
     assert "12 matches done" in said
     assert "0 left" in said
@@ -71,7 +77,7 @@ def test_the_cost_of_a_cell_counts_every_seat_and_stands_in_the_table(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("prompt=cloze", "seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=cloze")
-    (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
+    (row,) = pd.read_csv(folder / "costs.csv").to_dict("records")
     assert row["all_tokens"] > row["tokens"] > 0
     assert row["device_seconds"] > 0
     assert "What it cost" in capsys.readouterr().out
@@ -88,7 +94,7 @@ def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
     found = looked(folder)
     assert (found.done, found.left) == (6, 60)
     assert found.seconds_left == pytest.approx(600)
-    said = printed(folder, capsys)
+    said = told(folder, capsys)
     assert "playing" in said
     assert "4 worker(s)" in said
     assert "10 min 00 s to go" in said
@@ -120,7 +126,7 @@ def test_a_match_that_was_set_aside_is_neither_done_nor_left(
     (folder / "set_aside.jsonl").write_bytes(line({**entry, "error": "bad card"}))
     found = looked(folder)
     assert (found.done, found.left, found.rows[0].set_aside) == (3, 0, 1)
-    assert "1 set aside" in printed(folder, capsys)
+    assert "1 set aside" in told(folder, capsys)
     with path.open("ab") as file:  # the next run has played it after all
         file.write(lines[-1])
     assert looked(folder).rows[0].set_aside == 0
@@ -157,7 +163,7 @@ def test_a_log_whose_runs_told_nothing_is_counted_all_the_same(
 ) -> None:
     sweep("deals=2")
     Folder(folder).status_file.unlink()
-    said = printed(folder, capsys)
+    said = told(folder, capsys)
     assert "no run has told how it goes" in said
     assert "4 matches done" in said
 
@@ -168,7 +174,7 @@ def test_a_run_that_has_not_yet_said_what_its_cells_are_is_loading(
     sweep("deals=2")
     shutil.rmtree(Folder(folder).cells_folder)
     changed(folder, state="loading", process=os.getpid())
-    assert "loading for" in printed(folder, capsys)
+    assert "loading for" in told(folder, capsys)
 
 
 def test_it_can_be_watched_from_another_process(folder: Path) -> None:
@@ -196,7 +202,7 @@ def test_it_can_be_watched_from_another_process(folder: Path) -> None:
     after = looked(folder)
     assert after.run["state"] == "interrupted"
     assert after.done >= seen.done
-    assert after.done == sum(map(len, Folder(folder).outcomes(WINS).values()))
+    assert after.done == sum(map(len, outcomes_of(folder).values()))
 
 
 def test_rates_wait_for_the_gap() -> None:

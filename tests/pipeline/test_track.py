@@ -67,10 +67,10 @@ def test_a_parent_run_a_sweep_and_a_child_run_a_cell(
     for run in children:
         curve = client.get_metric_history(run.info.run_id, "running_win_rate")
         assert [point.step for point in curve] == [1, 2, 3, 4, 5, 6]
-        assert curve[-1].value == pytest.approx(run.data.metrics["win_rate"])
+        assert curve[-1].value == pytest.approx(run.data.metrics["raw"])
         means = client.get_metric_history(run.info.run_id, "running_mean")
         assert [point.value for point in means] == [point.value for point in curve]
-        assert run.data.metrics["mean"] == run.data.metrics["win_rate"]
+        assert run.data.metrics["estimate"] == run.data.metrics["raw"]
         assert run.data.params["measure"] == "win"
         assert len(client.list_artifacts(run.info.run_id, "records")) == 1
     names = {item.path for item in client.list_artifacts(parent.info.run_id)}
@@ -207,7 +207,7 @@ def test_figures_are_logged_while_it_plays_and_replaced_in_the_end(
     child = found["uno-solo-llm.fake.cloze (live)"]
     assert child.data.metrics["matches"] == 6
     last = client.get_metric_history(child.info.run_id, "running_win_rate")[-1]
-    assert last.step == child.data.metrics["complete_deals"]
+    assert last.step == child.data.metrics["deals"]
     assert {
         "running_mean",
         "fallback_rate",

@@ -9,11 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline.tables.conditions import conditions
 from gauntlet.pipeline.tables.controls import COLUMNS
-from gauntlet.pipeline.tables.findings import answers, of_cell
-from gauntlet.pipeline.tables.summary import pairs_table, summary_table
-from gauntlet.pipeline.tables.table import foot
+from gauntlet.pipeline.tables.findings import answers, of_cell, verdicts
+from gauntlet.pipeline.tables.primary_test import Rival, least_beaten
+from gauntlet.pipeline.tables.registry import TERMINAL, Results, tables
 from gauntlet.stats.multiple import holm
 from gauntlet.stats.proportions import clopper_pearson
 from tests.models.conftest import (  # noqa: F401, a network with random weights
@@ -23,6 +22,7 @@ from tests.models.conftest import (  # noqa: F401, a network with random weights
     tokenizer,
 )
 from tests.pipeline.conftest import Sweep
+from tests.pipeline.made import made_of
 from tests.pipeline.nulls import Nulls, claims
 from tests.pipeline.test_best import cell
 
@@ -31,7 +31,7 @@ BESIDE = f"is not shown to do better than always the first option (50.0%), {NO_S
 SIXTY, SEVENTY = [1] * 240 + [0] * 160, [1] * 280 + [0] * 120
 
 
-def tables_of(**p_values: float) -> tuple[pd.DataFrame, str]:
+def told(**p_values: float) -> tuple[Results, str]:
     """Of two cells that win 60 and 70% against a baseline of 50, each ahead of its only control
     with this p-value."""
     found = [cell("a", SIXTY), cell("b", SEVENTY)]
@@ -40,44 +40,45 @@ def tables_of(**p_values: float) -> tuple[pd.DataFrame, str]:
             (name, "first option", 400, "win", 0.6, 0.5, 0.1, 0.0, 0.2, p)
             for name, p in p_values.items()
         ],
-        columns=COLUMNS,
+        columns=[*COLUMNS],
     )
-    matter = conditions(found)
-    table = summary_table(found, matter, beside)
-    said = answers(found, table, pairs_table(found), matter)
-    return table, " ".join(sentence for answer in said for sentence in answer.sentences)
+    results = made_of(found, {"controls": beside})
+    said = answers(results)
+    return results, " ".join(sentence for answer in said for sentence in answer.sentences)
 
 
 def test_a_claim_is_one_about_the_baseline_and_all_controls() -> None:
     """The larger p-value of both is in the family, of a cell and of a term."""
-    table, text = tables_of(a=0.001, b=0.3)
+    results, text = told(a=0.001, b=0.3)
+    table = results["summary"]
     assert "1 of 2 cells win more than their baseline and do better than always one option" in text
     assert "a cloze beats the baseline: 60.0% instead of 50.0%" in text
     assert f"b cloze {BESIDE}: 70.0% instead of 50.0%" in text
     assert "this is not shown to matter, as not all of its cells are shown to do better" in text
-    assert table["p_test"].max() < 0.001
-    assert table["p_test_holm"].to_numpy() == pytest.approx(holm([0.001, 0.3, 0.3])[:2])
-    assert "the least beaten" in foot(table)
+    assert table["p"].max() < 0.001
+    assert table["p_holm"].to_numpy() == pytest.approx(holm([0.001, 0.3, 0.3])[:2])
+    (sheet,) = tables()["summary"].sheets(results, TERMINAL)
+    assert "the least beaten" in sheet.foot
 
 
 def test_who_beats_all_controls_is_judged_as_before() -> None:
-    for text in (tables_of(a=0.001, b=0.001)[1], tables_of()[1]):
+    for text in (told(a=0.001, b=0.001)[1], told()[1]):
         assert text.startswith("2 of 2 cells win more than their baseline")
         assert "this matters." in text
 
 
 def test_a_rules_verdict_carries_the_warning() -> None:
-    _, row = (row for _, row in tables_of(b=0.3)[0].iterrows())
-    said = of_cell(row, False, "above the baseline")
+    results, _ = told(b=0.3)
+    results.made[verdicts] = {"b": "above the baseline"}
+    _, row = (row for _, row in results["summary"].iterrows())
+    said = of_cell(results, row, False)
     assert "b cloze: above the baseline, but not shown to do better than always the first" in said
 
 
 def test_who_is_behind_its_control_is_not_shown_to_beat_it() -> None:
     beside = [("a", "last option", 9, "win", 0.1, 0.9, -0.8, -0.9, -0.7, 0.001)]
-    (row,) = summary_table(
-        [cell("a", SIXTY)], controls=pd.DataFrame(beside, columns=COLUMNS)
-    ).to_dict("records")
-    assert (row["control"], row["control_mean"], row["p_control"]) == ("last option", 0.9, 1.0)
+    found = least_beaten(pd.DataFrame(beside, columns=[*COLUMNS]))
+    assert found == {"a": Rival("last option", 0.9, 1.0)}
 
 
 def test_random_weights_are_said_to_show_no_skill(
@@ -92,9 +93,10 @@ def test_random_weights_are_said_to_show_no_skill(
     baseline = ("baseline=random", "controls=auto")
     assert sweep("game=tic_tac_toe", "measure=win", *model, *baseline, "deals=80") == 0
     (row,) = pd.read_csv(folder / "summary.csv").to_dict("records")
-    assert row["p_test"] < 0.05 < row["p_control"] <= row["p_test_holm"]
+    rival = least_beaten(pd.read_csv(folder / "controls.csv"))[row["cell"]]
+    assert row["p"] < 0.05 < rival.p <= row["p_holm"]
     page = (folder / "report.html").read_text()
-    assert f"is not shown to do better than always the {row['control']}" in page
+    assert f"is not shown to do better than always the {rival.control}" in page
     assert NO_SKILL in page
     assert "0 of 1 cells win more than their baseline" in page
 
@@ -119,30 +121,30 @@ def eight(sweep: Sweep, folder: Path) -> Callable[..., Nulls]:
     return played
 
 
-@pytest.mark.parametrize("with_controls", [True, False])
+@pytest.mark.parametrize("beside", [True, False])
 def test_habits_are_claimed_where_no_control_is_beside_them(
-    eight: Callable[..., Nulls], with_controls: bool
+    eight: Callable[..., Nulls], beside: bool
 ) -> None:
     """Against a random player the habit wins 60% and not 29%."""
     runs = 4
-    assert claims(eight(HABITS, with_controls), 1, runs, DEALS) == (0 if with_controls else runs)
+    assert claims(eight(HABITS, beside), 1, runs, DEALS) == (0 if beside else runs)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("habits", "with_controls"), [(ANY, False), (HABITS, True)])
+@pytest.mark.parametrize(("habits", "beside"), [(ANY, False), (HABITS, True)])
 def test_pages_claim_no_more_than_they_may(
     eight: Callable[..., Nulls],
     habits: tuple[float, ...],
-    with_controls: bool,
+    beside: bool,
     figure: Callable[[str], None],
 ) -> None:
     """Whatever any page says of cells that do not read is false where it claims a difference."""
     runs, started = 1_000, time.monotonic()
-    false = claims(eight(habits, with_controls), 5, runs, DEALS)
+    false = claims(eight(habits, beside), 5, runs, DEALS)
     found = clopper_pearson(false, runs)
     figure(
-        f"{'habits with controls' if with_controls else 'random players'}: a page claimed a "
-        f"difference in {false} of {runs:,} runs of 8 cells ({found.low:.3f} to {found.high:.3f}), "
+        f"{'habits with controls' if beside else 'random players'}: a page claimed a difference in "
+        f"{false} of {runs:,} runs of 8 cells ({found.low:.3f} to {found.high:.3f}), "
         f"{time.monotonic() - started:.0f} s"
     )
     assert found.low <= 0.05

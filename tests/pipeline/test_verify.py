@@ -79,7 +79,7 @@ def test_every_damage_is_told_with_its_place_and_reason(
 
 
 def test_a_record_that_differs_is_told_in_few_words(
-    said: Callable[[int], str], folder: Path, capsys: Told
+    verify_says: Callable[[int], str], folder: Path, capsys: Told
 ) -> None:
     """A long value is cut. No run moves the line aside, so the advice is another one."""
     path = only_file(folder)
@@ -88,7 +88,7 @@ def test_a_record_that_differs_is_told_in_few_words(
     del record["crc32"]
     record["decisions"][0]["options"][0] = "x" * 10**6
     path.write_bytes(b"".join([sealed(json.dumps(record).encode()) + b"\n", *others]))
-    assert said(0).endswith("all is well\n")
+    assert verify_says(0).endswith("all is well\n")
     assert verify.main([str(folder), "--replay", "all"]) == 1
     told = capsys.readouterr().out.splitlines()
     assert max(map(len, told)) < 400
@@ -96,10 +96,12 @@ def test_a_record_that_differs_is_told_in_few_words(
     assert "decisions.0.options.0 is 'C1R1', not 'xxx" in told[1]
     assert told[-1].startswith("a run keeps such a line; delete it")
     path.write_bytes(b"".join(others))
-    assert said(1).endswith("moves damaged lines aside and plays their matches anew\n")
+    assert verify_says(1).endswith("moves damaged lines aside and plays their matches anew\n")
 
 
-def test_a_gap_is_wrong_once_the_run_has_finished(said: Callable[[int], str], folder: Path) -> None:
+def test_a_gap_is_wrong_once_the_run_has_finished(
+    verify_says: Callable[[int], str], folder: Path
+) -> None:
     path, status = only_file(folder), folder / "status.json"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2])

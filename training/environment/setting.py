@@ -108,7 +108,7 @@ def _seated(opponents: Sequence[str]) -> list[str]:
 def _asked_outside(config: CellConfig) -> CellConfig:
     """The cell's config with nobody's model in the subjects' places."""
     seats = tuple(_outside(number, seat) for number, seat in enumerate(config.seats))
-    return replace(config, seats=seats, packages=(*config.packages, "training"))
+    return replace(config, seats=seats, packages=(*config.packages, "gauntlet.training"))
 
 
 def _outside(number: int, seat: SeatConfig) -> SeatConfig:

@@ -1,0 +1,141 @@
+"""How well observers guessed: cells of games in which somebody guesses how others play
+(`games.watch`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.tables.numbers import number, percent
+from gauntlet.pipeline.tables.registry import Part, Results, table
+from gauntlet.pipeline.tables.sheets import (
+    Column,
+    Row,
+    View,
+    cell_name,
+    decimal,
+    share,
+    share_span,
+    text,
+)
+from gauntlet.stats.proportions import clopper_pearson
+
+SIR = "sir"
+EACH = "sir_"
+MEANS = ("null_rate", "same_outcome", "ce", "brier", "ev_loss", "union", "late", "spikes")
+MEDIANS = ("understood", "lag", "alike")
+"""Of matches; counts of guesses have a tail of those in which something never happened."""
+
+BLIND = "who plays cannot be told by outcomes: {alike:.0f} answers lose nothing (watched.csv)"
+
+COLUMNS = {
+    "cell": "the cell's name",
+    "matches": "matches watched",
+    "guesses": "guesses in all of them",
+    SIR: "share of guesses that name all players correctly",
+    "exact_low": "lower end of Clopper and Pearson's 95% interval, as if guesses were independent, "
+    "which those of a match are not; empty where matches have different numbers of guesses",
+    "exact_high": "upper end of it",
+    "between": "standard deviation of that share over matches",
+    "each": "the share for each player",
+    **{name: f"mean over matches of `{name}` (`games.watch.guesses`)" for name in MEANS},
+    **{name: f"median over matches of `{name}` (`games.watch.guesses`)" for name in MEDIANS},
+    "blind": "share of matches whose truth no loss tells from another policy of some player",
+}
+FOOT = (
+    "SIR: the share of guesses that name all players rightly; exact: Clopper and Pearson's "
+    "interval,\nas if guesses were independent; sd: between matches, in points. each: of each "
+    "player. class: the\nshare that name what no loss tells from the truth. Union: mean loss; "
+    "from: the guess from which it\nis next to none, a median. alike: so many answers lose as "
+    "little as the right one."
+)
+MARKED = (
+    "\n* cannot be told apart by outcomes: whatever one of the players is taken for, no "
+    "loss shows it."
+)
+
+
+def _alike(row: Row) -> str:
+    return f"{number(row['alike'], '.0f')}{'*' if row['blind'] > 0 else ''}"
+
+
+def _foot(part: Part) -> str:
+    return FOOT + MARKED * bool((part.rows["blind"] > 0).any())
+
+
+SHOWN = View(
+    "Who was named by those who watched",
+    (
+        Column("cell", cell_name),
+        Column("SIR", share(SIR)),
+        Column("exact", share_span("exact_low", "exact_high")),
+        Column("sd", lambda row: number(100 * row["between"], ".1f")),
+        Column("each", text("each")),
+        Column("class", share("same_outcome", digits=0)),
+        Column("null", share("null_rate")),
+        Column("Union", decimal("union", ".4f")),
+        Column("from", decimal("understood", ".0f")),
+        Column("alike", _alike),
+    ),
+    _foot,
+)
+
+
+@table("watched", COLUMNS, [SHOWN], place=24)
+def watched(results: Results) -> Iterator[dict[str, Any]]:
+    """A row for each cell that watches, of the gap-free deals."""
+    folder = Folder(results.folder)
+    for result in results.cells:
+        if row := _row(result, _matches(folder, result)):
+            yield row
+
+
+def blind(results: Results) -> dict[str, str]:
+    """A warning of each cell whose truth no loss shows."""
+    found = results["watched"]
+    alike = found[found["blind"] > 0].set_index("cell")["alike"]
+    return {str(name): BLIND.format(alike=number) for name, number in alike.items()}
+
+
+def _matches(folder: Folder, result: CellResults) -> Iterator[MatchRecord]:
+    """The matches of a cell that watches."""
+    kept = set(result.outcomes.column("match").tolist())
+    for record in folder.matches(result.about.stem):
+        if SIR not in record.measures:
+            return
+        if record.match.encode() in kept:
+            kept.remove(record.match.encode())
+            yield record
+
+
+def _row(result: CellResults, matches: Iterator[MatchRecord]) -> dict[str, Any] | None:
+    told = [
+        {"guesses": one.plies, **{name: own[0] for name, own in one.measures.items()}}
+        for one in matches
+    ]
+    if not told:
+        return None
+    every = pd.DataFrame(told)
+    guesses = every["guesses"].sum()
+    exact = clopper_pearson(np.rint((every[SIR] * every["guesses"]).sum()), guesses)
+    known = every["guesses"].nunique() == 1
+    each = [percent(float(every[name].mean()), 0) for name in every if str(name).startswith(EACH)]
+    return {
+        "cell": result.about.name,
+        "matches": len(every),
+        "guesses": int(guesses),
+        SIR: every[SIR].mean(),
+        "exact_low": float(exact.low) if known else np.nan,
+        "exact_high": float(exact.high) if known else np.nan,
+        "between": every[SIR].std(ddof=1) if len(every) > 1 else np.nan,
+        "each": " ".join(each),
+        **{name: every[name].mean() for name in MEANS if name in every},
+        **{name: every[name].median() for name in MEDIANS if name in every},
+        "blind": every["blind"].mean() if "blind" in every else np.nan,
+    }
