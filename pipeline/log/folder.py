@@ -136,15 +136,18 @@ class Folder:
 
     def every_cell(self) -> list[CellInfo]:
         """As `abouts`, with controls and noise cells."""
-        found = [
-            (data["described"], file.name, about)
-            for file in self.cells_folder.glob("*.json")
-            for data, about in [_description(file)]
-            if about.key == key_of(file.stem)  # else a file of another name was copied
-        ]
+        files = sorted(self.cells_folder.glob("*.json"))
+        found = [(file, *_description(file)) for file in files]
         if not found:
             raise UserError(f"{self.path} holds no finished or begun sweep")
-        return [data for _, _, data in sorted(found, key=lambda one: one[:2])]
+        named = {about.key for file, _, about in found if about.key == key_of(file.stem)}
+        found = [
+            (file, data, about)
+            for file, data, about in found
+            if about.key == key_of(file.stem) or about.key not in named  # else a copy
+        ]
+        found.sort(key=lambda one: (one[1]["described"], one[0].name))
+        return [about for _, _, about in found]
 
     def description(self, about: CellInfo) -> dict[str, Any]:
         """The description of the cell that these are words of. Raises UserError."""
