@@ -103,9 +103,9 @@ def test_every_block_of_the_documents_can_be_read() -> None:
 def test_a_sweep_as_markdown() -> None:
     row = {"experiment": "x", "game": "uno", "agent": "llm", "prompt": "cloze", "seats": "solo"}
     row |= {"model": "pocket", "matches": 1000, "measure": "win", "measure_low": 0.0}
-    row |= {"measure_high": 1.0, "mean": 0.5, "raw_low": 0.469, "raw_high": 0.531}
-    nothing = {"adjusted": float("nan"), "adj_low": float("nan"), "adj_high": float("nan")}
-    table = pd.DataFrame([{**row, **nothing, "baseline": 0.4957}])
+    row |= {"measure_high": 1.0, "raw": 0.5, "raw_low": 0.469, "raw_high": 0.531}
+    estimate = {"estimator": "raw", "estimate": 0.5, "ci_low": 0.469, "ci_high": 0.531}
+    table = pd.DataFrame([{**row, **estimate, "baseline": 0.4957}])
     assert sweep.markdown([*sweep.summary(table)]) == (
         "| cell | matches | win rate | 95% interval | baseline |\n"
         "|---|---|---|---|---|\n"
