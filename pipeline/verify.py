@@ -181,7 +181,7 @@ def _small(findings: Findings) -> None:
 
 
 def replay(
-    findings: Sequence[Findings],
+    findings: Findings,
     most: int | None,
     seed: int,
     reach: Callable[[int, int], None],
@@ -190,18 +190,17 @@ def replay(
     """Plays `most` of the matches again, or all, and adds what is wrong with them. The choice
     depends on the seed alone, and takes as many of each cell as it can. packages: which further
     ones may be imported to play."""
-    cells = [(one, stem) for one in findings for stem in one.places]
-    cells.sort(key=lambda cell: digest([seed, cell[1]]))
+    stems = sorted(findings.places, key=lambda stem: digest([seed, stem]))
     orders = [
-        [(one, stem, match) for match in sorted(one.places[stem], key=lambda m: digest([seed, m]))]
-        for one, stem in cells
+        [(stem, match) for match in sorted(findings.places[stem], key=lambda m: digest([seed, m]))]
+        for stem in stems
     ]
     mixed = chain.from_iterable(zip_longest(*orders))
     chosen = list(islice((place for place in mixed if place is not None), most))
     done = 0
-    for one, stem in cells:
-        matches = {match for in_it, its, match in chosen if in_it is one and its == stem}
-        for _ in _replayed(one, stem, matches, packages):
+    for stem in stems:
+        matches = {match for its, match in chosen if its == stem}
+        for _ in _replayed(findings, stem, matches, packages):
             done += 1
             reach(done, len(chosen))
 
@@ -317,16 +316,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     folder = given.output_dir
     try:
-        found = [verify(folder)]
+        found = verify(folder)
         if given.replay != 0:
             with Waiting(console(), "replay", "matches") as waiting:
                 replay(found, given.replay, given.seed, waiting.reach, given.packages)
     except UserError as error:
         print(f"gauntlet: {error}", file=sys.stderr)
         return 2
-    for one in found:
-        print(visible("\n".join(report(one))))
-    return 1 if any(one.wrong for one in found) else 0
+    print(visible("\n".join(report(found))))
+    return 1 if found.wrong else 0
 
 
 if __name__ == "__main__":

@@ -38,7 +38,6 @@ def play(
     sweep: SweepConfig,
     log: Log,
     live: Live,
-    command: str,
 ) -> int:
     """Plays what the log lacks of the controls, up to the last complete deal of `results`. Returns
     how many matches are left, where it was interrupted. Raises UserError, Halted."""
@@ -50,5 +49,5 @@ def play(
     own = replace(sweep, launch=launch, stop="fixed", tracking={"kind": "none"})
     live.add(plan, chain.from_iterable(log.outcomes.values()))
     rule = StopRule(own, plan, [CellInfo.from_cell(control, None) for control in controls], log)
-    interrupted = play_missing(out, plan, own, log, rule, live, command, VERBS)
+    interrupted = play_missing(out, plan, own, log, rule, live, None, VERBS)
     return missing(plan, log) if interrupted else 0

@@ -43,10 +43,11 @@ def play_missing(
     log: Log,
     rule: StopRule,
     live: Live,
-    command: str,
+    command: str | None,
     verbs: tuple[str, str] = VERBS,
 ) -> bool:
-    """Plays what the log lacks. Returns whether it was interrupted. verbs: what the progress bar
+    """Plays what the log lacks. Returns whether it was interrupted. command: as it was typed, for
+    runs.jsonl; None where the run is noted there already. verbs: what the progress bar
     says while it plays and when it is done."""
     for cell in plan.cells:
         rule.check(cell.key)
@@ -78,7 +79,7 @@ def play_missing(
         if stop.is_set():
             raise KeyboardInterrupt
 
-    if verbs == VERBS:
+    if command is not None:
         log.append_line("runs", about_this_run(plan, left, command))
     event("start", matches=left, launch=sweep.launch, **live.about())
     preflight = Preflight(out, plan, log, sweep, rule.stopped)

@@ -116,9 +116,7 @@ def run(
         failure = None if interrupted else failed_matches.nothing_played(results, entries)
         if not interrupted and not failure:
             try:
-                left_controls = controls.play(
-                    out, control_cells, results, sweep, log, live, command
-                )
+                left_controls = controls.play(out, control_cells, results, sweep, log, live)
                 interrupted = left_controls > 0
                 live.judge()
             except Halted as error:

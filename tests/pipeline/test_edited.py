@@ -230,7 +230,7 @@ def test_every_edit_is_refused_or_found_by_a_replay(
     for batch in batches(taken):
         lay(original, played, batch)
         found = verify.verify(played)
-        verify.replay([found], None, 0, lambda *_: None)
+        verify.replay(found, None, 0, lambda *_: None)
         unfound += missed(named(found.wrong), batch)
     assert [what for what in unfound if not REPLY.search(what)] == []
     assert len(unfound) < len(taken) / 20
