@@ -21,7 +21,7 @@ from tests.pipeline.logs import matches
 def play(folder: Path, typed: str, *overrides: str) -> subprocess.CompletedProcess[str]:
     base = ["experiment=play", f"output_dir={folder}", *overrides]
     return subprocess.run(
-        [sys.executable, "-m", "pipeline.run", *base],
+        [sys.executable, "-m", "gauntlet.pipeline.run", *base],
         input=typed,
         capture_output=True,
         text=True,

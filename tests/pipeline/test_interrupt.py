@@ -17,7 +17,7 @@ from tests.pipeline.logs import finished, matches, preparations
 
 def command(folder: Path, *overrides: str) -> list[str]:
     base = ["tracking=none", "model=fake", "baseline=null", f"output_dir={folder}"]
-    return [sys.executable, "-m", "pipeline.run", *base, *overrides]
+    return [sys.executable, "-m", "gauntlet.pipeline.run", *base, *overrides]
 
 
 @pytest.mark.parametrize(
