@@ -4,20 +4,23 @@ chance, and everything that is said of them is read off the tables and pages the
 from __future__ import annotations
 
 import html
+import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from msgspec.structs import replace
 
+from gauntlet.pipeline.compare import compare
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.library import Shelf
 from gauntlet.pipeline.pages.run_status import finished
-from gauntlet.pipeline.tables import report
+from gauntlet.pipeline.tables import report, terminal
 from gauntlet.pipeline.tables.findings import answers
 from gauntlet.pipeline.tables.registry import Results, results_of, write_tables
 from gauntlet.pipeline.tracking import notes
@@ -48,7 +51,12 @@ class Nulls:
     habits: Sequence[float]
 
     def run(self, rng: np.random.Generator, deals: int) -> str:
-        """All that the pipeline says of a simulated log, page by page."""
+        """All that the pipeline says of a simulated log: terminal and pages."""
+        self.simulate(rng, deals)
+        return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
+
+    def simulate(self, rng: np.random.Generator, deals: int) -> None:
+        """Writes every cell's log anew."""
         place = Folder(self.folder)
         first, last = (_drawn(rng, ends, deals) for ends in (FIRST, LAST))
         for about, often in zip(place.abouts(), self.habits, strict=True):
@@ -58,7 +66,6 @@ class Nulls:
         controls = [about for about in place.every_cell() if about.role == "control"]
         for about, worth in zip(controls, (first, last), strict=False):
             _write(place, about, worth)
-        return "\n".join(_said(write_tables(self.folder, results_of(self.folder))))
 
 
 def _as_baseline(about: CellInfo) -> Ends:
@@ -93,8 +100,12 @@ def _ended(record: MatchRecord, deal: int, worth: float) -> MatchRecord:
 
 
 def _said(results: Results) -> Iterator[str]:
-    """The report, the run's page, and the notes of the sweep and its cells in MLflow."""
+    """The terminal, the report, the run's page, and the notes of the sweep and its cells in
+    MLflow."""
     folder, summary = results.folder, results["summary"]
+    with redirect_stdout(io.StringIO()) as printed:
+        terminal.show(results)
+    yield " ".join(printed.getvalue().split())
     report.write_report(results, draw=False)
     page = (folder / "report.html").read_text(encoding="utf-8")
     yield html.unescape(re.sub(r"<[^>]+>", " ", page))
@@ -109,3 +120,16 @@ def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:
     """The number of runs in which anything is claimed."""
     rng = np.random.default_rng(seed)
     return sum(bool(CLAIMS.search(nulls.run(rng, deals))) for _ in range(runs))
+
+
+def differences(first: Nulls, second: Nulls, seed: int, runs: int, deals: int) -> int:
+    """The number of runs in which the page that compares two folders shows any difference between
+    a cell of one and a cell of the other, at 5% after Holm."""
+    rng = np.random.default_rng(seed)
+    shown = 0
+    for _ in range(runs):
+        first.simulate(rng, deals)
+        second.simulate(rng, deals)
+        pairs = compare(first.folder, second.folder)["pairs"]
+        shown += bool((pairs["p_holm"] <= 0.05).any())
+    return shown

@@ -23,7 +23,7 @@ from tests.models.conftest import (  # noqa: F401, a network with random weights
 )
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import made_of
-from tests.pipeline.nulls import Nulls, claims
+from tests.pipeline.nulls import Nulls, claims, differences
 from tests.pipeline.test_best import cell
 
 NO_SKILL = "which reads nothing, so this is no sign of skill"
@@ -128,6 +128,31 @@ def test_habits_are_claimed_where_no_control_is_beside_them(
     """Against a random player the habit wins 60% and not 29%."""
     runs = 4
     assert claims(eight(HABITS, beside), 1, runs, DEALS) == (0 if beside else runs)
+
+
+def four(sweep: Sweep, folder: Path, *seeds: int) -> Nulls:
+    """A folder of cells of models with these seeds, which play as the random baseline does."""
+    models = f"model.seed={','.join(map(str, seeds))}"
+    game, measure, _, prompts = CELLS
+    words = (game, measure, models, prompts, f"output_dir={folder}")
+    assert sweep(*words, "deals=1", "baseline=random", "controls=[]") == 0
+    return Nulls(folder, (0.0,) * 2 * len(seeds))
+
+
+@pytest.mark.slow
+def test_the_compare_page_shows_no_more_than_it_may(
+    sweep: Sweep, tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    """Sixteen pairs of cells that play alike."""
+    first, second = four(sweep, tmp_path / "a", 1, 2), four(sweep, tmp_path / "b", 3, 4)
+    runs, started = 1_000, time.monotonic()
+    false = differences(first, second, 7, runs, DEALS)
+    found = clopper_pearson(false, runs)
+    figure(
+        f"two folders compared: a difference in {false} of {runs:,} runs of 16 pairs "
+        f"({found.low:.3f} to {found.high:.3f}), {time.monotonic() - started:.0f} s"
+    )
+    assert found.low <= 0.05
 
 
 @pytest.mark.slow
