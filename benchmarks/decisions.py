@@ -42,7 +42,7 @@ def played(decisions: int, seed: int) -> list[TwoQuestions]:
     """Turns of seat 1 in games dealt from `seed`."""
     from gauntlet.games.uno import Uno
 
-    game, published = Uno(), Uno(quirks=True)
+    game, published = Uno(), Uno(paper_bugs=True)
     rng = np.random.default_rng(seed)
     asked: list[TwoQuestions] = []
     found = 0

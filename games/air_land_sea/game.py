@@ -29,7 +29,7 @@ from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 
 
-def facts(state: State, seat: int, goal: int, quirks: bool) -> tuple[Fact, ...]:
+def facts(state: State, seat: int, goal: int, paper_bugs: bool) -> tuple[Fact, ...]:
     """The facts that the choosing seat sees."""
     other = 1 - seat
     own, theirs = state.points[seat], state.points[other]
@@ -41,8 +41,8 @@ def facts(state: State, seat: int, goal: int, quirks: bool) -> tuple[Fact, ...]:
         Fact("To decide", words.decision(state, seat), own=True),
         Fact("Points", f"you {own}, opponent {theirs}; {goal} win"),
         Fact("You play", place, own=True),
-        Fact("Theatres, left to right", words.board(state, seat, quirks)),
-        Fact("If the battle ended now", _standing(state, seat, quirks)),
+        Fact("Theatres, left to right", words.board(state, seat, paper_bugs)),
+        Fact("If the battle ended now", _standing(state, seat, paper_bugs)),
         Fact("Opponent's hand", f"{count} card{'s' * (count != 1)}"),
     ]
     if shown:
@@ -57,8 +57,8 @@ def facts(state: State, seat: int, goal: int, quirks: bool) -> tuple[Fact, ...]:
     return (*told, Fact("Your hand", words.hand(state.hands[seat]), own=True))
 
 
-def _standing(state: State, seat: int, quirks: bool) -> str:
-    held = holders(state, quirks)
+def _standing(state: State, seat: int, paper_bugs: bool) -> str:
+    held = holders(state, paper_bugs)
     own = ", ".join(THEATRES[at] for at in state.order if held[at] == seat)
     result = "win" if held.count(seat) >= 2 else "lose"
     return f"you would {result}, holding {own or 'no theatre'}"
@@ -73,15 +73,15 @@ def summary(goal: int) -> str:
     )
 
 
-def headings(quirks: bool) -> Mapping[str, str]:
-    """The rules by heading; quirks: as the published code has them."""
+def headings(paper_bugs: bool) -> Mapping[str, str]:
+    """The rules by heading; paper_bugs: as the published code has them."""
     order = (
         "New abilities are carried out before older ones."
-        if quirks
+        if paper_bugs
         else "Abilities are carried out in the order in which they came up."
     )
-    spared = " A card that Reinforce plays is spared." * quirks
-    own = {"Reckoning": _RECKONING, "Disrupt": _DISRUPT} if quirks else {}
+    spared = " A card that Reinforce plays is spared." * paper_bugs
+    own = {"Reckoning": _RECKONING, "Disrupt": _DISRUPT} if paper_bugs else {}
     return {
         "Battle": "There are 18 cards, each of a theatre and a strength from 1 to 6. Both players "
         "are dealt six; the rest is the deck. Turns alternate; on a turn you deploy, improvise or "
@@ -96,8 +96,8 @@ def headings(quirks: bool) -> Mapping[str, str]:
         "Points": "A battle fought to its end brings 6 points. Who withdraws gives the other "
         f"points by the cards still in its own hand. The first player gives {_table(SECOND)}; the "
         f"second {_table(FIRST)}.",
-        "Next battle": f"All cards are dealt anew, the {_rotation(quirks)}, and the other player "
-        "is first.",
+        "Next battle": f"All cards are dealt anew, the {_rotation(paper_bugs)}, and the other "
+        "player is first.",
         "Abilities": "An ability works when its card comes to lie face up, played or flipped, and "
         "serves the player on whose side it lies: once, or lasting while it is face up, covered "
         f"or not. {order} What is impossible is skipped.",
@@ -108,8 +108,8 @@ def headings(quirks: bool) -> Mapping[str, str]:
     }
 
 
-def _rotation(quirks: bool) -> str:
-    start, end = ("leftmost", "right") if quirks else ("rightmost", "left")
+def _rotation(paper_bugs: bool) -> str:
+    start, end = ("leftmost", "right") if paper_bugs else ("rightmost", "left")
     return f"{start} theatre goes to the far {end}"
 
 
@@ -143,7 +143,7 @@ class AirLandSea:
     """Two seats fight battles with eighteen cards over three theatres, until one has the points.
 
     goal: victory points that end the game, from 1 to 100.
-    quirks: True plays as the published code of GameBench does where that differs from the rules
+    paper_bugs: True plays as the published code of GameBench does where that differs from the rules
         (docs/games/air_land_sea.md).
 
     Every choice that an ability leaves is a move of its own. Raises ValueError for invalid
@@ -152,7 +152,7 @@ class AirLandSea:
 
     num_seats: int = 2
     goal: int = 12
-    quirks: bool = False
+    paper_bugs: bool = False
 
     measures: ClassVar[tuple[Measure, ...]] = (MATCH_SCORE,)
     policies: ClassVar[tuple[str, ...]] = tuple(TOLD)
@@ -169,7 +169,7 @@ class AirLandSea:
         return begun(int(rng.integers(2**63)), (left, middle, right), int(rng.integers(2)))
 
     def to_move(self, state: State) -> tuple[int, ...]:
-        return () if max(state.points) >= self.goal else (decider(state, self.quirks),)
+        return () if max(state.points) >= self.goal else (decider(state, self.paper_bugs),)
 
     def legal(self, state: State, seat: int) -> tuple[Action, ...]:
         return options(state) if self.to_move(state) == (seat,) else ()
@@ -181,14 +181,14 @@ class AirLandSea:
         (move,) = moves
         if move not in options(state):
             raise IllegalAction(f"action {move} is not legal in\n{self.show(state)}")
-        return act(state, int(move), self.goal, self.quirks)
+        return act(state, int(move), self.goal, self.paper_bugs)
 
     def observe(self, state: State, seat: int) -> Observation:
         return Observation(
             game="Air, Land & Sea",
             seat=seat,
             rules=full_rules(self),
-            facts=facts(state, seat, self.goal, self.quirks),
+            facts=facts(state, seat, self.goal, self.paper_bugs),
             history=state.history,
             options=tuple(words.option(state, seat, move) for move in self.legal(state, seat)),
             view=seen_by(state, seat),
@@ -205,10 +205,10 @@ class AirLandSea:
         return redeal(observation.view, observation.seat, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        return chances(policy, observation.view, observation.seat, self.quirks)
+        return chances(policy, observation.view, observation.seat, self.paper_bugs)
 
     def worth(self, state: State, seat: int) -> float:
-        return worth(state, seat, self.goal, self.quirks)
+        return worth(state, seat, self.goal, self.paper_bugs)
 
     @property
     def rules_summary(self) -> str:
@@ -216,7 +216,7 @@ class AirLandSea:
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return headings(self.quirks)
+        return headings(self.paper_bugs)
 
     def show(self, state: State) -> str:
-        return words.show_state(state, self.quirks)
+        return words.show_state(state, self.paper_bugs)

@@ -43,22 +43,22 @@ TOLD = {
 """What each does, by name."""
 
 
-def chances(policy: str, state: State, seat: int, quirks: bool) -> tuple[float, ...]:
+def chances(policy: str, state: State, seat: int, paper_bugs: bool) -> tuple[float, ...]:
     """The chance of each option, in their order. Raises ValueError for an unknown policy."""
     check_known_policy("air, land & sea", policy, TOLD)
     legal = options(state)
     best = list(legal)
     if policy == "greedy":
-        values = [_value(_after(state, seat, move), seat, quirks) for move in legal]
+        values = [_value(_after(state, seat, move), seat, paper_bugs) for move in legal]
         best = [move for move, value in zip(legal, values, strict=True) if value == max(values)]
     return tuple((move in best) / len(best) for move in legal)
 
 
-def _value(state: State | None, seat: int, quirks: bool) -> tuple[int, int]:
+def _value(state: State | None, seat: int, paper_bugs: bool) -> tuple[int, int]:
     if state is None:
         return -1, 0
-    sums = totals(state, quirks)
-    return holders(state, quirks).count(seat), sum(sums[seat]) - sum(sums[1 - seat])
+    sums = totals(state, paper_bugs)
+    return holders(state, paper_bugs).count(seat), sum(sums[seat]) - sum(sums[1 - seat])
 
 
 def _after(state: State, seat: int, move: int) -> State | None:
@@ -125,17 +125,18 @@ def share(state: State) -> tuple[float, float]:
     return own, 1 - own
 
 
-def worth(state: State, seat: int, goal: int, quirks: bool) -> float:
+def worth(state: State, seat: int, goal: int, paper_bugs: bool) -> float:
     """What the seat may hope to have of all points at the end, 0 to 1."""
     if max(state.points) >= goal:
         return share(state)[seat]
     if state.tasks and not (state.tasks[0].card == REDEPLOY and state.tasks[0].step):
         after = [
-            worth(act(state, move, goal, quirks), seat, goal, quirks) for move in options(state)
+            worth(act(state, move, goal, paper_bugs), seat, goal, paper_bugs)
+            for move in options(state)
         ]
-        return max(after) if decider(state, quirks) == seat else min(after)
+        return max(after) if decider(state, paper_bugs) == seat else min(after)
     own, other = state.points[seat], state.points[1 - seat]
-    chance = won(state, seat, quirks)
+    chance = won(state, seat, paper_bugs)
     return chance * hope(own + WON, other, goal) + (1 - chance) * hope(own, other + WON, goal)
 
 
@@ -147,11 +148,11 @@ def hope(mine: int, other: int, goal: int) -> float:
     return (hope(mine + WON, other, goal) + hope(mine, other + WON, goal)) / 2
 
 
-def won(state: State, seat: int, quirks: bool) -> float:
+def won(state: State, seat: int, paper_bugs: bool) -> float:
     """The chance that the seat wins the battle; a battle that has just been dealt is even."""
     if state.columns == BARE and not state.lost:
         return 0.5
-    sums = totals(state, quirks)
+    sums = totals(state, paper_bugs)
     spread = sqrt(SPREAD * sum(map(len, state.hands)) + SETTLED)
     first, second, third = (
         _normal(_lead(state, seat, sums[seat][at] - sums[1 - seat][at], at) / spread)

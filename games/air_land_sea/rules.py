@@ -1,6 +1,6 @@
 """How a choice changes a state: cards played, abilities carried out in turn, battles scored.
 
-With quirks, strengths are kept as the published code of GameBench keeps them
+With paper bugs, strengths are kept as the published code of GameBench keeps them
 (games/air_land_sea/game.py there). Every card has a strength of its own, set when it is played or
 flipped and brought up to date before each choice, but not when a battle is judged. Escalation and
 Cover Fire raise nothing while they lie in the leftmost theatre, and what they raised falls back
@@ -117,20 +117,20 @@ def withdrawal(state: State, seat: int) -> int:
     return (SECOND if state.first == seat else FIRST)[len(state.hands[seat])]
 
 
-def act(state: State, move: int, goal: int, quirks: bool) -> State:
+def act(state: State, move: int, goal: int, paper_bugs: bool) -> State:
     """The state after one of its `options` is chosen."""
     if move == WITHDRAW:
         gained = withdrawal(state, state.turn)
         told = words.withdrew(state.turn)
-        return _scored(state, 1 - state.turn, gained, told, goal, quirks)
+        return _scored(state, 1 - state.turn, gained, told, goal, paper_bugs)
     if state.tasks:
-        state = _carried_out(state, state.tasks[0], move, quirks)
+        state = _carried_out(state, state.tasks[0], move, paper_bugs)
     else:
-        state = _played(state, state.turn, move, quirks)
-    return _settled(state, goal, quirks)
+        state = _played(state, state.turn, move, paper_bugs)
+    return _settled(state, goal, paper_bugs)
 
 
-def _carried_out(state: State, task: Task, move: int, quirks: bool) -> State:
+def _carried_out(state: State, task: Task, move: int, paper_bugs: bool) -> State:
     """One choice of the first task, which is then done unless it has another step."""
     state = replace(state, tasks=state.tasks[1:])
     if move == NOTHING:
@@ -143,26 +143,26 @@ def _carried_out(state: State, task: Task, move: int, quirks: bool) -> State:
     if move >= LAY:
         assert task.drawn is not None
         clause = words.reinforced(task.owner, move - LAY)
-        return _laid(state, task.owner, task.drawn, move - LAY, False, clause, not quirks)
+        return _laid(state, task.owner, task.drawn, move - LAY, False, clause, not paper_bugs)
     if move < WITHDRAW:
-        return _played(state, task.owner, move, quirks)
+        return _played(state, task.owner, move, paper_bugs)
     if task.card == DISRUPT:
-        return _disrupted(state, task, move, quirks)
-    return _flipped(state, move, 0 if quirks else len(state.tasks))
+        return _disrupted(state, task, move, paper_bugs)
+    return _flipped(state, move, 0 if paper_bugs else len(state.tasks))
 
 
-def _disrupted(state: State, task: Task, move: int, quirks: bool) -> State:
+def _disrupted(state: State, task: Task, move: int, paper_bugs: bool) -> State:
     """Both flip before what they flipped takes effect. The published code carries out new abilities
     before older ones, but these two in their order."""
     before = len(state.tasks)
-    state = _flipped(state, move, task.waiting if quirks else before)
+    state = _flipped(state, move, task.waiting if paper_bugs else before)
     if task.step == 1:
         return state
     again = task._replace(step=1, waiting=len(state.tasks) - before)
     return replace(state, tasks=(again, *state.tasks))
 
 
-def _played(state: State, seat: int, move: int, quirks: bool) -> State:
+def _played(state: State, seat: int, move: int, paper_bugs: bool) -> State:
     """A card from the hand, face up or down."""
     up = move < IMPROVISE
     card, at = divmod(move - (DEPLOY if up else IMPROVISE), 3)
@@ -175,7 +175,7 @@ def _played(state: State, seat: int, move: int, quirks: bool) -> State:
     state = _laid(state, seat, card, at, up, words.played(seat, card, at, up), True)
     if not up or any(one.card == card for one in state.lost):
         return state
-    return _triggered(state, card, seat, at, 0 if quirks else len(state.tasks))
+    return _triggered(state, card, seat, at, 0 if paper_bugs else len(state.tasks))
 
 
 def _laid(
@@ -241,20 +241,20 @@ def _find_card(state: State, seat: int, card: int) -> tuple[int, Placed]:
     )
 
 
-def _settled(state: State, goal: int, quirks: bool) -> State:
+def _settled(state: State, goal: int, paper_bugs: bool) -> State:
     """The next state with something to choose: abilities that can do nothing are passed over, and
     when all are done it is the other's turn, or the battle is over."""
     while state.tasks:
-        state = reckoned(_draw_reinforcement(state)) if quirks else _draw_reinforcement(state)
+        state = reckoned(_draw_reinforcement(state)) if paper_bugs else _draw_reinforcement(state)
         if options(state):
             return state
         task, *rest = state.tasks
         second = task.card == DISRUPT and task.step == 0
         state = replace(state, tasks=(task._replace(step=1), *rest) if second else tuple(rest))
     if not any(state.hands):
-        return _judged(state, goal, quirks)
+        return _judged(state, goal, paper_bugs)
     state = replace(state, turn=1 - state.turn)
-    return reckoned(state) if quirks else state
+    return reckoned(state) if paper_bugs else state
 
 
 def _draw_reinforcement(state: State) -> State:
@@ -266,15 +266,17 @@ def _draw_reinforcement(state: State) -> State:
     return replace(state, deck=tuple(deck), tasks=(task._replace(drawn=top), *rest))
 
 
-def _judged(state: State, goal: int, quirks: bool) -> State:
+def _judged(state: State, goal: int, paper_bugs: bool) -> State:
     """A battle that was fought to its end."""
-    held = holders(state, quirks)
+    held = holders(state, paper_bugs)
     winner = int(held.count(1) >= 2)
-    told = words.fought(state, totals(state, quirks), held)
-    return _scored(state, winner, WON, told, goal, quirks)
+    told = words.fought(state, totals(state, paper_bugs), held)
+    return _scored(state, winner, WON, told, goal, paper_bugs)
 
 
-def _scored(state: State, winner: int, gained: int, clause: str, goal: int, quirks: bool) -> State:
+def _scored(
+    state: State, winner: int, gained: int, clause: str, goal: int, paper_bugs: bool
+) -> State:
     """Points for the winner, and the next battle. The published code turns the theatres the other
     way round."""
     points = _with(state.points, winner, state.points[winner] + gained)
@@ -283,7 +285,7 @@ def _scored(state: State, winner: int, gained: int, clause: str, goal: int, quir
     if max(points) >= goal:
         return state
     left, middle, right = state.order
-    order = (middle, right, left) if quirks else (right, left, middle)
+    order = (middle, right, left) if paper_bugs else (right, left, middle)
     return _battle(state.seed, state.battle + 1, order, 1 - state.first, points, state.history)
 
 

@@ -84,7 +84,7 @@ HIDDEN = -1
 
 class Placed(NamedTuple):
     """A card in a theatre. seen: whether it ever lay face up. worth: its strength as the published
-    code has last computed it; 0 without quirks."""
+    code has last computed it; 0 without paper bugs."""
 
     card: int
     up: bool
@@ -227,24 +227,24 @@ def strengths(state: State, seat: int, at: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def totals(state: State, quirks: bool) -> Totals:
+def totals(state: State, paper_bugs: bool) -> Totals:
     """The strength of each seat in each theatre."""
-    return _side(state, 0, quirks), _side(state, 1, quirks)
+    return _side(state, 0, paper_bugs), _side(state, 1, paper_bugs)
 
 
-def _side(state: State, seat: int, quirks: bool) -> tuple[int, ...]:
+def _side(state: State, seat: int, paper_bugs: bool) -> tuple[int, ...]:
     support = face_up(state, seat, SUPPORT)
     helped = () if support is None else adjacent(state.order, support)
     return tuple(
-        sum((p.worth for p in column) if quirks else strengths(state, seat, at))
+        sum((p.worth for p in column) if paper_bugs else strengths(state, seat, at))
         + 3 * (at in helped)
         for at, column in enumerate(state.columns[seat])
     )
 
 
-def holders(state: State, quirks: bool) -> tuple[int, ...]:
+def holders(state: State, paper_bugs: bool) -> tuple[int, ...]:
     """The seat that holds each theatre; the first player where it is a tie."""
-    own, other = totals(state, quirks)
+    own, other = totals(state, paper_bugs)
     return tuple(
         state.first if mine == theirs else int(theirs > mine)
         for mine, theirs in zip(own, other, strict=True)
@@ -289,12 +289,12 @@ LAY = NOTHING + 1  # + theatre
 LAST = LAY + 2
 
 
-def decider(state: State, quirks: bool) -> int:
+def decider(state: State, paper_bugs: bool) -> int:
     """The seat whose choice it is; in the published code its owner has both of Disrupt."""
     if not state.tasks:
         return state.turn
     task = state.tasks[0]
-    return task.owner if quirks else flipper(task)
+    return task.owner if paper_bugs else flipper(task)
 
 
 def flipper(task: Task) -> int:

@@ -172,22 +172,22 @@ def hand(cards: Sequence[int]) -> str:
     return "\n".join(map(face, cards)) or "empty"
 
 
-def board(state: State, seat: int, quirks: bool) -> str:
+def board(state: State, seat: int, paper_bugs: bool) -> str:
     """The theatres from left to right, a line each, as the seat sees them; the uncovered card is
     the last of its side."""
     return "\n".join(
-        f"{THEATRES[at]}: you {side(state, seat, at, True, quirks)}; "
-        f"opponent {side(state, 1 - seat, at, False, quirks)}"
+        f"{THEATRES[at]}: you {side(state, seat, at, True, paper_bugs)}; "
+        f"opponent {side(state, 1 - seat, at, False, paper_bugs)}"
         for at in state.order
     )
 
 
-def side(state: State, owner: int, at: int, all_known: bool, quirks: bool) -> str:
+def side(state: State, owner: int, at: int, all_known: bool, paper_bugs: bool) -> str:
     """A side of a theatre: its strength, and its cards with theirs. all_known: whether its reader
     knows them all."""
-    total = totals(state, quirks)[owner][at]
+    total = totals(state, paper_bugs)[owner][at]
     column = state.columns[owner][at]
-    worths = [p.worth for p in column] if quirks else strengths(state, owner, at)
+    worths = [p.worth for p in column] if paper_bugs else strengths(state, owner, at)
     cards = ", ".join(
         f"{_lying(placed, all_known)} {worth}" for placed, worth in zip(column, worths, strict=True)
     )
@@ -200,13 +200,13 @@ def _lying(placed: Placed, all_known: bool) -> str:
     return name if placed.up else f"{name} face down".strip()
 
 
-def show_state(state: State, quirks: bool) -> str:
+def show_state(state: State, paper_bugs: bool) -> str:
     """The state with all its cards, drawn for a person."""
     first, second = state.points
     lines = [f"battle {state.battle}, player {state.first} is first; points {first} to {second}"]
     lines += [
-        f"{THEATRES[at]}: player 0 {side(state, 0, at, True, quirks)}; "
-        f"player 1 {side(state, 1, at, True, quirks)}"
+        f"{THEATRES[at]}: player 0 {side(state, 0, at, True, paper_bugs)}; "
+        f"player 1 {side(state, 1, at, True, paper_bugs)}"
         for at in state.order
     ]
     lines += [f"hand of player {seat}: {_list(state.hands[seat])}" for seat in range(2)]

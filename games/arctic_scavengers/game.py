@@ -44,17 +44,17 @@ Choice = Action | int | None
 class ArcticScavengers:
     """Two tribes of GameBench's Arctic Scavengers.
 
-    rounds: from 1 to 20; the last five end in a skirmish each. quirks: as the published code has
-    it: five rounds at most, hiring costs nothing, any number of tools on one card, all fight values
-    count, no snipers, saboteurs that never tire, a dug card must be kept, and in the end only the
-    people of the last hand count, ties for player 1.
+    rounds: from 1 to 20; the last five end in a skirmish each. paper_bugs: as the published code
+    has it: five rounds at most, hiring costs nothing, any number of tools on one card, all fight
+    values count, no snipers, saboteurs that never tire, a dug card must be kept, and in the end
+    only the people of the last hand count, ties for player 1.
 
     Raises ValueError for invalid settings.
     """
 
     num_seats: int = 2
     rounds: int = 6
-    quirks: bool = False
+    paper_bugs: bool = False
 
     policies: ClassVar[tuple[str, ...]] = tuple(TOLD)
     told_policies: ClassVar[Mapping[str, str]] = TOLD
@@ -68,16 +68,16 @@ class ArcticScavengers:
     @cached_property
     def settings(self) -> Rules:
         """The settings as the rules take them."""
-        rounds = min(self.rounds, len(CONTESTED)) if self.quirks else self.rounds
-        return Rules(rounds, self.quirks)
+        rounds = min(self.rounds, len(CONTESTED)) if self.paper_bugs else self.rounds
+        return Rules(rounds, self.paper_bugs)
 
     @property
     def rules_summary(self) -> str:
-        return words.summary(self.settings.rounds, self.quirks)
+        return words.summary(self.settings.rounds, self.paper_bugs)
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return words.headings(self.settings.peaceful, self.quirks)
+        return words.headings(self.settings.peaceful, self.paper_bugs)
 
     def deal(self, rng: np.random.Generator) -> State:
         return rules.dealt(self.settings, rng)
@@ -96,7 +96,7 @@ class ArcticScavengers:
             found: dict[int, Choice] = {
                 KEEPS * BLOCK + kind: kind for kind in sorted(set(state.junkyard[: state.looking]))
             }
-            return found if self.quirks else {**found, KEEPS * BLOCK + NONE: None}
+            return found if self.paper_bugs else {**found, KEEPS * BLOCK + NONE: None}
         return {
             **{STRIKES * BLOCK + kind: kind for kind in self._targets(state)},
             STRIKES * BLOCK + NONE: None,
@@ -130,7 +130,7 @@ class ArcticScavengers:
             game=words.TITLE,
             seat=seat,
             rules=self._rules,
-            facts=words.facts(view, seat, asked.rounds, asked.peaceful, self.quirks),
+            facts=words.facts(view, seat, asked.rounds, asked.peaceful, self.paper_bugs),
             history=state.history,
             options=tuple(self._named(state.phase, one) for one in self._choices(state).values()),
             view=view,
@@ -142,7 +142,7 @@ class ArcticScavengers:
 
     def _named(self, phase: int, choice: Choice) -> str:
         if isinstance(choice, Action):
-            return words.option(choice, self.quirks)
+            return words.option(choice, self.paper_bugs)
         if phase == LOOK:
             return words.keep(choice)
         if choice is None:
@@ -167,11 +167,11 @@ class ArcticScavengers:
     @property
     def draws(self) -> bool:
         """By the published code a tie is the second tribe's."""
-        return not self.quirks
+        return not self.paper_bugs
 
     def returns(self, state: State) -> tuple[float, ...]:
         first, second = rules.tribes_count(self.settings, state)
-        if first == second and not self.quirks:
+        if first == second and not self.paper_bugs:
             return 0.0, 0.0
         return (1.0, -1.0) if first > second else (-1.0, 1.0)
 

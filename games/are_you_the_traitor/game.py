@@ -60,7 +60,7 @@ class AreYouTheTraitor:
     key holder, guard).
 
     num_seats: 2, a team each, or 5, a role each. points: of one role, to win; from 1 to
-    `MOST_POINTS`. exchanges: of a round at most, from 1 to 50. quirks: as the published
+    `MOST_POINTS`. exchanges: of a round at most, from 1 to 50. paper_bugs: as the published
     code has it, every role has the same name all game, the traitor is not told who holds the key,
     and evil wins where both teams have the points.
 
@@ -70,7 +70,7 @@ class AreYouTheTraitor:
     num_seats: int = 2
     points: int = 10
     exchanges: int = 6
-    quirks: bool = False
+    paper_bugs: bool = False
 
     policies: ClassVar[tuple[str, ...]] = tuple(TOLD)
     told_policies: ClassVar[Mapping[str, str]] = TOLD
@@ -92,7 +92,7 @@ class AreYouTheTraitor:
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return words.headings(self.points, self.exchanges, self.quirks)
+        return words.headings(self.points, self.exchanges, self.paper_bugs)
 
     def deal(self, rng: np.random.Generator) -> State:
         deck = tuple(rng.permutation(DECK).tolist())
@@ -102,7 +102,7 @@ class AreYouTheTraitor:
     def _round(self, state: State) -> State:
         """The state with names dealt and the first asker drawn."""
         rng = _chance(state, ROUND)
-        names = tuple(range(5)) if self.quirks else tuple(rng.permutation(5).tolist())
+        names = tuple(range(5)) if self.paper_bugs else tuple(rng.permutation(5).tolist())
         told = words.dealt(state.round, *wizards(names))
         return _exchange(replace(state, names=names, talk=(), history=(*state.history, told)))
 
@@ -176,14 +176,14 @@ class AreYouTheTraitor:
     def _revealed(self, state: State, role: int) -> str:
         """Whoever was part of an accusation; his role is told where names are dealt again."""
         name = NAMES[state.names[role]]
-        return name if self.quirks else f"{name} ({ROLES.names[role]})"
+        return name if self.paper_bugs else f"{name} ({ROLES.names[role]})"
 
     def _winner(self, piles: Piles, team: int) -> int:
         """The team that has won the game, -1 for none; `team` won the round."""
         evil, good = (richest(piles, side) for side in (EVIL, GOOD))
         if max(evil, good) < self.points:
             return -1
-        if self.quirks:
+        if self.paper_bugs:
             return EVIL if evil >= self.points else GOOD
         return team if evil == good else EVIL if evil > good else GOOD
 
@@ -192,7 +192,7 @@ class AreYouTheTraitor:
         return View(
             state.actor,
             state.phase,
-            knowledge(state.names, state.actor, not self.quirks),
+            knowledge(state.names, state.actor, not self.paper_bugs),
             wizards(state.names),
             self._forced(state),
             state.round,
@@ -220,7 +220,7 @@ class AreYouTheTraitor:
         """A state that fits what the acting role knows; who is who is drawn as likely as it is by
         what was said, if all talk as the greedy players do."""
         view: View = observation.view
-        worlds, weights = beliefs(view.known, view.wizards, view.talk, not self.quirks)
+        worlds, weights = beliefs(view.known, view.wizards, view.talk, not self.paper_bugs)
         names = worlds[int(rng.choice(len(worlds), p=weights))]
         return State(
             seed=int(rng.integers(2**63)),
@@ -291,7 +291,7 @@ class AreYouTheTraitor:
         return lost / total
 
     def _suspects(self, state: State, role: int) -> tuple[float, ...]:
-        told = not self.quirks
+        told = not self.paper_bugs
         known = knowledge(state.names, role, told)
         return suspects(role, known, wizards(state.names), state.talk, told)
 

@@ -36,17 +36,17 @@ SUMMARY = (
 )
 
 
-def headings(goal: int, exchanges: int, quirks: bool) -> Mapping[str, str]:
+def headings(goal: int, exchanges: int, paper_bugs: bool) -> Mapping[str, str]:
     """The rules under their headings."""
     names = ", ".join(NAMES)
     dealt = (
         f"The five are called {names}; who has which name stays the same all game."
-        if quirks
+        if paper_bugs
         else f"In each round the five get the names {names} anew at random."
     )
     key = (
         "The others do not know who is who."
-        if quirks
+        if paper_bugs
         else "The traitor knows who holds the key, and so who is the guard. The key holder and the "
         "guard know of nobody else."
     )
@@ -70,7 +70,7 @@ def headings(goal: int, exchanges: int, quirks: bool) -> Mapping[str, str]:
         "End": f"As soon as one role has {goal} points or more, its team wins the game. "
         + (
             "If both teams have such a role, the evil team wins."
-            if quirks
+            if paper_bugs
             else "If both teams have such a role, the richer one decides, and between equals the "
             "team that won the round."
         ),

@@ -346,7 +346,7 @@ ASK = (
 )
 ASK_ANY = "a clue without a comma"
 ANY = r"[^\s,]+( [^\s,]+)*"
-"""With quirks nothing else is checked: the published code takes what stands before a comma."""
+"""With paper bugs nothing else is checked: the published code takes what stands before a comma."""
 
 
 def forms(noun: str) -> tuple[str, ...]:
@@ -359,9 +359,9 @@ def forms(noun: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def wanted(board: tuple[str, ...], quirks: bool) -> TextSpec:
+def wanted(board: tuple[str, ...], paper_bugs: bool) -> TextSpec:
     """The clue that a spymaster may give over this board, whatever lies open of it. Its examples
-    are all associations of words on it that will do without quirks."""
+    are all associations of words on it that will do without paper bugs."""
     starts = "|".join(form for noun in board for form in forms(noun))
     parts = "|".join(part for noun in board for part in PARTS.get(noun, ())) or "-"
     ends = "|".join(board)
@@ -373,7 +373,7 @@ def wanted(board: tuple[str, ...], quirks: bool) -> TextSpec:
         for clue in known
         if not clue.startswith(begun) and not clue.endswith(board) and clue not in parts.split("|")
     ]
-    if quirks:
+    if paper_bugs:
         return TextSpec(ASK_ANY, tuple(fit), ANY, LONGEST)
     return TextSpec(ASK, tuple(fit), rf"(?i){barred}[^\W\d_]{{2,}}", LONGEST, board)
 

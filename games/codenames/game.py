@@ -32,15 +32,15 @@ class View:
 class Codenames:
     """Red against blue, each a spymaster and an operative, by GameBench (arXiv 2406.06613).
 
-    num_seats: 2, a seat a team, or 4, a seat a role. quirks: True plays by the published code: no
-    check of clues, one guess after a 0, no guess that must be made, and a win for whoever meets the
-    assassin by the last guess allowed.
+    num_seats: 2, a seat a team, or 4, a seat a role. paper_bugs: True plays by the published code:
+    no check of clues, one guess after a 0, no guess that must be made, and a win for whoever meets
+    the assassin by the last guess allowed.
 
     An action is a clue's number, the place of a word, or `STOP`. Raises ValueError for other seats.
     """
 
     num_seats: int = 2
-    quirks: bool = False
+    paper_bugs: bool = False
 
     policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
     told_policies: ClassVar[Mapping[str, str]] = players.TOLD
@@ -52,7 +52,7 @@ class Codenames:
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return words.headings(self.quirks)
+        return words.headings(self.paper_bugs)
 
     @property
     def seatings(self) -> tuple[tuple[int, ...], ...]:
@@ -64,7 +64,7 @@ class Codenames:
         return State(tuple(NOUNS[noun] for noun in board), tuple(key))
 
     def to_move(self, state: State) -> tuple[int, ...]:
-        if rules.over(state, self.quirks):
+        if rules.over(state, self.paper_bugs):
             return ()
         return (ROLES.seat(self.num_seats, to_act(state.turns)),)
 
@@ -77,11 +77,11 @@ class Codenames:
         turn = rules.pending(state.turns)
         if turn is None:
             most = rules.left(state)[rules.team_of(state.turns)]
-            spec = wanted(state.words, self.quirks)
+            spec = wanted(state.words, self.paper_bugs)
             return tuple(TextAction(number, spec) for number in range(most + 1))
         lies_open = rules.guessed(state.turns)
         hidden = tuple(place for place in range(CARDS) if place not in lies_open)
-        return (*hidden, STOP) if turn.guesses or self.quirks else hidden
+        return (*hidden, STOP) if turn.guesses or self.paper_bugs else hidden
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         seats = self.to_move(state)
@@ -92,7 +92,7 @@ class Codenames:
             raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
         if isinstance(move, TextMove):
             return rules.with_clue(state, move.text, int(move))
-        return rules.with_guess(state, int(move), self.quirks)
+        return rules.with_guess(state, int(move), self.paper_bugs)
 
     def observe(self, state: State, seat: int) -> Observation:
         role = to_act(state.turns)
@@ -105,8 +105,8 @@ class Codenames:
             game=words.TITLE,
             seat=seat,
             rules=full_rules(self),
-            facts=tuple(words.facts(state, role, self.quirks)),
-            history=tuple(words.history(state, self.quirks)),
+            facts=tuple(words.facts(state, role, self.paper_bugs)),
+            history=tuple(words.history(state, self.paper_bugs)),
             options=tuple(
                 words.option(role, int(action), state.words) for action in self.legal(state, seat)
             ),
@@ -123,7 +123,7 @@ class Codenames:
         return {MATCH_SCORE.name: self._scores(state)}
 
     def _scores(self, state: State) -> tuple[float, ...]:
-        return ROLES.each_seat(self.num_seats, rules.shares(state, self.quirks))
+        return ROLES.each_seat(self.num_seats, rules.shares(state, self.paper_bugs))
 
     def show(self, state: State) -> str:
         return words.show_board(state)
@@ -144,7 +144,7 @@ class Codenames:
         view: View = observation.view
         if view.role in SPYMASTERS:
             state = State(view.words, view.seen, view.turns)
-            number = players.best_number(state, self.quirks)
+            number = players.best_number(state, self.paper_bugs)
             return tuple(float(option == number) for option in range(options))
         opened = rules.guessed(view.turns)
         places = [place for place in range(CARDS) if place not in opened]
@@ -157,9 +157,9 @@ class Codenames:
         """A clue of the number that the option has."""
         view: View = observation.view
         state = State(view.words, view.seen, view.turns)
-        clues = players.best_clues(state, option, self.quirks)
+        clues = players.best_clues(state, option, self.paper_bugs)
         return clues[int(rng.integers(len(clues)))]
 
     def worth(self, state: State, seat: int) -> float:
         team = seat if self.num_seats == 2 else ROLES.teams[seat]
-        return worth(state, team, self.quirks)
+        return worth(state, team, self.paper_bugs)

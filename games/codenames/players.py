@@ -55,19 +55,19 @@ def fitting(board: tuple[str, ...], clue: str) -> set[int]:
     return {place for place in range(len(board)) if bits >> place & 1}
 
 
-def best_number(state: State, quirks: bool) -> int:
+def best_number(state: State, paper_bugs: bool) -> int:
     """The number of the greedy spymaster's clue: as many words of its team as any clue goes with
     that does not go with the assassin."""
-    return max((own for own, _ in _counts(state, quirks).values()), default=1)
+    return max((own for own, _ in _counts(state, paper_bugs).values()), default=1)
 
 
-def best_clues(state: State, number: int, quirks: bool) -> list[str]:
+def best_clues(state: State, number: int, paper_bugs: bool) -> list[str]:
     """The clues of this number of the greedy spymaster, all equally good: for so many words of its
     team or, where there is none, for as many as can be, and of those the ones that go with the
     fewest other words. Any example will do where every clue goes with the assassin."""
-    counts = _counts(state, quirks)
+    counts = _counts(state, paper_bugs)
     if not counts:
-        return list(wanted(state.words, quirks).examples)
+        return list(wanted(state.words, paper_bugs).examples)
     merits = {
         clue: (-max(0, number - own), -others, -abs(own - number))
         for clue, (own, others) in counts.items()
@@ -76,13 +76,13 @@ def best_clues(state: State, number: int, quirks: bool) -> list[str]:
     return [clue for clue, merit in merits.items() if merit == best]
 
 
-def _counts(state: State, quirks: bool) -> dict[str, tuple[int, int]]:
+def _counts(state: State, paper_bugs: bool) -> dict[str, tuple[int, int]]:
     """For every clue that goes with a hidden word of the team and not with the assassin, with how
     many of them it does and with how many other hidden words."""
     hidden = (1 << len(state.words)) - 1 - sum(1 << place for place in guessed(state.turns))
     own, barred = _bits(state, team_of(state.turns)) & hidden, _bits(state, ASSASSIN)
     known, found = associated(state.words), {}
-    for clue in wanted(state.words, quirks).examples:
+    for clue in wanted(state.words, paper_bugs).examples:
         meant = (known[clue] & own).bit_count()
         if meant and not known[clue] & barred:
             found[clue] = meant, (known[clue] & hidden).bit_count() - meant
@@ -164,24 +164,24 @@ PER_WORD, PER_TURN = 0.45, 0.4
 """What a word less to find, and the turn, add to the logarithm of the odds of winning."""
 
 
-def worth(state: State, team: int, quirks: bool) -> float:
+def worth(state: State, team: int, paper_bugs: bool) -> float:
     """What a team may hope for, from 0 to 1: at the end its score.
 
     After a guess it is the mean over all words that the clues put in the same light as the one that
     was guessed: to whoever guesses they are alike, and a search over few keys would else take the
     lucky ones for good.
     """
-    if over(state, quirks):
-        return shares(state, quirks)[team]
+    if over(state, paper_bugs):
+        return shares(state, paper_bugs)[team]
     if not state.turns or not state.turns[-1].guesses:
-        return _hope(state, team, quirks)
+        return _hope(state, team, paper_bugs)
     *turns, last = state.turns
     before = replace(last, guesses=last.guesses[:-1], over=False)
     earlier = replace(state, turns=(*turns, before))
     alike = _alike(earlier, last.guesses[-1])
-    return sum(_hope(with_guess(earlier, place, quirks), team, quirks) for place in alike) / len(
-        alike
-    )
+    return sum(
+        _hope(with_guess(earlier, place, paper_bugs), team, paper_bugs) for place in alike
+    ) / len(alike)
 
 
 def _alike(state: State, place: int) -> list[int]:
@@ -193,11 +193,11 @@ def _alike(state: State, place: int) -> list[int]:
     return [at for at in np.flatnonzero(same).tolist() if at not in lies_open]
 
 
-def _hope(state: State, team: int, quirks: bool) -> float:
+def _hope(state: State, team: int, paper_bugs: bool) -> float:
     """By what lies where. A turn that is not over is played to its end as a greedy operative would,
     over all orders of the words that go with the clue."""
-    if over(state, quirks):
-        return shares(state, quirks)[team]
+    if over(state, paper_bugs):
+        return shares(state, paper_bugs)[team]
     turn, hidden = pending(state.turns), left(state)
     if turn is None:
         hope = _standing(hidden, team_of(state.turns))
@@ -205,7 +205,7 @@ def _hope(state: State, team: int, quirks: bool) -> float:
         fits = fitting(state.words, turn.clue) - guessed(state.turns)
         order = (turn.team, 1 - turn.team, NEUTRAL, ASSASSIN)
         counts = tuple(sum(state.key[place] == kind for place in fits) for kind in order)
-        wants = min(turn.number or len(fits), most_guesses(turn, quirks)) - len(turn.guesses)
+        wants = min(turn.number or len(fits), most_guesses(turn, paper_bugs)) - len(turn.guesses)
         hope = _played_on(counts, wants, hidden, turn.team)
     return hope if team == RED else 1 - hope
 

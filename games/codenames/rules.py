@@ -15,7 +15,7 @@ STOP = CARDS
 BONUS = 3
 """Points for winning."""
 MOST_TURNS = 50
-"""With quirks an operative may stop at once, and so turns have to end somewhere."""
+"""With paper bugs an operative may stop at once, and so turns have to end somewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,17 @@ def left(state: State) -> tuple[int, int]:
     return counts[RED], counts[BLUE]
 
 
-def most_guesses(turn: Turn, quirks: bool) -> int:
+def most_guesses(turn: Turn, paper_bugs: bool) -> int:
     """How many a turn may have: one more than its number, and any number for 0. The published code
     counts 0 like every other number."""
-    return CARDS if turn.number == 0 and not quirks else turn.number + 1
+    return CARDS if turn.number == 0 and not paper_bugs else turn.number + 1
 
 
 def with_clue(state: State, clue: str, number: int) -> State:
     return replace(state, turns=(*state.turns, Turn(team_of(state.turns), clue, number)))
 
 
-def with_guess(state: State, action: int, quirks: bool) -> State:
+def with_guess(state: State, action: int, paper_bugs: bool) -> State:
     """The place guessed, or STOP."""
     turn = state.turns[-1]
     if action == STOP:
@@ -81,7 +81,7 @@ def with_guess(state: State, action: int, quirks: bool) -> State:
     else:
         guesses = (*turn.guesses, action)
         wrong = state.key[action] != turn.team
-        over = wrong or len(guesses) == most_guesses(turn, quirks)
+        over = wrong or len(guesses) == most_guesses(turn, paper_bugs)
         after = replace(turn, guesses=guesses, over=over)
     return replace(state, turns=(*state.turns[:-1], after))
 
@@ -92,29 +92,29 @@ def assassinated(state: State) -> bool:
     return any(state.key[place] == ASSASSIN for place in last)
 
 
-def winner(state: State, quirks: bool) -> int | None:
+def winner(state: State, paper_bugs: bool) -> int | None:
     """The team that has won: all its words are open, or the other one met the assassin. In the
     published code whoever meets it by the last guess that the clue allows has won: the turn has
     passed before it asks whose turn it was."""
     if assassinated(state):
         turn = state.turns[-1]
-        passed = quirks and turn.number > 0 and len(turn.guesses) == turn.number + 1
+        passed = paper_bugs and turn.number > 0 and len(turn.guesses) == turn.number + 1
         return turn.team if passed else 1 - turn.team
     return next((team for team, count in enumerate(left(state)) if count == 0), None)
 
 
-def over(state: State, quirks: bool) -> bool:
+def over(state: State, paper_bugs: bool) -> bool:
     """Whether the game has ended."""
-    if winner(state, quirks) is not None:
+    if winner(state, paper_bugs) is not None:
         return True
     return len(state.turns) == MOST_TURNS and state.turns[-1].over
 
 
-def shares(state: State, quirks: bool) -> tuple[float, float]:
+def shares(state: State, paper_bugs: bool) -> tuple[float, float]:
     """Each team's share of all points, at the end: a point for every word of its own that is open,
     whoever guessed it, and BONUS for winning; a team that loses by the assassin has none. Halves
     where there is no point."""
-    won, hidden = winner(state, quirks), left(state)
+    won, hidden = winner(state, paper_bugs), left(state)
     points = [COUNTS[team] - hidden[team] for team in (RED, BLUE)]
     if won is not None:
         if assassinated(state):

@@ -44,22 +44,22 @@ SUMMARY = (
 )
 
 
-def headings(quirks: bool) -> dict[str, str]:
+def headings(paper_bugs: bool) -> dict[str, str]:
     """The rules by heading."""
     red, blue, neutral, _ = COUNTS
     clue = (
         "A clue is any text without a comma and a number."
-        if quirks
+        if paper_bugs
         else "A clue is one word and a number. The word is of letters alone, neither begins nor "
         "ends with a word on the board, whether that lies open or not, and is no form or part of "
         "one. Nothing else is said."
     )
     zero = (
         "The number 0 allows one guess. An operative may stop at once."
-        if quirks
+        if paper_bugs
         else "The number 0 allows any number of guesses. An operative guesses at least once."
     )
-    turns = f" After {MOST_TURNS} turns nobody has won." if quirks else ""
+    turns = f" After {MOST_TURNS} turns nobody has won." if paper_bugs else ""
     return {
         "Words": f"{red} words are red's, which begins, {blue} are blue's, {neutral} are neutral, "
         "and one is the assassin.",
@@ -82,24 +82,24 @@ def option(role: int, action: int, board: Sequence[str]) -> str:
     return "stop guessing" if action == STOP else board[action]
 
 
-def history(state: State, quirks: bool) -> Iterator[str]:
+def history(state: State, paper_bugs: bool) -> Iterator[str]:
     """All moves, one clause each."""
     for turn in state.turns:
         team = KINDS[turn.team]
         yield f"{team}'s clue: {turn.clue} for {turn.number}"
         for place in turn.guesses:
             yield f"{team} guessed {state.words[place]}: {_kind(state.key[place])}"
-        if _stopped(state, turn, quirks):
+        if _stopped(state, turn, paper_bugs):
             yield f"{team} stopped guessing"
 
 
-def _stopped(state: State, turn: Turn, quirks: bool) -> bool:
+def _stopped(state: State, turn: Turn, paper_bugs: bool) -> bool:
     """Whether a turn ended though another guess was allowed."""
     right = all(state.key[place] == turn.team for place in turn.guesses)
-    return turn.over and right and len(turn.guesses) < most_guesses(turn, quirks)
+    return turn.over and right and len(turn.guesses) < most_guesses(turn, paper_bugs)
 
 
-def facts(state: State, role: int, quirks: bool) -> Iterator[Fact]:
+def facts(state: State, role: int, paper_bugs: bool) -> Iterator[Fact]:
     """The facts that a role sees when it acts."""
     team, other = ROLES.teams[role], 1 - ROLES.teams[role]
     named = ROLES.names[role]
@@ -117,7 +117,7 @@ def facts(state: State, role: int, quirks: bool) -> Iterator[Fact]:
             yield Fact(name, _listed(state, hidden, kind), own=True)
     else:
         turn = state.turns[-1]
-        yield Fact("The clue", _clue(turn, quirks), own=True)
+        yield Fact("The clue", _clue(turn, paper_bugs), own=True)
         yield Fact("Hidden words", ", ".join(state.words[place] for place in hidden))
     counts = [
         COUNTS[kind] - sum(state.key[place] == kind for place in lies_open) for kind in (0, 1)
@@ -136,9 +136,9 @@ def _open(state: State, places: set[int]) -> str:
     return "; ".join(f"{name}: {told}" for name, told in kinds if told != "none") or "none"
 
 
-def _clue(turn: Turn, quirks: bool) -> str:
-    made, most = len(turn.guesses), most_guesses(turn, quirks)
-    limit = "any number" if turn.number == 0 and not quirks else str(most - made)
+def _clue(turn: Turn, paper_bugs: bool) -> str:
+    made, most = len(turn.guesses), most_guesses(turn, paper_bugs)
+    limit = "any number" if turn.number == 0 and not paper_bugs else str(most - made)
     return f"{turn.clue} for {turn.number}; guessed {made}, {limit} more allowed"
 
 

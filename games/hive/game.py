@@ -33,7 +33,7 @@ class Hive:
     """Hive for two, without beetles, as GameBench (arXiv 2406.06613) plays it.
 
     max_turns: turns of each side after which nobody wins.
-    quirks: True for the game of GameBench's published code, whose pieces step otherwise; see
+    paper_bugs: True for the game of GameBench's published code, whose pieces step otherwise; see
         docs/games/hive.md.
 
     An action is a move as in `games.hive.rules`. Raises ValueError for invalid settings.
@@ -41,7 +41,7 @@ class Hive:
 
     num_seats: int = 2
     max_turns: int = 250
-    quirks: bool = False
+    paper_bugs: bool = False
 
     perfect_information: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
@@ -56,12 +56,12 @@ class Hive:
     @property
     def draws(self) -> bool:
         """By the published code nobody wins where both queens are surrounded, and both lose."""
-        return not self.quirks
+        return not self.paper_bugs
 
     @cached_property
     def start(self) -> np.ndarray:
         """The array of the first state."""
-        return rules.blank(2 * self.max_turns - int(self.quirks), self.quirks)
+        return rules.blank(2 * self.max_turns - int(self.paper_bugs), self.paper_bugs)
 
     def deal(self, rng: np.random.Generator) -> State:
         return State(self.start.copy())
@@ -139,7 +139,7 @@ class Hive:
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return words.headings(self.max_turns, self.quirks)
+        return words.headings(self.max_turns, self.paper_bugs)
 
     def worth(self, state: State, seat: int) -> float:
         return worth(state.array, seat)

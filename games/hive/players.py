@@ -24,9 +24,9 @@ from gauntlet.games.hive.rules import (
     HAND,
     KIND,
     OWN,
+    PAPER_BUGS,
     PASS,
     PLY,
-    QUIRKS,
     RESULT,
     SIZE,
     WHITE_WINS,
@@ -250,7 +250,9 @@ def strength(table: Table, state: np.ndarray, seat: int) -> float:
         cell = state[piece]
         if cell == HAND:
             found += HELD[KIND[piece]]
-        elif can_stir(table, piece, cell, state[QUIRKS] != 0) and not pinned(table, piece, cell):
+        elif can_stir(table, piece, cell, state[PAPER_BUGS] != 0) and not pinned(
+            table, piece, cell
+        ):
             found += MOBILE[KIND[piece]]
     cell = state[OWN * seat]
     return found - (0.0 if cell == HAND else FILLED[COUNT[table.near[cell]]])

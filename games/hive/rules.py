@@ -34,9 +34,9 @@ PIECES = 2 * OWN
 HAND = -1
 """The cell of a piece that is not on the table."""
 
-PLY, LIMIT, QUIRKS, RESULT = range(PIECES, PIECES + 4)
-"""Fields. PLY: moves so far. LIMIT: moves after which nobody wins. QUIRKS: 1 where pieces step and
-games end as in GameBench's published code. RESULT: how the game ended, or GOING_ON."""
+PLY, LIMIT, PAPER_BUGS, RESULT = range(PIECES, PIECES + 4)
+"""Fields. PLY: moves so far. LIMIT: moves after which nobody wins. PAPER_BUGS: 1 where pieces step
+and games end as in GameBench's published code. RESULT: how the game ended, or GOING_ON."""
 SIZE = PIECES + 4
 
 PASS = PIECES * CELLS
@@ -46,7 +46,7 @@ MOST = 512
 """More than a seat ever has moves: nine pieces and fewer than 50 empty cells around the hive."""
 
 WHITE_WINS, BLACK_WINS, DRAW, BOTH_LOSE, GOING_ON = range(5)
-"""BOTH_LOSE: with quirks, where both queens are surrounded by one move."""
+"""BOTH_LOSE: with paper bugs, where both queens are surrounded by one move."""
 
 
 class Table(NamedTuple):
@@ -79,10 +79,10 @@ def make_table() -> Table:
     )
 
 
-def blank(limit: int, quirks: bool) -> np.ndarray:
+def blank(limit: int, paper_bugs: bool) -> np.ndarray:
     """The state before the first move."""
     state = np.full(SIZE, HAND, np.int64)
-    state[PLY:] = 0, limit, quirks, GOING_ON
+    state[PLY:] = 0, limit, paper_bugs, GOING_ON
     return state
 
 
@@ -156,7 +156,7 @@ def result(table: Table, state: np.ndarray) -> int:
     white = queen_filled(table, state, 0) == 6
     black = queen_filled(table, state, 1) == 6
     if white and black:
-        return BOTH_LOSE if state[QUIRKS] else DRAW
+        return BOTH_LOSE if state[PAPER_BUGS] else DRAW
     if white or black:
         return BLACK_WINS if white else WHITE_WINS
     return DRAW if state[PLY] >= state[LIMIT] else GOING_ON
@@ -195,12 +195,12 @@ def index(bit: int) -> int:
 
 
 @compiled
-def slides(table: Table, cell: int, quirks: bool) -> int:
+def slides(table: Table, cell: int, paper_bugs: bool) -> int:
     """The directions in which a piece that was lifted can step from `cell`, over the table. With
-    quirks it needs no touch on the way, and no gate stops it: cells with more than four filled
+    paper bugs it needs no touch on the way, and no gate stops it: cells with more than four filled
     neighbours are not left, and such with more than three not entered."""
     around = table.near[cell]
-    if not quirks:
+    if not paper_bugs:
         return int(SLIDES[around])
     if COUNT[around] > 4:
         return 0
@@ -221,7 +221,7 @@ def legal(table: Table, state: np.ndarray) -> int:
     if state[OWN * seat] != HAND:
         for piece in range(OWN * seat, OWN * seat + OWN):
             if state[piece] != HAND and not pinned(table, piece, state[piece]):
-                count = steps(table, piece, state[piece], state[QUIRKS] != 0, count)
+                count = steps(table, piece, state[piece], state[PAPER_BUGS] != 0, count)
     if count == 0:
         table.moves[0] = PASS
         count = 1
@@ -229,9 +229,9 @@ def legal(table: Table, state: np.ndarray) -> int:
 
 
 @inlined
-def can_stir(table: Table, piece: int, cell: int, quirks: bool) -> bool:
+def can_stir(table: Table, piece: int, cell: int, paper_bugs: bool) -> bool:
     """Whether a piece may have moves, at a glance: it jumps, or there is room for a first step."""
-    return bool(quirks or KIND[piece] == GRASSHOPPER or SLIDES[table.near[cell]])
+    return bool(paper_bugs or KIND[piece] == GRASSHOPPER or SLIDES[table.near[cell]])
 
 
 @compiled
@@ -290,22 +290,22 @@ def is_new(table: Table, cell: int, stamp: int) -> bool:
 
 
 @compiled
-def steps(table: Table, piece: int, cell: int, quirks: bool, count: int) -> int:
+def steps(table: Table, piece: int, cell: int, paper_bugs: bool, count: int) -> int:
     """Adds the moves of a piece on the table that may leave its cell."""
     kind = KIND[piece]
     if kind == GRASSHOPPER:
         return jumps(table, piece, cell, count)
     mark(table, piece, cell)
     if kind == QUEEN:
-        found = slides(table, cell, quirks)
+        found = slides(table, cell, paper_bugs)
         for direction in range(6):
             if found >> direction & 1:
                 table.moves[count] = piece * CELLS + ((cell + STEPS[direction]) & LAST)
                 count += 1
     elif kind == SPIDER:
-        count = crawls(table, piece, cell, quirks, count)
+        count = crawls(table, piece, cell, paper_bugs, count)
     else:
-        count = runs(table, piece, cell, quirks, count)
+        count = runs(table, piece, cell, paper_bugs, count)
     mark(table, piece, cell)
     return count
 
@@ -325,18 +325,18 @@ def jumps(table: Table, piece: int, cell: int, count: int) -> int:
 
 
 @compiled
-def crawls(table: Table, piece: int, start: int, quirks: bool, count: int) -> int:
+def crawls(table: Table, piece: int, start: int, paper_bugs: bool, count: int) -> int:
     """A lifted spider: exactly three steps, never back to a cell that it came through."""
     stamp = fresh(table)
-    ways = touching(table, start, quirks)
+    ways = touching(table, start, paper_bugs)
     for first in range(6):
         if ways >> first & 1:
             one = (start + STEPS[first]) & LAST
-            on = touching(table, one, quirks)
+            on = touching(table, one, paper_bugs)
             for second in range(6):
                 two = (one + STEPS[second]) & LAST
                 if on >> second & 1 and two != start:
-                    ends = touching(table, two, quirks)
+                    ends = touching(table, two, paper_bugs)
                     for third in range(6):
                         end = (two + STEPS[third]) & LAST
                         on_way = end in (start, one)
@@ -347,13 +347,13 @@ def crawls(table: Table, piece: int, start: int, quirks: bool, count: int) -> in
 
 
 @inlined
-def touching(table: Table, cell: int, quirks: bool) -> int:
+def touching(table: Table, cell: int, paper_bugs: bool) -> int:
     """As `slides`, in touch with a piece all the way, as spiders always are."""
-    return slides(table, cell, quirks) & int(TOUCHES[table.near[cell]])
+    return slides(table, cell, paper_bugs) & int(TOUCHES[table.near[cell]])
 
 
 @compiled
-def runs(table: Table, piece: int, start: int, quirks: bool, count: int) -> int:
+def runs(table: Table, piece: int, start: int, paper_bugs: bool, count: int) -> int:
     """A lifted ant: any number of steps. The moves that are found tell where to look on."""
     stamp = fresh(table)
     table.seen[start] = stamp
@@ -362,7 +362,7 @@ def runs(table: Table, piece: int, start: int, quirks: bool, count: int) -> int:
     while left > 0:
         left -= 1
         cell = table.way[left]
-        found = slides(table, cell, quirks)
+        found = slides(table, cell, paper_bugs)
         for direction in range(6):
             if found >> direction & 1:
                 ahead = (cell + STEPS[direction]) & LAST

@@ -42,12 +42,12 @@ SUMMARY = (
 )
 
 
-def headings(max_turns: int, quirks: bool) -> Mapping[str, str]:
+def headings(max_turns: int, paper_bugs: bool) -> Mapping[str, str]:
     """The rules under headings."""
-    both = "both sides lose" if quirks else "nobody wins"
+    both = "both sides lose" if paper_bugs else "nobody wins"
     end = (
         f"once white has had {max_turns} turns"
-        if quirks
+        if paper_bugs
         else f"after {max_turns} turns of each side"
     )
     return {
@@ -65,7 +65,7 @@ def headings(max_turns: int, quirks: bool) -> Mapping[str, str]:
         "and lands in the first empty cell behind them.",
         "One hive": "All pieces hang together at all times. A piece may not leave its cell, not "
         "even to jump, if the others would fall apart in two groups without it.",
-        "Steps": LOOSE if quirks else STRICT,
+        "Steps": LOOSE if paper_bugs else STRICT,
         "Passing": "Whoever can neither place nor move passes; else a turn may not be passed.",
         "End": f"A lost queen ends the game; if one move surrounds both queens, {both}. The game "
         f"ends without a winner {end}.",

@@ -34,7 +34,7 @@ class Holdem:
     stack, small_blind, big_blind: in chips.
     raises: what a raise of a share of the pot is. "paper": the bet that is raised to. "neuron": the
         chips that are added, as in neuron_poker.
-    quirks: True gives the whole of a tied pot to player 0, as neuron_poker to the first of the
+    paper_bugs: True gives the whole of a tied pot to player 0, as neuron_poker to the first of the
         best hands; False splits it.
 
     An action is an index into `words.NAMES`. Raises ValueError for invalid settings.
@@ -47,7 +47,7 @@ class Holdem:
     small_blind: int = 1
     big_blind: int = 2
     raises: Literal["paper", "neuron"] = "paper"
-    quirks: bool = False
+    paper_bugs: bool = False
 
     policies: ClassVar[tuple[str, ...]] = tuple(CODES)
     told_policies: ClassVar[Mapping[str, str]] = words.POLICIES
@@ -68,9 +68,9 @@ class Holdem:
     def settings(self) -> np.ndarray:
         """A state's array with nothing in it but the settings."""
         array = rules.blank()
-        array[rules.PLAY : rules.QUIRKS + 1] = (
+        array[rules.PLAY : rules.PAPER_BUGS + 1] = (
             *(int(self.mode == "hands"), self.hands, self.stack),
-            *(self.small_blind, self.big_blind, int(self.raises == "neuron"), int(self.quirks)),
+            *(self.small_blind, self.big_blind, int(self.raises == "neuron"), int(self.paper_bugs)),
         )
         return array
 

@@ -30,8 +30,8 @@ MOST_RAISES = 2
 """Of a seat in a betting round."""
 PREFLOP, FLOP, TURN, RIVER = range(4)
 
-SEED, PLAY, HANDS, STACK, SMALL, BIG, MODE, QUIRKS = range(8)
-"""Settings. HANDS: how many, or the most of a match. QUIRKS: 1 where a tie is seat 0's."""
+SEED, PLAY, HANDS, STACK, SMALL, BIG, MODE, PAPER_BUGS = range(8)
+"""Settings. HANDS: how many, or the most of a match. PAPER_BUGS: 1 where a tie is seat 0's."""
 HAND, DEALER, TO_MOVE, STREET, PLY, ACTED, SHOWN, TIES, WON = range(8, 17)
 """Fields. TO_MOVE: -1 where the hand is over. PLY, ACTED: actions in this hand, in this betting
 round. SHOWN: 1 after a showdown. TIES: hands without one winner. WON: chips that seat 0 has won in
@@ -268,7 +268,7 @@ def show_down(state: np.ndarray) -> None:
     first, second = worth(hole(state, 0) | table, 7), worth(hole(state, 1) | table, 7)
     state[SHOWN] = 1
     winner = 0 if first > second else 1 if second > first else -1
-    if winner < 0 and state[QUIRKS]:
+    if winner < 0 and state[PAPER_BUGS]:
         winner = 0
     finish(state, winner)
 

@@ -27,8 +27,8 @@ from gauntlet.games.holdem.rules import (
     MODE,
     NEURON,
     PAID,
+    PAPER_BUGS,
     PLAY,
-    QUIRKS,
     RIVER,
     SHOWN,
     SMALL,
@@ -115,7 +115,7 @@ def rules(settings: np.ndarray) -> str:
             "chips in all wins."
         )
     shares = "by" if settings.item(MODE) == NEURON else "to"
-    tie = "of equal ones player 0's take it" if settings.item(QUIRKS) else "equal ones split it"
+    tie = "of equal ones player 0's take it" if settings.item(PAPER_BUGS) else "equal ones split it"
     return (
         f"Players 0 and 1 play no-limit Texas hold'em. {how} Player 0 deals the first hand, then "
         f"they take turns. The dealer posts a small blind of {settings.item(SMALL)} and acts first "

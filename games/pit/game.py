@@ -178,10 +178,9 @@ class Published:
 class Pit:
     """Four traders in two teams, with two seats, one a team, or four.
 
-    goal: points of a team that end the match, from 1.
-    corner: cards of a commodity that make one, from 5 to 9.
-    turns, deal_turns: the most of a match, and of a deal.
-    quirks: True plays as the published code of GameBench does (docs/games/pit.md), with two seats.
+    goal: points of a team that end the match, from 1. corner: cards of a commodity that make one,
+    from 5 to 9. turns, deal_turns: the most of a match, and of a deal. paper_bugs: True plays as
+    the published code of GameBench does (docs/games/pit.md), with two seats.
 
     Raises ValueError for invalid settings.
     """
@@ -191,19 +190,19 @@ class Pit:
     corner: int = 6
     turns: int = 200
     deal_turns: int = 40
-    quirks: bool = False
+    paper_bugs: bool = False
 
     measures: ClassVar[tuple[Measure, ...]] = (MATCH_SCORE,)
     policies: ClassVar[tuple[str, ...]] = tuple(TOLD)
     told_policies: ClassVar[Mapping[str, str]] = TOLD
 
     def __post_init__(self) -> None:
-        if self.quirks and self.num_seats != 2:
-            raise ValueError(f"pit with quirks seats 2 players, got {self.num_seats}")
+        if self.paper_bugs and self.num_seats != 2:
+            raise ValueError(f"pit with paper bugs seats 2 players, got {self.num_seats}")
         ROLES.check("pit", self.num_seats)
-        if not 5 <= self.corner <= 9 or (self.quirks and self.corner != 6):
+        if not 5 <= self.corner <= 9 or (self.paper_bugs and self.corner != 6):
             raise ValueError(
-                f"corner is {self.corner}; it takes 5 to 9 cards of a commodity, with quirks 6"
+                f"corner is {self.corner}; it takes 5 to 9 cards of a commodity, with paper bugs 6"
             )
         if min(self.goal, self.turns, self.deal_turns) < 1:
             told = f"goal={self.goal}, turns={self.turns}, deal_turns={self.deal_turns}"
@@ -212,7 +211,7 @@ class Pit:
     @cached_property
     def _market(self) -> Market:
         terms = Terms(self.goal, self.corner, self.turns, self.deal_turns)
-        return Published(terms) if self.quirks else Traders(terms, self.num_seats)
+        return Published(terms) if self.paper_bugs else Traders(terms, self.num_seats)
 
     @property
     def seatings(self) -> tuple[tuple[int, ...], ...]:

@@ -21,12 +21,12 @@ class Santorini:
     """Two seats with two pawns each, after Santorini's simple game (rules of GameBench, arXiv
     2406.06613, appendix K). An action is a square: to be placed on, to step to, to build on.
 
-    quirks: True makes the step and the build of a turn one action, `rules.BOTH` + 25 * step +
+    paper_bugs: True makes the step and the build of a turn one action, `rules.BOTH` + 25 * step +
         build, as the published code does; False asks for them one after the other.
     """
 
     num_seats: int = 2
-    quirks: bool = False
+    paper_bugs: bool = False
 
     perfect_information: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
@@ -42,7 +42,7 @@ class Santorini:
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        if not self.quirks:
+        if not self.paper_bugs:
             return words.HEADINGS
         return words.HEADINGS | {"Build": f"{words.HEADINGS['Build']} {words.AT_ONCE}"}
 
@@ -57,7 +57,7 @@ class Santorini:
             return ()
         array = state.array
         steps = _listed(rules.legal(array))
-        if not self.quirks or state.cells[rules.STAGE] != rules.MOVE:
+        if not self.paper_bugs or state.cells[rules.STAGE] != rules.MOVE:
             return tuple(steps)
         return tuple(both(to, at) for to in steps for at in _listed(_after(array, to)))
 
@@ -99,7 +99,7 @@ class Santorini:
         if code == players.RANDOM:
             return (1 / len(actions),) * len(actions)
         steps = players.best(array, code)
-        if not self.quirks or state.cells[rules.STAGE] != rules.MOVE:
+        if not self.paper_bugs or state.cells[rules.STAGE] != rules.MOVE:
             return tuple((steps >> one & 1) / steps.bit_count() for one in actions)
         chances = []
         for to, at in (divmod(one - rules.BOTH, rules.SQUARES) for one in actions):
@@ -112,7 +112,7 @@ class Santorini:
         return float(players.worth(state.array, seat, players.room()))
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        return players.simulate(rules.blank(), self._codes(policies), self.quirks, games, seed)
+        return players.simulate(rules.blank(), self._codes(policies), self.paper_bugs, games, seed)
 
     def winners(
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
@@ -120,7 +120,7 @@ class Santorini:
         """As `games.capabilities.PlayedOut.winners`; nothing is `hidden`."""
         actions = np.array(self.legal(state, state.cells[rules.TURN] % 2))
         codes = self._codes(policies)
-        return players.winners(state.array, actions, codes, self.quirks, playouts, seed)
+        return players.winners(state.array, actions, codes, self.paper_bugs, playouts, seed)
 
     def values(
         self,

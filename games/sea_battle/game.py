@@ -29,14 +29,14 @@ class SeaBattle:
     chosen for this turn.
 
     most_turns: after so many the team with more ships afloat wins.
-    quirks: True carries out a turn as the published code does (`rules.sail_in_order`).
+    paper_bugs: True carries out a turn as the published code does (`rules.sail_in_order`).
 
     Raises ValueError for other numbers of seats, or no turns.
     """
 
     num_seats: int = 2
     most_turns: int = 100
-    quirks: bool = False
+    paper_bugs: bool = False
 
     draws: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
@@ -53,13 +53,13 @@ class SeaBattle:
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return words.headings(self.most_turns, self.quirks)
+        return words.headings(self.most_turns, self.paper_bugs)
 
     @cached_property
     def settings(self) -> np.ndarray:
         """A state's array with nothing in it but the settings."""
         array = np.zeros(rules.SIZE, np.int64)
-        array[rules.MOST_TURNS], array[rules.QUIRKS] = self.most_turns, self.quirks
+        array[rules.MOST_TURNS], array[rules.PAPER_BUGS] = self.most_turns, self.paper_bugs
         return array
 
     @property

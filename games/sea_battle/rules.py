@@ -35,10 +35,10 @@ ACTIONS = 8
 AT, HEADING, DAMAGE, PLAN = range(0, 4 * SHIPS, SHIPS)
 """Of each ship. HEADING: 0 north, 1 east, 2 south, 3 west. PLAN: the action chosen for this turn;
 UNDECIDED, or in what a seat sees SECRET."""
-TURN, MOST_TURNS, QUIRKS = range(4 * SHIPS, 4 * SHIPS + 3)
-"""TURN: how many are over. MOST_TURNS: after so many the game is. QUIRKS: 1 for the published
+TURN, MOST_TURNS, PAPER_BUGS = range(4 * SHIPS, 4 * SHIPS + 3)
+"""TURN: how many are over. MOST_TURNS: after so many the game is. PAPER_BUGS: 1 for the published
 code's way to settle a turn."""
-ROCKS = QUIRKS + 1
+ROCKS = PAPER_BUGS + 1
 SIZE = ROCKS + LOOSE_ROCKS
 UNDECIDED, SECRET = -1, -2
 
@@ -147,7 +147,7 @@ def resolve(state: np.ndarray, notes: np.ndarray) -> None:
 def sail(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> None:
     """All ships afloat go to the squares that they claim, if they can. ram: the damage of a
     collision."""
-    if state[QUIRKS]:
+    if state[PAPER_BUGS]:
         sail_in_order(state, notes, row, ram)
     else:
         sail_at_once(state, notes, row, ram)
@@ -231,8 +231,8 @@ def sail_in_order(state: np.ndarray, notes: np.ndarray, row: int, ram: int) -> N
 
 @compiled
 def shoot(state: np.ndarray, notes: np.ndarray) -> None:
-    """All ships afloat shoot at once; with the quirk one after the other, so that a ship that has
-    just been sunk is in nobody's way, though it still shoots."""
+    """All ships afloat shoot at once; with the paper bug one after the other, so that a ship that
+    has just been sunk is in nobody's way, though it still shoots."""
     for ship in range(SHIPS):
         if afloat(state, ship):
             notes[HIT + ship] = MISSED
@@ -242,7 +242,7 @@ def shoot(state: np.ndarray, notes: np.ndarray) -> None:
             side = state[PLAN + ship] % 2
             found = target(state, ship, state[AT + ship], state[HEADING + ship], side)
             notes[HIT + ship] = found
-            if found >= 0 and state[QUIRKS]:
+            if found >= 0 and state[PAPER_BUGS]:
                 state[DAMAGE + found] += CANNON
             elif found >= 0:
                 notes[TAKEN + found] += CANNON

@@ -58,12 +58,12 @@ ADVICE = (
 )
 
 
-def headings(most_turns: int, quirks: bool) -> dict[str, str]:
+def headings(most_turns: int, paper_bugs: bool) -> dict[str, str]:
     """The rules under their headings."""
     order = (
         "Ships move and fire one after the other, A to C and X to Z. Two that change places pass "
         "through each other, and a ship may come to lie on the square of one that was blocked."
-        if quirks
+        if paper_bugs
         else "A ship that would enter a square that another enters too, or that another keeps, or "
         "that would change places with another, stays where it is."
     )

@@ -21,9 +21,9 @@ from gauntlet.games.two_rooms.words import ROLES
 class TwoRooms:
     """Blue against red, three people each, by GameBench (arXiv 2406.06613).
 
-    num_seats: 2, a seat a team, or 6, a seat a person. rounds: of questions and hostages. quirks:
-    True plays by the published code: nobody is told who president and bomber are, and others in a
-    room do not hear what two say.
+    num_seats: 2, a seat a team, or 6, a seat a person. rounds: of questions and hostages.
+    paper_bugs: True plays by the published code: nobody is told who president and bomber are, and
+    others in a room do not hear what two say.
 
     An action is the number of a person, who is asked, answered or sent. Raises ValueError for other
     seats and for less than one round.
@@ -31,7 +31,7 @@ class TwoRooms:
 
     num_seats: int = 2
     rounds: int = 3
-    quirks: bool = False
+    paper_bugs: bool = False
 
     policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
     told_policies: ClassVar[Mapping[str, str]] = players.TOLD
@@ -44,7 +44,7 @@ class TwoRooms:
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return words.headings(self.rounds, self.quirks)
+        return words.headings(self.rounds, self.paper_bugs)
 
     @property
     def seatings(self) -> tuple[tuple[int, ...], ...]:
@@ -54,7 +54,7 @@ class TwoRooms:
         roles = tuple(rng.permutation(PEOPLE).tolist())
         teams = [role // (PEOPLE // 2) for role in roles]
         president, bomber = (int(rng.choice(rules.within(teams, side))) for side in (BLUE, RED))
-        rooms = self._mixed(teams, rng) if self.quirks else rng.permutation([0, 0, 0, 1, 1, 1])
+        rooms = self._mixed(teams, rng) if self.paper_bugs else rng.permutation([0, 0, 0, 1, 1, 1])
         first, second = (int(rng.choice(np.flatnonzero(rooms == room))) for room in rules.ROOMS)
         return State(roles, president, bomber, (first, second), (tuple(rooms.tolist()),))
 
@@ -102,7 +102,7 @@ class TwoRooms:
             game=words.TITLE,
             seat=seat,
             rules=full_rules(self),
-            facts=tuple(words.facts(state, self.rounds, self.quirks)),
+            facts=tuple(words.facts(state, self.rounds, self.paper_bugs)),
             history=words.history(state),
             options=tuple(words.option(state, int(one)) for one in self._options(state)),
             view=self._view(state),
@@ -112,13 +112,13 @@ class TwoRooms:
 
     def _view(self, state: State) -> View:
         person = rules.acting(state)
-        heard = dict(rules.heard(state, person, self.quirks))
-        special = None if self.quirks else person in (state.president, state.bomber)
+        heard = dict(rules.heard(state, person, self.paper_bugs))
+        special = None if self.paper_bugs else person in (state.president, state.bomber)
         return View(
             person=person,
             role=state.roles[person],
             special=special,
-            kin=known_kin(state, person, self.quirks),
+            kin=known_kin(state, person, self.paper_bugs),
             leaders=state.leaders,
             rooms=state.rooms,
             talk=tuple(heard.get(at) for at in range(len(state.talk))),

@@ -141,10 +141,10 @@ def _with_choice(state: State, rng: np.random.Generator) -> State:
     return replace(state, chosen=int(rng.choice(here)))
 
 
-def known_kin(state: State, person: int, quirks: bool) -> tuple[tuple[int, bool], ...]:
-    """With quirks a leader is told of its own team's questions, and so knows the team of whoever
-    asked somebody else in its room."""
-    if not quirks or person not in state.leaders:
+def known_kin(state: State, person: int, paper_bugs: bool) -> tuple[tuple[int, bool], ...]:
+    """With paper bugs a leader is told of its own team's questions, and so knows the team of
+    whoever asked somebody else in its room."""
+    if not paper_bugs or person not in state.leaders:
         return ()
     room = state.leaders.index(person)
     found = {

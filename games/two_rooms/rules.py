@@ -16,7 +16,7 @@ BLUE, RED = 0, 1
 PEOPLE = 6
 ROOMS = (0, 1)
 MIXING = 20
-"""With quirks the rooms begin with a team each, and so many times two people change places."""
+"""With paper bugs the rooms begin with a team each, and so many times two people change places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +115,21 @@ def together(state: State) -> bool:
     return state.rooms[-1][state.president] == state.rooms[-1][state.bomber]
 
 
-def hears(state: State, person: int, at: int, quirks: bool) -> bool:
+def hears(state: State, person: int, at: int, paper_bugs: bool) -> bool:
     """Whether a person hears the exchange of this number: all in the room do. In the published code
     only the two of them, and the room's leader where the question is of its own team."""
     exchange, rooms = state.talk[at], state.rooms[at // PEOPLE]
     room = rooms[exchange.asker]
-    if not quirks:
+    if not paper_bugs:
         return rooms[person] == room
     passed_on = person == state.leaders[room] and team(state, person) == team(state, exchange.asker)
     return passed_on or person in (exchange.asker, exchange.target)
 
 
-def heard(state: State, person: int, quirks: bool) -> Iterator[tuple[int, Exchange]]:
+def heard(state: State, person: int, paper_bugs: bool) -> Iterator[tuple[int, Exchange]]:
     """The exchanges that a person has heard, each with its number."""
     for at, exchange in enumerate(state.talk):
-        if hears(state, person, at, quirks):
+        if hears(state, person, at, paper_bugs):
             yield at, exchange
 
 

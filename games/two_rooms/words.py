@@ -42,18 +42,18 @@ SUMMARY = (
 )
 
 
-def headings(rounds: int, quirks: bool) -> dict[str, str]:
+def headings(rounds: int, paper_bugs: bool) -> dict[str, str]:
     """The rules by heading."""
     cards = (
         "You know your own team and nobody else's; nobody is told who president and bomber are."
-        if quirks
+        if paper_bugs
         else "You know your own card, which tells your team and whether you are the president or "
         "the bomber. You know nobody else's, not even your partners'."
     )
     hearing = (
         "What is said is heard by these two, and by the leader of the room if it is of the asker's "
         "team."
-        if quirks
+        if paper_bugs
         else "Everybody in the room hears it, nobody in the other room does."
     )
     return {
@@ -90,17 +90,17 @@ def history(state: State) -> tuple[str, ...]:
     return tuple(told)
 
 
-def facts(state: State, rounds: int, quirks: bool) -> Iterator[Fact]:
+def facts(state: State, rounds: int, paper_bugs: bool) -> Iterator[Fact]:
     """The facts that the acting person sees."""
     person, rooms = acting(state), state.rooms[-1]
-    yield Fact("You are", _self(state, person, quirks), own=True)
+    yield Fact("You are", _self(state, person, paper_bugs), own=True)
     step = "hostages" if trading(state) else f"question {max(1, _question(state))} of {PEOPLE}"
     yield Fact("Round", f"{number(state) + 1} of {rounds}, {step}")
     for room in ROOMS:
         here = within(rooms, room)
         yield Fact(f"Room {room}", ", ".join(_placed(state, who, person) for who in here))
     yield Fact("To do", _to_do(state, person), own=True)
-    known = list(heard(state, person, quirks))
+    known = list(heard(state, person, paper_bugs))
     said = [
         (one.target, rules.claimed(one.answer))
         for _, one in known
@@ -115,9 +115,9 @@ def facts(state: State, rounds: int, quirks: bool) -> Iterator[Fact]:
     yield Fact("Heard so far", "\n".join(lines) or "nothing", own=True)
 
 
-def _self(state: State, person: int, quirks: bool) -> str:
+def _self(state: State, person: int, paper_bugs: bool) -> str:
     parts = [NAMES[person], TEAMS[team(state, person)]]
-    if not quirks and person in (state.president, state.bomber):
+    if not paper_bugs and person in (state.president, state.bomber):
         parts.append("the president" if person == state.president else "the bomber")
     if person in state.leaders:
         parts.append(f"leader of room {state.leaders.index(person)}")

@@ -61,7 +61,7 @@ ACTION_NUMBERS = {name: action for action, name in enumerate(words.MOVE_NAMES)}
 class Uno:
     """UNO by RLCard's rules, for 2 to 10 players; after 5,000 plies nobody has won.
 
-    quirks: False lists equal options once, in order of action number, and tells the facts as
+    paper_bugs: False lists equal options once, in order of action number, and tells the facts as
         they are. True does as published experiments on RLCard did: cards and options stand in
         the order of the hand, an option for each copy of a card, and "random" is uniform over
         those; after a wild the colour told is one that means nothing, that of RLCard's card
@@ -69,7 +69,7 @@ class Uno:
     """
 
     num_seats: int = 2
-    quirks: bool = False
+    paper_bugs: bool = False
 
     policies: ClassVar[tuple[str, ...]] = ("random", *CODES)
     told_policies: ClassVar[Mapping[str, str]] = TOLD
@@ -92,7 +92,7 @@ class Uno:
         if self.to_move(state) != (seat,):
             return ()
         mask = rules.legal(state.array)
-        return listed(mask, hand(state.array, seat)) if self.quirks else distinct(mask)
+        return listed(mask, hand(state.array, seat)) if self.paper_bugs else distinct(mask)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
         (action,) = moves
@@ -114,11 +114,13 @@ class Uno:
             Fact("Cards", words.holdings(sizes, seat)),
             Fact(
                 "Top card",
-                words.top_card(top, top // 15 if self.quirks else colour, array.item(rules.TOP_BY)),
+                words.top_card(
+                    top, top // 15 if self.paper_bugs else colour, array.item(rules.TOP_BY)
+                ),
             ),
             Fact(
                 "Your hand",
-                words.hand(kinds if self.quirks else sorted(kinds, key=card_order)),
+                words.hand(kinds if self.paper_bugs else sorted(kinds, key=card_order)),
                 own=True,
             ),
             Fact("Next player", f"player {self.next_seat(state, seat)}"),
@@ -131,7 +133,7 @@ class Uno:
 
     def next_seat(self, state: State, seat: int) -> int:
         """Who acts after `seat` if the card that it plays does not change that."""
-        if self.quirks:
+        if self.paper_bugs:
             return words.told_next(state.history, seat, self.num_seats)
         return int((seat + state.array.item(rules.DIRECTION)) % self.num_seats)
 
@@ -251,7 +253,7 @@ class Uno:
     def code(self, policy: str) -> int:
         """The number of a policy by name. Raises ValueError."""
         if policy == "random":
-            return policies.LISTED if self.quirks else policies.RANDOM
+            return policies.LISTED if self.paper_bugs else policies.RANDOM
         known = CODES | AIMED
         if policy not in known:
             raise ValueError(f"uno has the policies {', '.join(self.policies)}, not {policy!r}")

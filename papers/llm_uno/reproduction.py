@@ -35,13 +35,13 @@ PRINT = 0.00005
 def reproduce(settings: Settings) -> Reproduction:
     """Runs the paper's experiments, `deals` deals a cell. Raises UserError for an unknown model."""
     here = available(settings.models)
-    base = settings.run("llm_uno_baselines", "llm_uno_baselines", "quirks=paper")
+    base = settings.run("llm_uno_baselines", "llm_uno_baselines", "paper_bugs=true")
     columns = ("experiment", "model", "prompt", "matches", "baseline", "ci_low", "ci_high", "moves")
     parts = [pd.DataFrame(columns=columns)]
     for experiment in FIGURES if here else ():
         name = f"llm_uno_{experiment}"
         sizes = (f"model={','.join(here)}", f"deals={settings.deals}")
-        folder = settings.run(name, name, "quirks=paper", *sizes)
+        folder = settings.run(name, name, "paper_bugs=true", *sizes)
         own = win_rates(read_csv(folder / "summary.csv")).assign(experiment=experiment)
         parts.append(own.assign(moves=own["cell"].map(recent_moves(folder))))
     seats, cells = read_csv(base / "seats.csv"), pd.concat(parts[1:] or parts, ignore_index=True)

@@ -1,5 +1,5 @@
 """The output folder of a run that names none: its experiment's, and that of another game's, other
-seats' or the quirks' cells beside it, so that they do not become one family of tests."""
+seats' or the paper bugs' cells beside it, so that they do not become one family of tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
-APART = ("game", "seats", "quirks", "pairing", "players")
+APART = ("game", "seats", "paper_bugs", "pairing", "players")
 """Keys that make other cells than the experiment's, not further ones."""
 LONGEST = 60
 """Characters that a folder's name may have beyond the experiment's."""

@@ -35,6 +35,7 @@ RENAMED = {
     "width": "concurrent_matches",
     "accept_code": "allow_code_change",
     "pairs": "comparisons",
+    "quirks": "paper_bugs",
 }
 """What keys were called before."""
 MOST = 1_000_000_000
@@ -50,7 +51,7 @@ Text = Annotated[str, Meta(pattern=r"\S")]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Count = Annotated[int, Meta(ge=1)]
 Deals = Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
-Quirks = Literal["none", "paper"]
+PaperBugs = Literal["none", "paper"]
 TestName = Literal["two_sided", "above", "non_inferior"]
 Stop = Literal["fixed", "sprt", "precision"]
 
@@ -73,7 +74,7 @@ class Keys(TypedDict):
     output_dir: Text
     concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
     rotate: bool
-    quirks: Quirks
+    paper_bugs: PaperBugs
     baseline: Text | None
     stop: Stop
     expect: Any
@@ -147,7 +148,7 @@ class CellConfig:
     seats: tuple[SeatConfig, ...]
     measured: tuple[int, ...]
     rotate: bool
-    quirks: Quirks
+    paper_bugs: PaperBugs
     baseline: str | None
     packages: tuple[str, ...]
     measure: str | None = None
@@ -229,8 +230,8 @@ def read_cells(composed: Composed, find: FindNode) -> tuple[CellConfig, ...]:
         if not isinstance(composed.choices.get(group), str):
             raise missing_choice(group, composed.choices.get(group))
     labels = {group: _label(group, composed) for group in GROUPS}
-    if values["quirks"] == "paper":
-        labels["game"] = f"{labels['game']}[quirks=paper]"
+    if values["paper_bugs"] == "paper":
+        labels["game"] = f"{labels['game']}[paper_bugs=true]"
     job = Job(values, labels, composed.overrides, find)
     entries, measured = _seating(values["seats"])
     if values["pairing"] == "round_robin":
@@ -312,7 +313,7 @@ def _cell(
         _refuse_agent(job)
         labels.update(seats[measured[0]].labels)
     margin = values["margin"] if values["test"] == "non_inferior" else 0.0
-    same = ("game", "rotate", "quirks", "baseline", "packages", "measure", "samples")
+    same = ("game", "rotate", "paper_bugs", "baseline", "packages", "measure", "samples")
     return CellConfig(
         experiment=values["name"],
         labels=labels,

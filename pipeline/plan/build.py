@@ -58,7 +58,7 @@ def _cell(config: CellConfig) -> Cell:
         measured=config.measured,
         measure=_measure(config.measure, game),
         rotate=config.rotate,
-        ask_forced=config.quirks == "paper",
+        ask_forced=config.paper_bugs == "paper",
         baseline=config.baseline,
         identity={},
         samples=config.samples,
@@ -89,10 +89,10 @@ def _measure(name: str | None, game: Game[Any]) -> str:
 
 def _game(config: CellConfig) -> Game[Any]:
     node = dict(config.game)
-    if config.quirks == "paper":
-        if "quirks" not in node:
+    if config.paper_bugs == "paper":
+        if "paper_bugs" not in node:
             raise UserError(f"{config.labels['game']}: this game has no published slips")
-        node["quirks"] = True
+        node["paper_bugs"] = True
     try:
         game = _seating(config, node, len(config.seats))
     except UserError as error:

@@ -42,7 +42,7 @@ def test_it_plays_for_the_seat_that_it_helps() -> None:
 
 def test_its_scores_are_shares_of_wins_in_the_order_of_the_options() -> None:
     state = position("red 7", "red 3, blue 7", "blue 1, blue 2", "green 1, green 2")
-    decision, _ = drive(Search(50), turn_at(Uno(3, quirks=True), state, 0), unasked)
+    decision, _ = drive(Search(50), turn_at(Uno(3, paper_bugs=True), state, 0), unasked)
     assert len(decision.scores) == 2
     assert all(round(score * 50, 9) == round(score * 50) for score in decision.scores)
     assert decision.option == decision.scores.index(max(decision.scores))

@@ -24,27 +24,27 @@ SEATS = (2, 3, 10)
 """Numbers of seats to try beside a game's own."""
 
 VARIANTS: dict[str, Sequence[dict[str, Any]]] = {
-    "air_land_sea": ({"goal": 3, "quirks": True},),
-    "arctic_scavengers": ({"quirks": True}, {"rounds": 6}),
-    "are_you_the_traitor": ({"num_seats": 5}, {"quirks": True, "exchanges": 1, "points": 4}),
-    "codenames": ({"num_seats": 4}, {"quirks": True}, {"quirks": True, "num_seats": 4}),
-    "hive": ({"max_turns": 20, "quirks": True},),
-    "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "quirks": True},),
+    "air_land_sea": ({"goal": 3, "paper_bugs": True},),
+    "arctic_scavengers": ({"paper_bugs": True}, {"rounds": 6}),
+    "are_you_the_traitor": ({"num_seats": 5}, {"paper_bugs": True, "exchanges": 1, "points": 4}),
+    "codenames": ({"num_seats": 4}, {"paper_bugs": True}, {"paper_bugs": True, "num_seats": 4}),
+    "hive": ({"max_turns": 20, "paper_bugs": True},),
+    "holdem": ({"stack": 7, "small_blind": 2, "big_blind": 5, "paper_bugs": True},),
     "holdem_hands": ({"raises": "neuron", "hands": 1},),
     "pit": (
-        {"turns": 40, "quirks": True},
+        {"turns": 40, "paper_bugs": True},
         {"num_seats": 4, "corner": 5, "turns": 40, "goal": 150},
     ),
     "rock_paper_scissors": ({"rounds": 1}, {"rounds": 4}),
-    "santorini": ({"quirks": True},),
-    "sea_battle": ({"quirks": True}, {"num_seats": 6}),
+    "santorini": ({"paper_bugs": True},),
+    "sea_battle": ({"paper_bugs": True}, {"num_seats": 6}),
     "tic_tac_toe": ({"size": 2, "win_length": 2}, {"size": 4}, {"size": 5, "win_length": 4}),
     "two_rooms": (
         {"num_seats": 6},
-        {"quirks": True, "rounds": 1},
-        {"quirks": True, "num_seats": 6},
+        {"paper_bugs": True, "rounds": 1},
+        {"paper_bugs": True, "num_seats": 6},
     ),
-    "uno": ({"quirks": True}, {"quirks": True, "num_seats": 4}),
+    "uno": ({"paper_bugs": True}, {"paper_bugs": True, "num_seats": 4}),
 }
 """Further parameters of our own games; a game needs no entry."""
 

@@ -68,7 +68,7 @@ def table() -> str:
 def hand(stacks: tuple[int, int], actions: tuple[str, ...], mode: int) -> np.ndarray:
     """Seat 0's hand as dealer after these actions."""
     array = rules.blank()
-    array[rules.PLAY : rules.QUIRKS] = (rules.MATCH, 1, 200, 1, 2, mode)
+    array[rules.PLAY : rules.PAPER_BUGS] = (rules.MATCH, 1, 200, 1, 2, mode)
     rules.begin(array, 1)
     array[rules.STACKS : rules.STACKS + 2] = stacks
     rules.next_hand(array)

@@ -1,4 +1,4 @@
-"""Air, Land & Sea against a referee written from the rules; published figures and quirks."""
+"""Air, Land & Sea against a referee written from the rules; published figures and paper_bugs."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_nothing_is_caught_without_a_slip() -> None:
 
 
 GAME = AirLandSea()
-QUIRKS = AirLandSea(quirks=True)
+PAPER_BUGS = AirLandSea(paper_bugs=True)
 AIR, LAND, SEA = range(3)
 
 
@@ -160,14 +160,14 @@ def placed(name: str) -> Placed:
     ("game", "second", "next_"),
     [
         (GAME, "flip your Sea Maneuver in sea face up", 1),
-        (QUIRKS, "flip the opponent's hidden card in sea face up", 0),
+        (PAPER_BUGS, "flip the opponent's hidden card in sea face up", 0),
     ],
 )
 def test_abilities_are_carried_out_in_their_order(
     game: AirLandSea, second: str, next_: int
 ) -> None:
     """Disrupt turns up a Maneuver of each player; what the first of them turns up has to wait for
-    the second, with quirks not. There the owner of Disrupt chooses both."""
+    the second, with paper bugs not. There the owner of Disrupt chooses both."""
     own, other = {AIR: ["-Air Maneuver"], LAND: ["-Land Maneuver"]}, {SEA: ["-Sea Maneuver"]}
     state = position(own, other, (["Disrupt"], []), order=(LAND, AIR, SEA), drop=(True, False))
     flip = "flip your Air Maneuver in air face up"
@@ -177,15 +177,15 @@ def test_abilities_are_carried_out_in_their_order(
     assert game.to_move(state) == (next_,)
 
 
-@pytest.mark.parametrize(("game", "left"), [(GAME, 0), (QUIRKS, 1)])
-def test_containment_stops_reinforce_but_not_with_quirks(game: AirLandSea, left: int) -> None:
+@pytest.mark.parametrize(("game", "left"), [(GAME, 0), (PAPER_BUGS, 1)])
+def test_containment_stops_reinforce_but_not_with_paper_bugs(game: AirLandSea, left: int) -> None:
     state = position({AIR: ["Containment"]}, hands=(["Reinforce"], ["Disrupt"]))
     state = after(game, state, "deploy Reinforce to land", "lay the drawn card in sea")
     assert len(state.columns[0][SEA]) == left
 
 
-def test_quirks_turn_the_theatres_the_other_way() -> None:
-    assert after(QUIRKS, position(), "withdraw").order == (LAND, SEA, AIR)
+def test_paper_bugs_turn_the_theatres_the_other_way() -> None:
+    assert after(PAPER_BUGS, position(), "withdraw").order == (LAND, SEA, AIR)
 
 
 @pytest.mark.parametrize("cards", range(1, 7))
@@ -200,23 +200,23 @@ def test_a_withdrawal_costs_points_by_the_cards_in_hand(cards: int) -> None:
         assert end.columns == BARE
 
 
-def test_quirks_judge_by_strengths_that_lag() -> None:
+def test_paper_bugs_judge_by_strengths_that_lag() -> None:
     """Escalation raises nothing in the leftmost theatre, nor when it is the last card played."""
     down = {AIR: ["-Ambush"], LAND: ["-Support"]}
     late = position(down, {AIR: ["Air Maneuver"], LAND: ["Land Maneuver"]}, (["Escalation"], []))
     assert after(GAME, late, "deploy Escalation to sea").points == (6, 0)
-    assert after(QUIRKS, late, "deploy Escalation to sea").points == (0, 6)
+    assert after(PAPER_BUGS, late, "deploy Escalation to sea").points == (0, 6)
     early = replace(late, hands=((card("Escalation"),), (card("Heavy Tanks"),)))
-    seen = after(QUIRKS, early, "deploy Escalation to sea")
+    seen = after(PAPER_BUGS, early, "deploy Escalation to sea")
     assert totals(seen, True)[0] == (4, 4, 2)
-    left = after(QUIRKS, replace(early, order=(SEA, AIR, LAND)), "deploy Escalation to sea")
+    left = after(PAPER_BUGS, replace(early, order=(SEA, AIR, LAND)), "deploy Escalation to sea")
     assert totals(left, True)[0] == (2, 2, 2)
 
 
 @settings(max_examples=10, deadline=None)
 @given(seeds)
 def test_no_card_is_lost_or_doubled(seed: int) -> None:
-    for game in (GAME, QUIRKS):
+    for game in (GAME, PAPER_BUGS):
         for state, _, _ in looked_at(game, seed):
             lying = [p.card for side in state.columns for column in side for p in column]
             drawn = [task.drawn for task in state.tasks if task.drawn is not None]

@@ -1,4 +1,5 @@
-"""Arctic Scavengers in lockstep with a referee written from the rule text; quirks and secrets."""
+"""Arctic Scavengers in lockstep with a referee written from the rule text; paper_bugs and
+secrets."""
 
 from __future__ import annotations
 
@@ -151,7 +152,7 @@ def forget() -> None:
         cached.cache_clear()
 
 
-GAME, PAPER = ArcticScavengers(), ArcticScavengers(quirks=True)
+GAME, PAPER = ArcticScavengers(), ArcticScavengers(paper_bugs=True)
 few = settings(max_examples=15, deadline=None)
 
 
@@ -181,7 +182,7 @@ def test_no_card_is_made_or_lost(seed: int) -> None:
             assert Counter((*owned, *state.junkyard, *state.contested, *state.piles)) == whole
 
 
-def test_by_quirk_digging_keeps_a_card_nobody_responds_and_snipers_need_a_net() -> None:
+def test_by_paper_bug_digging_keeps_a_card_nobody_responds_and_snipers_need_a_net() -> None:
     hands = ("Scavenger", "Brawler", "Shovel"), ("Sniper Team", "Saboteur")
     dig = "dig 3 with Scavenger + Shovel"
     assert options(GAME, after(GAME, position(*hands), dig)) == (
@@ -205,7 +206,7 @@ def test_by_quirk_digging_keeps_a_card_nobody_responds_and_snipers_need_a_net() 
         ((("Junk",), ("Pills",)), (0.0, 0.0), (-1.0, 1.0)),
     ],
 )
-def test_the_larger_tribe_wins_by_quirk_that_of_the_last_hand(
+def test_the_larger_tribe_wins_by_paper_bug_that_of_the_last_hand(
     hands: Any, returns: tuple[float, float], paper: tuple[float, float]
 ) -> None:
     state = position(*hands)._replace(phase=OVER)
@@ -216,11 +217,11 @@ def test_the_larger_tribe_wins_by_quirk_that_of_the_last_hand(
     assert [GAME.worth(state, seat) for seat in (0, 1)] == [(1 + one) / 2 for one in returns]
 
 
-def test_by_quirk_hiring_is_free_and_five_rounds_are_played() -> None:
+def test_by_paper_bug_hiring_is_free_and_five_rounds_are_played() -> None:
     state = position(("Refugee",))
     assert "hire Thugs" in options(PAPER, state)
     assert not any(one.startswith("hire") for one in options(GAME, state))
-    assert ArcticScavengers(rounds=9, quirks=True).settings.rounds == 5
+    assert ArcticScavengers(rounds=9, paper_bugs=True).settings.rounds == 5
     assert (ArcticScavengers(rounds=9).settings.peaceful, PAPER.settings.peaceful) == (4, 0)
 
 

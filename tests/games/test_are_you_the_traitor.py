@@ -146,9 +146,9 @@ def test_the_game_ends_with_ten_points_of_one_role_not_of_a_team() -> None:
     assert EACH.returns(evil) == (1.0, 1.0, -1.0, -1.0, -1.0)
 
 
-def test_where_both_teams_have_the_points_the_richer_role_decides_and_by_quirk_evil() -> None:
+def test_where_both_teams_have_the_points_the_richer_role_decides_and_by_paper_bug_evil() -> None:
     piles = ((0, 0, 4), (), (0, 0, 2), (), ())  # 11 and 13 points
-    paper = AreYouTheTraitor(quirks=True)
+    paper = AreYouTheTraitor(paper_bugs=True)
     assert GAME._winner(piles, 0) == 1
     assert paper._winner(piles, 1) == 0
     even = ((0, 0), (), (0, 0), (), ())
@@ -237,8 +237,8 @@ def test_a_redeal_reaches_every_world_that_fits() -> None:
     assert len({other.seed for other in found}) == 200
 
 
-def test_by_quirk_the_names_are_those_of_the_published_code() -> None:
-    paper = AreYouTheTraitor(quirks=True)
+def test_by_paper_bug_the_names_are_those_of_the_published_code() -> None:
+    paper = AreYouTheTraitor(paper_bugs=True)
     assert {state.names for state, _, _ in walk(paper, 3)} == {FIXED}
     assert len({state.names for state, _, _ in walk(GAME, 3)}) > 1
     assert "Dee is the key holder" not in told_to(paper, replace(dealt(0, paper), actor=TRAITOR))

@@ -15,7 +15,7 @@ from gauntlet.games.codenames.rules import ASSASSIN, BLUE, NEUTRAL, RED, STOP, S
 from gauntlet.games.playouts import played
 from tests.games.cases import seeds, walk
 
-GAME, FOUR, QUIRKS = Codenames(), Codenames(4), Codenames(quirks=True)
+GAME, FOUR, PAPER_BUGS = Codenames(), Codenames(4), Codenames(paper_bugs=True)
 few = settings(max_examples=25, deadline=None)
 KEY = (RED,) * 9 + (BLUE,) * 8 + (NEUTRAL,) * 3 + (ASSASSIN,)
 """Red's words are at 0 to 8, blue's at 9 to 16, neutral ones at 17 to 19, the assassin at 20."""
@@ -80,11 +80,11 @@ def test_a_clue_counts_from_none_to_all_words_that_the_team_has_hidden() -> None
     assert [int(option) for option in GAME.legal(again, 0)] == list(range(8))
 
 
-def test_with_quirks_any_clue_goes() -> None:
+def test_with_paper_bugs_any_clue_goes() -> None:
     for text in (START.words[0], "two words", "9"):
-        assert after(QUIRKS, (1, text)).turns[0].clue == text
+        assert after(PAPER_BUGS, (1, text)).turns[0].clue == text
     with pytest.raises(IllegalAction):
-        after(QUIRKS, (1, "a, b"))
+        after(PAPER_BUGS, (1, "a, b"))
 
 
 # Guesses
@@ -109,15 +109,15 @@ def test_a_turn_has_as_many_guesses_as_the_number_and_one(number: int) -> None:
 def test_the_number_nought_allows_any_number_of_guesses() -> None:
     assert FOUR.to_move(after(FOUR, clue(0), *range(8))) == (1,)
     assert rules.winner(after(FOUR, clue(0), *range(9)), False) == RED
-    quirks = Codenames(4, quirks=True)
-    assert quirks.to_move(after(quirks, clue(0), 0)) == (2,)
+    paper_bugs = Codenames(4, paper_bugs=True)
+    assert paper_bugs.to_move(after(paper_bugs, clue(0), 0)) == (2,)
 
 
 def test_an_operative_guesses_at_least_once_and_no_open_word() -> None:
     options = GAME.legal(after(GAME, clue(2)), 0)
     assert options == tuple(range(21))
     assert GAME.legal(after(GAME, clue(2), 4), 0) == (*range(4), *range(5, 21), STOP)
-    assert STOP in QUIRKS.legal(after(QUIRKS, clue(2)), 0)
+    assert STOP in PAPER_BUGS.legal(after(PAPER_BUGS, clue(2)), 0)
 
 
 # The end
@@ -144,21 +144,21 @@ def test_who_meets_the_assassin_has_nothing() -> None:
     assert GAME.measure(state)["match_score"] == (0.0, 1.0)
 
 
-def test_with_quirks_the_assassin_by_the_last_guess_wins() -> None:
+def test_with_paper_bugs_the_assassin_by_the_last_guess_wins() -> None:
     """The published code has passed the turn on before it asks whose it was."""
-    assert rules.winner(after(QUIRKS, clue(1), 0, 20), True) == RED
-    assert rules.winner(after(QUIRKS, clue(2), 0, 20), True) == BLUE
-    assert rules.winner(after(QUIRKS, clue(0), 20), True) == BLUE
+    assert rules.winner(after(PAPER_BUGS, clue(1), 0, 20), True) == RED
+    assert rules.winner(after(PAPER_BUGS, clue(2), 0, 20), True) == BLUE
+    assert rules.winner(after(PAPER_BUGS, clue(0), 20), True) == BLUE
     assert rules.winner(after(GAME, clue(1), 0, 20), False) == BLUE
 
 
-def test_with_quirks_teams_that_only_stop_share_the_points_after_fifty_turns() -> None:
+def test_with_paper_bugs_teams_that_only_stop_share_the_points_after_fifty_turns() -> None:
     state = START
     for _ in range(rules.MOST_TURNS):
-        assert QUIRKS.to_move(state)
-        state = after(QUIRKS, clue(1), STOP, start=state)
-    assert QUIRKS.to_move(state) == ()
-    assert QUIRKS.measure(state)["match_score"] == (0.5, 0.5)
+        assert PAPER_BUGS.to_move(state)
+        state = after(PAPER_BUGS, clue(1), STOP, start=state)
+    assert PAPER_BUGS.to_move(state) == ()
+    assert PAPER_BUGS.measure(state)["match_score"] == (0.5, 0.5)
 
 
 @few

@@ -213,7 +213,7 @@ def test_a_game_that_can_be_drawn_says_so_and_is_judged_by_its_score(
     if has_draws(game):
         assert judgeable_by(game)[0] == MATCH_SCORE
         assert max(returns) > 0 or set(returns) == {0.0}
-    elif not (isinstance(game, Measured) or getattr(game, "quirks", False)):
+    elif not (isinstance(game, Measured) or getattr(game, "paper_bugs", False)):
         assert 0.0 not in returns
 
 

@@ -37,8 +37,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 GAMES = (
     *(Uno(2), Uno(4), UnoArena(3), Holdem(), Holdem(mode="hands", hands=2)),
     *(TicTacToe(), TicTacToe(size=5, win_length=4), RockPaperScissors(rounds=25)),
-    *(Santorini(), Santorini(quirks=True), SeaBattle(most_turns=9), SeaBattle(num_seats=6)),
-    *(Codenames(), Codenames(4, quirks=True)),
+    *(Santorini(), Santorini(paper_bugs=True), SeaBattle(most_turns=9), SeaBattle(num_seats=6)),
+    *(Codenames(), Codenames(4, paper_bugs=True)),
 )
 
 

@@ -53,20 +53,20 @@ def test_who_can_do_nothing_passes() -> None:
 AROUND_WHITE = {"bA1": (1, -1), "bA2": (0, -1), "bA3": (-1, 0), "bG1": (-1, 1), "bG2": (1, 0)}
 
 
-@pytest.mark.parametrize(("quirks", "returns"), [(False, (0, 0)), (True, (-1, -1))])
-def test_both_queens_surrounded_at_once(quirks: bool, returns: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("paper_bugs", "returns"), [(False, (0, 0)), (True, (-1, -1))])
+def test_both_queens_surrounded_at_once(paper_bugs: bool, returns: tuple[float, float]) -> None:
     """The hopper lands in the one cell that is missing around each."""
     white = {"wQ": (0, 0), "bA1": (1, -1), "bA2": (0, -1), "bA3": (-1, 0), "bG1": (-1, 1)}
     black = {"bQ": (1, 0), "wA1": (2, -1), "wA2": (2, 0), "wA3": (1, 1), "bG2": (0, 2)}
-    state = laid({**white, **black, "bG3": (0, -2)}, ply=21, quirks=quirks)
-    game = Hive(quirks=quirks)
+    state = laid({**white, **black, "bG3": (0, -2)}, ply=21, paper_bugs=paper_bugs)
+    game = Hive(paper_bugs=paper_bugs)
     last = after(game, state, "move bG3 SE of wQ")
     assert (game.to_move(last), game.returns(last)) == ((), returns)
 
 
-@pytest.mark.parametrize(("quirks", "plies"), [(False, 14), (True, 13)])
-def test_a_game_without_a_winner_ends_after_its_turns(quirks: bool, plies: int) -> None:
-    game = Hive(max_turns=7, quirks=quirks)
+@pytest.mark.parametrize(("paper_bugs", "plies"), [(False, 14), (True, 13)])
+def test_a_game_without_a_winner_ends_after_its_turns(paper_bugs: bool, plies: int) -> None:
+    game = Hive(max_turns=7, paper_bugs=paper_bugs)
     rng = np.random.default_rng(2)
     last, count = play_on(game, game.deal(rng), [RANDOM] * 2, rng)
     assert count == plies

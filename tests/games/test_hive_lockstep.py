@@ -41,9 +41,9 @@ RETURNS = {
 class Ours:
     """Our game, and where in the plane its pieces lie."""
 
-    def __init__(self, engine: Any, quirks: bool = False) -> None:
-        self.engine, self.quirks = engine, quirks
-        self.state = engine.blank(PLIES - quirks, quirks)
+    def __init__(self, engine: Any, paper_bugs: bool = False) -> None:
+        self.engine, self.paper_bugs = engine, paper_bugs
+        self.state = engine.blank(PLIES - paper_bugs, paper_bugs)
         self.hive: Hive = {}
 
     @property
@@ -152,18 +152,18 @@ def against_spiel(engine: Any, seed: int) -> Counter[str]:
     return tally + Counter({f"result {ours.result}": 1})
 
 
-def against_referee(engine: Any, seed: int, quirks: bool, most: int = PLIES) -> Counter[str]:
+def against_referee(engine: Any, seed: int, paper_bugs: bool, most: int = PLIES) -> Counter[str]:
     """As `against_spiel`, with the referee and by either set of rules, up to a number of plies."""
-    ours, rng = Ours(engine, quirks), random.Random(seed)
+    ours, rng = Ours(engine, paper_bugs), random.Random(seed)
     while ours.result == rules.GOING_ON and ours.ply < most:
         known = ours.legal()
-        right = referee.moves(ours.hive, ours.side, ours.ply // 2 + 1, quirks) or {None}
+        right = referee.moves(ours.hive, ours.side, ours.ply // 2 + 1, paper_bugs) or {None}
         assert set(known) == right, f"game {seed}, ply {ours.ply}"
         ours.act(known[ours.choose(known, rng)])
         lost = referee.lost(ours.hive, "w"), referee.lost(ours.hive, "b")
-        assert (ours.result == rules.GOING_ON) == (ours.ply < PLIES - quirks and not any(lost))
+        assert (ours.result == rules.GOING_ON) == (ours.ply < PLIES - paper_bugs and not any(lost))
     if ours.result != rules.GOING_ON:
-        both = rules.BOTH_LOSE if quirks else rules.DRAW
+        both = rules.BOTH_LOSE if paper_bugs else rules.DRAW
         ends = {(1, 1): both, (1, 0): rules.BLACK_WINS, (0, 1): rules.WHITE_WINS}
         assert ours.result == ends.get(lost, rules.DRAW)
     return Counter({"plies": ours.ply, f"result {ours.result}": 1})
@@ -179,13 +179,15 @@ def test_every_position_has_the_moves_that_openspiel_has(
     assert tally["result 1"] > games / 10
 
 
-@pytest.mark.parametrize("quirks", [False, True])
+@pytest.mark.parametrize("paper_bugs", [False, True])
 @pytest.mark.parametrize("games", [4, pytest.param(500, marks=pytest.mark.slow)])
 def test_every_position_has_the_moves_that_the_referee_finds(
-    games: int, quirks: bool, figure: Callable[[str], None]
+    games: int, paper_bugs: bool, figure: Callable[[str], None]
 ) -> None:
-    tally = sum((against_referee(rules, seed, quirks) for seed in range(games)), Counter())
-    figure(f"hive in lockstep with a referee, quirks {quirks}, {games} games: {dict(tally)}")
+    tally = sum((against_referee(rules, seed, paper_bugs) for seed in range(games)), Counter())
+    figure(
+        f"hive in lockstep with a referee, paper_bugs {paper_bugs}, {games} games: {dict(tally)}"
+    )
     assert tally["plies"] > 20 * games
 
 
@@ -199,20 +201,20 @@ SLIPS = {
     "a spider comes back after a step": (False, "and two != start:", "and True:"),
     "an ant makes one step": (False, "table.way[left] = ahead\n", "table.way[left] = start\n"),
     "the queen is surrounded by five": (False, "state, 0) == 6", "state, 0) == 5"),
-    "quirks: a crowded cell is left": (True, "if COUNT[around] > 4:", "if COUNT[around] > 5:"),
-    "quirks: a piece leaves the hive": (True, "1 <= ahead <= 3", "0 <= ahead <= 3"),
+    "paper_bugs: a crowded cell is left": (True, "if COUNT[around] > 4:", "if COUNT[around] > 5:"),
+    "paper_bugs: a piece leaves the hive": (True, "1 <= ahead <= 3", "0 <= ahead <= 3"),
 }  # fmt: skip
 """Each with whether it is one of the published code's rules, and the text that it replaces."""
 
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_planted_slip_is_caught(slip: str) -> None:
-    quirks, old, new = SLIPS[slip]
+    paper_bugs, old, new = SLIPS[slip]
     wrong = slipped(rules, old, new)
-    assert caught(lambda own, seed: against_referee(own, seed, quirks, 60), wrong, games=60)
+    assert caught(lambda own, seed: against_referee(own, seed, paper_bugs, 60), wrong, games=60)
 
 
-@pytest.mark.parametrize("quirks", [False, True])
-def test_the_rules_as_plain_python_are_not_taken_for_a_slip(quirks: bool) -> None:
+@pytest.mark.parametrize("paper_bugs", [False, True])
+def test_the_rules_as_plain_python_are_not_taken_for_a_slip(paper_bugs: bool) -> None:
     same = slipped(rules, "QUEEN_BY = 3", "QUEEN_BY = 3")
-    assert not caught(lambda own, seed: against_referee(own, seed, quirks, 60), same, games=3)
+    assert not caught(lambda own, seed: against_referee(own, seed, paper_bugs, 60), same, games=3)

@@ -111,9 +111,9 @@ def test_a_match_is_judged_by_wins_and_hands_by_chips() -> None:
     assert first == -second == HANDS.returns(state)[0] * HANDS.stack / HANDS.big_blind
 
 
-def tied(quirks: bool) -> State:
+def tied(paper_bugs: bool) -> State:
     """A hand that is checked down on a board that both play."""
-    played = Holdem(mode="hands", hands=1, quirks=quirks)
+    played = Holdem(mode="hands", hands=1, paper_bugs=paper_bugs)
     state = after(played, "CALL")
     array = state.array.copy()
     array[rules.CARDS : rules.LOG] = [0, 5, 1, 4, 51, 46, 41, 36, 31]
@@ -123,12 +123,12 @@ def tied(quirks: bool) -> State:
     return state
 
 
-def test_a_tied_pot_is_split_and_with_quirks_player_0s() -> None:
-    assert tied(quirks=False).array[rules.STACKS : rules.STACKS + 2].tolist() == [200, 200]
-    assert tied(quirks=False).array[rules.TIES] == 1
+def test_a_tied_pot_is_split_and_with_paper_bugs_player_0s() -> None:
+    assert tied(paper_bugs=False).array[rules.STACKS : rules.STACKS + 2].tolist() == [200, 200]
+    assert tied(paper_bugs=False).array[rules.TIES] == 1
     assert "the pot is split, 2 to player 0 and 2 to player 1" in tied(False).history
-    assert tied(quirks=True).array[rules.STACKS : rules.STACKS + 2].tolist() == [202, 198]
-    assert tied(quirks=True).array[rules.WINS] == 1
+    assert tied(paper_bugs=True).array[rules.STACKS : rules.STACKS + 2].tolist() == [202, 198]
+    assert tied(paper_bugs=True).array[rules.WINS] == 1
 
 
 def test_scripted_players_play_as_they_say() -> None:

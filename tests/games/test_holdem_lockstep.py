@@ -49,7 +49,7 @@ class Hand:
 
     def ours(self, engine: Any) -> np.ndarray:
         array = rules.blank()
-        array[rules.PLAY : rules.QUIRKS] = (
+        array[rules.PLAY : rules.PAPER_BUGS] = (
             *(rules.MATCH, self.dealer + 1, 200, *self.blinds),
             rules.NEURON if self.neuron else rules.PAPER,
         )

@@ -1,4 +1,4 @@
-"""Pit against a referee written from the rules, turn by turn; secrets and published quirks."""
+"""Pit against a referee written from the rules, turn by turn; secrets and published paper_bugs."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_nothing_is_caught_without_a_slip() -> None:
     assert not caught(lockstep, package.Pit(**SETTINGS[0]), 5)
 
 
-GAME, QUIRKS = Pit(), Pit(quirks=True)
+GAME, PAPER_BUGS = Pit(), Pit(paper_bugs=True)
 
 
 def hand(**counts: int) -> tuple[int, ...]:
@@ -160,13 +160,13 @@ def test_a_sample_changes_all_that_a_trader_does_not_know() -> None:
     assert len({offers[3] for _, offers in others}) > 2
 
 
-def test_quirks_put_a_trade_to_both_hands_of_a_side() -> None:
-    start = QUIRKS.deal(np.random.default_rng(0))
+def test_paper_bugs_put_a_trade_to_both_hands_of_a_side() -> None:
+    start = PAPER_BUGS.deal(np.random.default_rng(0))
     first = [published.hand(start, which) for which in range(4)]
     kind = max(range(4), key=first[0].__getitem__)
     given = max(range(4), key=first[2].__getitem__)
-    state = after(QUIRKS, start, f"offer 2 {WORDS[kind]}")
-    state = after(QUIRKS, state, f"take 2 {WORDS[kind]} for 1 {WORDS[given]}")
+    state = after(PAPER_BUGS, start, f"offer 2 {WORDS[kind]}")
+    state = after(PAPER_BUGS, state, f"take 2 {WORDS[kind]} for 1 {WORDS[given]}")
     assert state.deal == 1
     change = [0] * 6
     change[kind] -= 2
@@ -177,24 +177,24 @@ def test_quirks_put_a_trade_to_both_hands_of_a_side() -> None:
         assert moved == [sign * one for one in change]
 
 
-def test_quirks_know_corners_of_exactly_six_or_five_and_a_bull() -> None:
+def test_paper_bugs_know_corners_of_exactly_six_or_five_and_a_bull() -> None:
     corner = published.is_corner
     for wheat, bull, is_one in ((6, 0, 1), (6, 1, 1), (5, 1, 1), (5, -1, 1), (7, 0, 0), (5, 0, 0)):
         assert corner(hand(wheat=wheat, bull=bull), 3) == is_one
     assert corner(hand(bull=6), BULL)
 
 
-def test_quirks_offer_what_a_hand_lacks_in_vain() -> None:
-    start = QUIRKS.deal(np.random.default_rng(0))
+def test_paper_bugs_offer_what_a_hand_lacks_in_vain() -> None:
+    start = PAPER_BUGS.deal(np.random.default_rng(0))
     lacking = next(kind for kind in (BULL, BEAR) if not published.own_hand(start, 0)[kind])
     name = published.NAMES[lacking]
-    state = after(QUIRKS, start, f"offer 4 {name}")
+    state = after(PAPER_BUGS, start, f"offer 4 {name}")
     assert state.offers == (None, None)
     assert state.history[0] == f"player 0 offered 4 {name} without having them"
-    assert len(options(QUIRKS, state)) == 24
+    assert len(options(PAPER_BUGS, state)) == 24
 
 
-def test_quirks_end_by_points_or_turns() -> None:
+def test_paper_bugs_end_by_points_or_turns() -> None:
     for seed in range(3):
-        last = final(QUIRKS, seed)
+        last = final(PAPER_BUGS, seed)
         assert max(last.points) >= 500 or last.turns == 200

@@ -19,7 +19,7 @@ from tests.games.cases import seeds, walk
 from tests.games.santorini_referee import ORDER, SQUARES, Referee
 from tests.games.slips import caught, slipped
 
-GAME, AT_ONCE = Santorini(), Santorini(quirks=True)
+GAME, AT_ONCE = Santorini(), Santorini(paper_bugs=True)
 PLACE, MOVE, BUILD = rules.PLACE, rules.MOVE, rules.BUILD
 
 
@@ -77,7 +77,7 @@ def test_the_rules_as_plain_python_are_not_taken_for_a_slip() -> None:
     assert not caught(lockstep, slipped(rules, "SIDE = 5", "SIDE = 5"), games=20)
 
 
-def position(board: str, pawn: str, stage: int, quirks: bool = False) -> State:
+def position(board: str, pawn: str, stage: int, paper_bugs: bool = False) -> State:
     """A state by its drawing, row 5 first: a level a square, and the pawn that is on it."""
     cells = [0] * rules.SIZE
     cells[rules.TURN], cells[rules.STAGE], cells[rules.WINNER] = ORDER.index(pawn), stage, -1

@@ -24,9 +24,9 @@ CROWD = 5
 """Squares a side of a bay into which all ships of every other game are put: so that they meet."""
 
 
-def dealt(seed: int, quirks: bool, most_turns: int = 60) -> np.ndarray:
+def dealt(seed: int, paper_bugs: bool, most_turns: int = 60) -> np.ndarray:
     """A deal; of odd seeds the ships are then put close together among some of the rocks."""
-    array = SeaBattle(most_turns=most_turns, quirks=quirks).settings.copy()
+    array = SeaBattle(most_turns=most_turns, paper_bugs=paper_bugs).settings.copy()
     rules.deal(array, np.uint64(seed))
     if seed % 2:
         bay = random.Random(seed).sample(range(CROWD * CROWD), rules.SHIPS + 3)
@@ -49,7 +49,7 @@ def refereed(array: np.ndarray) -> Referee:
         for at, name in enumerate(NAMES)
     }
     loose = {point(square) for square in cells[rules.ROCKS : rules.SIZE]}
-    kind = InOrder if cells[rules.QUIRKS] else Referee
+    kind = InOrder if cells[rules.PAPER_BUGS] else Referee
     return kind(ships, loose, cells[rules.MOST_TURNS])
 
 
@@ -63,10 +63,10 @@ def compare(array: np.ndarray, referee: Referee) -> None:
     assert score == referee.score()
 
 
-def lockstep(engine: Any, seed: int, quirks: bool = False) -> Counter[str]:
+def lockstep(engine: Any, seed: int, paper_bugs: bool = False) -> Counter[str]:
     """A random game of both; says what happened. Fails where they differ."""
     tally, notes = Counter(games=1), np.zeros(rules.NOTES, np.int64)
-    choose, array = random.Random(seed), dealt(seed, quirks)
+    choose, array = random.Random(seed), dealt(seed, paper_bugs)
     referee = refereed(array)
     compare(array, referee)
     while referee.score() is None:
@@ -89,14 +89,16 @@ def lockstep(engine: Any, seed: int, quirks: bool = False) -> Counter[str]:
 
 
 @pytest.mark.parametrize("games", [300, pytest.param(5000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("quirks", [False, True])
+@pytest.mark.parametrize("paper_bugs", [False, True])
 def test_every_turn_ends_as_the_referees(
-    quirks: bool, games: int, figure: Callable[[str], None]
+    paper_bugs: bool, games: int, figure: Callable[[str], None]
 ) -> None:
-    tally = sum((lockstep(rules, seed, quirks) for seed in range(games)), Counter())
+    tally = sum((lockstep(rules, seed, paper_bugs) for seed in range(games)), Counter())
     assert min(tally[what] for what in ("collisions", "rocks", "hits")) > games
     assert tally["draws"] > 0
-    figure(f"Sea Battle{' with quirks' * quirks} in lockstep with its referee: {dict(tally)}")
+    figure(
+        f"Sea Battle{' with paper bugs' * paper_bugs} in lockstep with its referee: {dict(tally)}"
+    )
 
 
 SLIPS = {
@@ -115,7 +117,7 @@ SLIPS = {
         "",
     ),
     "ships sink at 9": ("REACH, SUNK = 3, 10", "REACH, SUNK = 3, 9"),
-    "shots fall one after the other": ("found >= 0 and state[QUIRKS]", "found >= 0"),
+    "shots fall one after the other": ("found >= 0 and state[PAPER_BUGS]", "found >= 0"),
     "a sunk ship is in the way": (
         "if other != ship and afloat(state, other) and state[AT + other] == square:",
         "if other != ship and state[AT + other] == square:",
@@ -126,7 +128,7 @@ PUBLISHED = {
         "afloat(state, other) and state[AT + other] != state[AT + ship]",
         "afloat(state, other) and other != ship",
     ),
-    "shots fall at once": ("found >= 0 and state[QUIRKS]", "False"),
+    "shots fall at once": ("found >= 0 and state[PAPER_BUGS]", "False"),
 }
 
 
@@ -136,10 +138,10 @@ def test_a_planted_slip_is_caught(slip: str) -> None:
     assert caught(lambda own, n: lockstep(own, n, slip in PUBLISHED), wrong, games=100)
 
 
-@pytest.mark.parametrize("quirks", [False, True])
-def test_the_rules_as_plain_python_are_not_taken_for_a_slip(quirks: bool) -> None:
+@pytest.mark.parametrize("paper_bugs", [False, True])
+def test_the_rules_as_plain_python_are_not_taken_for_a_slip(paper_bugs: bool) -> None:
     same = slipped(rules, "SIDE, SHIPS", "SIDE, SHIPS")
-    assert not caught(lambda own, n: lockstep(own, n, quirks), same, games=10)
+    assert not caught(lambda own, n: lockstep(own, n, paper_bugs), same, games=10)
 
 
 def at_sea(**ships: tuple[int, int, str]) -> State:
@@ -227,7 +229,7 @@ def test_a_ship_is_told_where_others_are_and_what_it_would_hit() -> None:
 def test_what_is_told_of_hits_and_crashes_is_what_happens(seed: int) -> None:
     """Tried out: the ship acts, and all others stay and hold their fire by pointing away."""
     rng = np.random.default_rng(seed)
-    array = dealt(int(rng.integers(500)), quirks=False)
+    array = dealt(int(rng.integers(500)), paper_bugs=False)
     state = State(tuple(array.tolist()))
     facts = facts_of(state, 0)
     told = facts["Hits if no other ship moves"].split("; ")

@@ -42,7 +42,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (Holdem, {"small_blind": 3}, BLINDS),
     (Holdem, {"big_blind": 300}, BLINDS),
     (Holdem, {"small_blind": 0}, BLINDS),
-    (Pit, {"num_seats": 4, "quirks": True}, "got 4"),
+    (Pit, {"num_seats": 4, "paper_bugs": True}, "got 4"),
     (RockPaperScissors, {"num_seats": 3}, "rock-paper-scissors seats 2 players, got 3"),
     (RockPaperScissors, {"rounds": 0}, f"rounds is 0; {ROUNDS}"),
     (RockPaperScissors, {"rounds": 10**9}, ROUNDS),

@@ -16,7 +16,7 @@ from gauntlet.games.two_rooms.players import deals, known_kin
 from gauntlet.games.two_rooms.rules import ADMIT, BLUE, KINDS, RED, Exchange, State, claimed
 from tests.games.cases import seeds, walk
 
-GAME, SIX, QUIRKS = TwoRooms(), TwoRooms(6), TwoRooms(6, quirks=True)
+GAME, SIX, PAPER_BUGS = TwoRooms(), TwoRooms(6), TwoRooms(6, paper_bugs=True)
 few = settings(max_examples=25, deadline=None)
 START = State(tuple(range(6)), 0, 3, (1, 4), ((0, 0, 1, 0, 1, 1),))
 """0, 1 and 3 are in room 0, led by 1; 2, 4 and 5 in room 1, led by 4. Person i has role i."""
@@ -38,7 +38,7 @@ def talked(game: TwoRooms, state: State, most: int = 99) -> State:
 @few
 @given(seeds)
 def test_a_deal_has_three_of_each_team_and_of_each_room_and_a_leader_in_each(seed: int) -> None:
-    for game in (GAME, QUIRKS):
+    for game in (GAME, PAPER_BUGS):
         state = game.deal(np.random.default_rng(seed))
         assert sorted(state.roles) == list(range(6))
         assert sorted(state.rooms[0]) == [0, 0, 0, 1, 1, 1]
@@ -119,8 +119,8 @@ def test_all_in_the_room_hear_what_is_said_and_nobody_else() -> None:
     ]
 
 
-def test_with_quirks_two_hear_it_and_the_leader_of_the_askers_team() -> None:
-    state = talked(QUIRKS, START)
+def test_with_paper_bugs_two_hear_it_and_the_leader_of_the_askers_team() -> None:
+    state = talked(PAPER_BUGS, START)
     heard = [[p for p in range(6) if rules.hears(state, p, at, True)] for at in range(6)]
     assert [(one.asker, one.target) for one in state.talk] == [
         *((0, 1), (1, 0), (3, 0), (2, 4), (4, 2), (5, 2))
@@ -131,9 +131,9 @@ def test_with_quirks_two_hear_it_and_the_leader_of_the_askers_team() -> None:
     assert known_kin(state, 4, False) == ()
 
 
-def test_one_knows_its_own_card_and_with_quirks_its_team_alone() -> None:
+def test_one_knows_its_own_card_and_with_paper_bugs_its_team_alone() -> None:
     assert SIX.observe(START, 0).facts[0].text == "Ada, blue, the president"
-    assert QUIRKS.observe(START, 0).facts[0].text == "Ada, blue"
+    assert PAPER_BUGS.observe(START, 0).facts[0].text == "Ada, blue"
     assert GAME.observe(START, 0).facts[0].text == "Ada, blue, the president"
     assert SIX.observe(START, 0).role == "a player of blue"
 

@@ -95,22 +95,22 @@ def facts_of(observation: Observation) -> dict[str, str]:
     return {fact.name: fact.text for fact in observation.facts}
 
 
-def test_the_next_player_follows_the_direction_but_with_quirks_the_logged_reverses() -> None:
+def test_the_next_player_follows_the_direction_but_with_paper_bugs_the_logged_reverses() -> None:
     names = ["red reverse, blue 1, blue 2", "red 1, red 4", "red 2, red 5"]
     turned_up = position("red 7", *names, direction=-1)
     assert facts_of(Uno(3).observe(turned_up, 0))["Next player"] == "player 2"
-    assert facts_of(Uno(3, quirks=True).observe(turned_up, 0))["Next player"] == "player 1"
+    assert facts_of(Uno(3, paper_bugs=True).observe(turned_up, 0))["Next player"] == "player 1"
     logged = play(position("red 7", *names), "red reverse")
-    for game in (Uno(3), Uno(3, quirks=True)):
+    for game in (Uno(3), Uno(3, paper_bugs=True)):
         assert facts_of(game.observe(logged, 2))["Next player"] == "player 1"
     drawn = play(position("red 7", "blue 1", "red 1", "red 2", pile="red reverse"), "draw a card")
     assert facts_of(Uno(3).observe(drawn, 2))["Next player"] == "player 1"
-    assert facts_of(Uno(3, quirks=True).observe(drawn, 2))["Next player"] == "player 0"
+    assert facts_of(Uno(3, paper_bugs=True).observe(drawn, 2))["Next player"] == "player 0"
 
 
-def test_with_quirks_a_seat_is_shown_what_rlcard_shows() -> None:
+def test_with_paper_bugs_a_seat_is_shown_what_rlcard_shows() -> None:
     """The same cards in the same order, the same options, and the colour of the card object."""
-    game = Uno(2, quirks=True)
+    game = Uno(2, paper_bugs=True)
     stale = 0
     for seed in range(300):
         array = rules.blank(2)
@@ -152,8 +152,8 @@ def test_the_rule_player_is_that_of_rlcard(monkeypatch: pytest.MonkeyPatch) -> N
     agent = UNORuleAgentV1()
     kinds: Counter[str] = Counter()
     for seed in range(200):
-        for quirks in (False, True):
-            game = Uno(3, quirks)
+        for paper_bugs in (False, True):
+            game = Uno(3, paper_bugs)
             for state in states(game, seed, seed):
                 for seat in game.to_move(state):
                     kinds[rule_move(agent, game, game.observe(state, seat), state)] += 1
@@ -168,7 +168,9 @@ def rule_move(agent: Any, game: Uno, observation: Observation, state: State) -> 
     ):
         chances[action] += chance
     held = [ACTION_LIST[kind] for kind in hand(state.array, observation.seat)]
-    listed = [ACTION_LIST[action] for action in Uno(3, quirks=True).legal(state, observation.seat)]
+    listed = [
+        ACTION_LIST[action] for action in Uno(3, paper_bugs=True).legal(state, observation.seat)
+    ]
     move = agent.step({"raw_legal_actions": listed, "raw_obs": {"hand": held}})
     if isinstance(move, list):
         expected = {ACTION_SPACE[a]: n / len(move) for a, n in Counter(move).items()}
@@ -185,11 +187,11 @@ def rule_move(agent: Any, game: Uno, observation: Observation, state: State) -> 
     return "wild draw four"
 
 
-def test_random_is_uniform_over_options_and_with_quirks_over_held_cards() -> None:
+def test_random_is_uniform_over_options_and_with_paper_bugs_over_held_cards() -> None:
     state = position("red 7", "blue 7, red 3, blue 7, wild", "red 1")
     seen = Uno().observe(state, 0)
     assert Uno().probabilities("random", seen) == pytest.approx([1 / 6] * 6)
-    seen = Uno(quirks=True).observe(state, 0)
+    seen = Uno(paper_bugs=True).observe(state, 0)
     assert seen.options[:3] == ("blue 7", "red 3", "blue 7")
-    assert Uno(quirks=True).probabilities("random", seen) == pytest.approx([1 / 7] * 7)
-    assert Uno(quirks=True).probabilities("rule", seen)[:3] == pytest.approx([1 / 3] * 3)
+    assert Uno(paper_bugs=True).probabilities("random", seen) == pytest.approx([1 / 7] * 7)
+    assert Uno(paper_bugs=True).probabilities("rule", seen)[:3] == pytest.approx([1 / 3] * 3)

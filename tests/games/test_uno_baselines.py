@@ -48,12 +48,12 @@ def half_width(share: float, n: int) -> float:
 
 
 @pytest.mark.parametrize("games", GAMES)
-@pytest.mark.parametrize(("players", "quirks", "percent", "width"), MEASURED)
+@pytest.mark.parametrize(("players", "paper_bugs", "percent", "width"), MEASURED)
 def test_seats_win_as_often_as_measured(
-    players: str, quirks: bool, percent: Sequence[float], width: float, games: int
+    players: str, paper_bugs: bool, percent: Sequence[float], width: float, games: int
 ) -> None:
     policies = players.split()
-    wins = Uno(len(policies), quirks).simulate(policies, games, seed=5)
+    wins = Uno(len(policies), paper_bugs).simulate(policies, games, seed=5)
     assert wins.sum() == games
     assert wins[-1] == 0
     for won, expected in zip(wins[:-1] / games, percent, strict=True):
@@ -123,10 +123,12 @@ HELD = "red 3, red skip, red reverse, red draw two, wild"
 WILDS = {f"wild naming {colour}" for colour in ("red", "green", "blue", "yellow")}
 
 
-def choices(policy: str, hand: str, direction: int, quirks: bool = False, at: int = 1) -> set[str]:
+def choices(
+    policy: str, hand: str, direction: int, paper_bugs: bool = False, at: int = 1
+) -> set[str]:
     """The options that seat 2 of three may take, with an eye on seat `at`."""
     state = position("red 7", "green 1", "blue 1", hand, direction=direction, to_move=2)
-    game = Uno(3, quirks)
+    game = Uno(3, paper_bugs)
     policy = game.aimed(policy, 2, at)
     seen = game.observe(state, 2)
     chances = dict(zip(seen.options, game.probabilities(policy, seen), strict=True))

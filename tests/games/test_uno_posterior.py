@@ -283,12 +283,12 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize("quirks", [False, True])
+@pytest.mark.parametrize("paper_bugs", [False, True])
 @pytest.mark.parametrize("table", TABLES)
 def test_what_truly_happened_is_possible_at_every_decision(
-    table: Sequence[str], quirks: bool
+    table: Sequence[str], paper_bugs: bool
 ) -> None:
-    game, rng = Uno(len(table), quirks), np.random.default_rng(5)
+    game, rng = Uno(len(table), paper_bugs), np.random.default_rng(5)
     codes = game.codes(table)
     for deal in range(12):
         knower = deal % len(table)

@@ -165,11 +165,11 @@ def test_every_key_of_the_config_is_known() -> None:
 FOLDERS = {
     "": "quickstart",
     "prompt=cloze deals=7 model=fake": "quickstart",
-    "game=uno quirks=none seats=solo": "quickstart",
+    "game=uno paper_bugs=false seats=solo": "quickstart",
     "game=tic_tac_toe": "quickstart-tic_tac_toe",
     "game.size=4 game=tic_tac_toe": "quickstart-tic_tac_toe-size_4",
     "game=uno,tic_tac_toe": "quickstart-uno_tic_tac_toe",
-    "seats=coop quirks=paper": "quickstart-coop-quirks_paper",
+    "seats=coop paper_bugs=true": "quickstart-coop-paper_bugs_true",
     "seats.0.player=rule": "quickstart-seats.0.player_rule",
     "experiment=robust": "robust",
     "experiment=robust game=uno": "robust",
@@ -194,7 +194,7 @@ def test_a_run_is_called_as_its_folder(words: str, name: str) -> None:
     assert {cell.experiment for cell in cells} == {name}
 
 
-OFTEN = ("game=uno quirks=none seats=solo", "game.size=4 game=tic_tac_toe")
+OFTEN = ("game=uno paper_bugs=false seats=solo", "game.size=4 game=tic_tac_toe")
 
 
 @pytest.mark.parametrize(

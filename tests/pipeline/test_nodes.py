@@ -25,7 +25,7 @@ from tests.pipeline.wrapped import Chosen, Team, Wrapped
 
 TESTS = ("tests",)
 HERE = "tests.pipeline.wrapped"
-UNO = {"_target_": "games.uno.Uno", "quirks": True}
+UNO = {"_target_": "games.uno.Uno", "paper_bugs": True}
 RANDOM = {"_target_": "agents.random.Random"}
 SEARCH = {"_target_": "agents.search.Search", "playouts": 5}
 LETTER = {"_target_": "agents.llm.LLM", "method": {"_target_": "agents.prompting.cloze.Cloze"}}
@@ -41,12 +41,12 @@ def team(*actors: Any) -> dict[str, Any]:
 
 
 def test_a_wrapped_game_has_as_many_seats_as_the_wrapper() -> None:
-    assert build(wrapped(UNO), "game", TESTS, num_seats=4) == Wrapped(Uno(4, quirks=True), 4)
+    assert build(wrapped(UNO), "game", TESTS, num_seats=4) == Wrapped(Uno(4, paper_bugs=True), 4)
 
 
 def test_an_inner_game_may_have_seats_of_its_own() -> None:
     node = wrapped({**UNO, "num_seats": 3})
-    assert build(node, "game", TESTS, num_seats=4) == Wrapped(Uno(3, quirks=True), 4)
+    assert build(node, "game", TESTS, num_seats=4) == Wrapped(Uno(3, paper_bugs=True), 4)
 
 
 def test_the_outer_game_may_not() -> None:
@@ -72,11 +72,17 @@ def test_agents_by_name() -> None:
     ("node", "line"),
     [
         (wrapped({"_target_": "os.system"}), "game.game._target_ is 'os.system'; it must lie in"),
-        (wrapped({**UNO, "quirk": 1}), "game.game.quirk is not a setting; did you mean 'quirks'?"),
-        (wrapped({**UNO, "quirks": 1}), "game.game.quirks is 1; it must be true or false"),
+        (
+            wrapped({**UNO, "paper_bug": 1}),
+            "game.game.paper_bug is not a setting; did you mean 'paper_bugs'?",
+        ),
+        (wrapped({**UNO, "paper_bugs": 1}), "game.game.paper_bugs is 1; it must be true or false"),
         (wrapped(RANDOM), "game.game is Random; it must be a node of class Game"),
         (wrapped("uno"), "game.game is 'uno'; it must be a node of class Game"),
-        (wrapped({"quirks": True}), "game.game is {'quirks': True}; it must be a node of class"),
+        (
+            wrapped({"paper_bugs": True}),
+            "game.game is {'paper_bugs': True}; it must be a node of class",
+        ),
         ({"_target_": f"{HERE}.Wrapped"}, "game.game must be given"),
         (wrapped(UNO, names=[1]), "game.names.0 is 1; it must be text"),
         (team(RANDOM, RANDOM), "game.actors has 2 items; it must have 3"),
@@ -107,7 +113,9 @@ def test_nodes_do_not_lie_in_each_other_for_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    "game", [Uno(3), Wrapped(Wrapped(Uno(3, quirks=True), 3), 3, ("a", "b"))], ids=["flat", "deep"]
+    "game",
+    [Uno(3), Wrapped(Wrapped(Uno(3, paper_bugs=True), 3), 3, ("a", "b"))],
+    ids=["flat", "deep"],
 )
 def test_what_is_described_is_built_again(game: Any) -> None:
     written = json.loads(json.dumps(describe(game)))
@@ -155,13 +163,13 @@ def test_a_composed_game_plays_as_the_one_in_it(sweep: Sweep, tmp_path: Path, mo
     folders = tmp_path / "inner", tmp_path / "outer"
     base = ("agent=random", "deals=3", "seats=three_random")
     assert sweep("game=uno", *base[1:], f"output_dir={folders[0]}") == 0
-    node = ("game=wrapped", more, "packages=[tests]", "game.game.quirks=true")
+    node = ("game=wrapped", more, "packages=[tests]", "game.game.paper_bugs=true")
     assert sweep(*node, *base[1:], f"output_dir={folders[1]}") == 0
     (cell,) = (folders[1] / "cells").glob("*.json")
     told = json.loads(cell.read_text())
-    assert told["labels"]["game"] == "wrapped[game.quirks=True]"
-    assert told["identity"]["game"]["game"]["quirks"] is True
-    assert recorded_game(told["identity"]["game"], TESTS) == Wrapped(Uno(3, quirks=True), 3)
+    assert told["labels"]["game"] == "wrapped[game.paper_bugs=True]"
+    assert told["identity"]["game"]["game"]["paper_bugs"] is True
+    assert recorded_game(told["identity"]["game"], TESTS) == Wrapped(Uno(3, paper_bugs=True), 3)
     assert len(matches(folders[1])) == 3
 
 

@@ -1,4 +1,4 @@
-"""`quirks=paper` beside the default, on the states of recorded matches: what differs, how often.
+"""`paper_bugs=true` beside the default, on the states of recorded matches: what differs, how often.
 
 The published program told the colour printed on a wild card instead of the one named, listed a
 card held twice as two options, worked out the next player from the logged reverses alone, and
@@ -21,7 +21,7 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import matches
 
 SEATS = 3
-PAPER, RIGHT = Uno(SEATS, quirks=True), Uno(SEATS)
+PAPER, RIGHT = Uno(SEATS, paper_bugs=True), Uno(SEATS)
 
 
 def fact_of(observation: Observation, name: str) -> str:
@@ -39,7 +39,7 @@ def states(record: MatchRecord) -> Iterator[tuple[Observation, Observation, Deci
 
 @pytest.fixture
 def recorded(sweep: Sweep, folder: Path) -> list[MatchRecord]:
-    assert sweep("experiment=llm_uno_coop", "prompt=cloze", "quirks=paper", "deals=40") == 0
+    assert sweep("experiment=llm_uno_coop", "prompt=cloze", "paper_bugs=true", "deals=40") == 0
     return list(matches(folder).values())
 
 

@@ -18,7 +18,9 @@ from tests.pipeline.conftest import Sweep
 from tests.pipeline.logs import edited, matches
 
 
-@pytest.mark.parametrize("extra", [(), ("quirks=paper",), ("rotate=true",), ("game=tic_tac_toe",)])
+@pytest.mark.parametrize(
+    "extra", [(), ("paper_bugs=true",), ("rotate=true",), ("game=tic_tac_toe",)]
+)
 def test_every_match_of_a_log_can_be_played_again(
     sweep: Sweep, folder: Path, extra: tuple[str, ...]
 ) -> None:
@@ -109,13 +111,13 @@ def test_an_unknown_match_is_one_clear_line(
 
 
 def test_a_record_of_other_rules_is_refused(sweep: Sweep, folder: Path) -> None:
-    """Recorded with the published quirks, read as if without: the options differ."""
-    sweep("deals=1", "prompt=cloze", "quirks=paper")
+    """Recorded with the published bugs, read as if without: the options differ."""
+    sweep("deals=1", "prompt=cloze", "paper_bugs=true")
     (match,) = matches(folder)
     (cell,) = (folder / "cells").iterdir()
     about = json.loads(cell.read_text())
-    assert about["identity"]["game"]["quirks"]
-    about["identity"]["game"]["quirks"] = Uno().quirks
+    assert about["identity"]["game"]["paper_bugs"]
+    about["identity"]["game"]["paper_bugs"] = Uno().paper_bugs
     del about["crc32"]
     cell.write_bytes(to_bytes(about))
     with pytest.raises(UserError, match="another version of Uno"):

@@ -110,7 +110,7 @@ def coop(policy: str) -> Cell:
                 seats=(seat("rule"), seat("rule"), seat(policy, subject=True)),
                 measured=(1,),
                 rotate=False,
-                quirks="none",
+                paper_bugs="none",
                 baseline="random",
                 packages=(),
             )

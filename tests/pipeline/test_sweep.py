@@ -54,8 +54,8 @@ def test_forced_moves_never_reach_the_model(sweep: Sweep, folder: Path) -> None:
     assert not any(decision.asked for decision in forced)
 
 
-def test_the_published_quirks_ask_forced_turns(sweep: Sweep, folder: Path) -> None:
-    sweep("prompt=cloze", "quirks=paper", "deals=2")
+def test_the_published_paper_bugs_ask_forced_turns(sweep: Sweep, folder: Path) -> None:
+    sweep("prompt=cloze", "paper_bugs=true", "deals=2")
     own = [d for r in matches(folder).values() for d in r.decisions if d.seat == 1]
     assert any(decision.forced for decision in own)
     assert all(decision.asked for decision in own)

@@ -17,7 +17,7 @@ HOLDEM = (
     *(Holdem(mode="match", hands=hands) for hands in (200, 200, 200, 200, 100, 50, 10)),
     *(Holdem(mode="hands", stack=stack) for stack in (50, 100)),
     *(Holdem(mode="match", stack=stack) for stack in (50, 100)),
-    *(Holdem(mode=mode, raises="neuron", quirks=True) for mode in ("hands", "match")),
+    *(Holdem(mode=mode, raises="neuron", paper_bugs=True) for mode in ("hands", "match")),
 )
 HANDS = 4
 """Of longer matches about the turns of so many hands are taught."""
