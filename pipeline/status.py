@@ -52,13 +52,13 @@ class Row:
     scale: Scale
     running: Running
     planned: int | None
-    set_aside: int
+    failed: int
 
     @property
     def left(self) -> int | None:
         if self.planned is None:
             return None
-        return max(0, self.planned - self.running.matches - self.set_aside)
+        return max(0, self.planned - self.running.matches - self.failed)
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Status:
             if record.cell in self._running:
                 self._take(record, place, outcome(record, wanted))
         self.left_out = self._tail.left_out
-        aside = {entry["match"]: entry["cell"] for entry in self.folder.set_aside}
+        aside = {entry["match"]: entry["cell"] for entry in self.folder.failed_matches}
         failed = [cell for match, cell in aside.items() if match not in self._tail.seen]
         stops = self.folder.stop.get("cells", {})
         order = list(self.run.get("cells", ()))  # cells of earlier runs come first
@@ -178,14 +178,14 @@ def pace(status: Status) -> str:
         parts.append(f"{status.run['rate']:,.1f} matches/s")
     if status.seconds_left is not None and status.left:
         parts.append(f"{duration(status.seconds_left)} to go")
-    aside = sum(row.set_aside for row in status.rows)
-    parts.append(f"{aside:,} set aside")
+    aside = sum(row.failed for row in status.rows)
+    parts.append(f"{aside:,} failed")
     return "   ".join(parts)
 
 
 def _bar(status: Status) -> Iterator[Text]:
     if status.left is not None:
-        ended = status.done + sum(row.set_aside for row in status.rows)
+        ended = status.done + sum(row.failed for row in status.rows)
         share = ended / max(1, ended + status.left)
         full = int(share * BAR)
         yield Text("━" * full, style="green") + Text("─" * (BAR - full) + f" {share:4.0%}")
@@ -195,7 +195,7 @@ def _cells(status: Status) -> WrappedTable:
     table = WrappedTable()
     table.add_column("cell", overflow="fold", min_width=20)
     scales = [row.scale for row in status.rows]
-    titles = ("done", "left", "set aside", heading(scales), "decisions", "fallback", "tokens")
+    titles = ("done", "left", "failed", heading(scales), "decisions", "fallback", "tokens")
     for title in (*titles, "dev s"):
         table.add_column(title, justify="right", no_wrap=True)
     for row in status.rows:
@@ -208,7 +208,7 @@ def _figures(row: Row, named: bool) -> Iterator[str]:
     running = row.running
     yield f"{running.matches:,}"
     yield "-" if row.left is None else f"{row.left:,}"
-    yield f"{row.set_aside:,}"
+    yield f"{row.failed:,}"
     yield "-" if running.mean is None else row.scale.mean(running.mean, named)
     yield f"{running.decisions:,}"
     yield percent(running.fallbacks / running.decisions) if running.decisions else "-"

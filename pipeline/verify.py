@@ -139,7 +139,7 @@ def _records(findings: Findings, path: Path, about: CellInfo | None) -> None:
 def _gaps(findings: Findings, path: Path, about: CellInfo, places: set[tuple[int, int]]) -> None:
     """Matches that a finished run planned and the log lacks; else those below the last deal."""
     place = findings.folder
-    entries = (one for one in place.set_aside if one["cell"] == about.key)
+    entries = (one for one in place.failed_matches if one["cell"] == about.key)
     ended = places | {(one["deal"], one["rotation"]) for one in entries}
     run = place.status or {}
     planned = run["cells"].get(about.key) if run.get("state") == "finished" else None

@@ -116,7 +116,7 @@ class StopRule:
     _next: dict[str, int] = field(default_factory=dict)
 
     def note(self, key: str) -> None:
-        """A match of the cell has ended, in the log or set aside."""
+        """A match of the cell has ended, in the log or given up."""
         self._ended[key] += 1
         if self.sweep.stop == "fixed" or key in self.stopped:
             return
@@ -130,7 +130,7 @@ class StopRule:
             return
         at = next(at for at, cell in enumerate(self.plan.cells) if cell.key == key)
         self.log.sync()
-        aside = Folder(self.log.folder).set_aside
+        aside = Folder(self.log.folder).failed_matches
         (result,) = collect([self.abouts[at]], self.log.outcomes, aside)
         cells = len(self.plan.cells)
         if decide(self.log.folder, self.plan.cells[at], result, self.sweep, cells):
@@ -180,6 +180,4 @@ def _cut(result: CellResults, stop: Mapping[str, Any] | None) -> CellResults:
         return result
     kept = result.outcomes.first(stop["deals"])
     places = stop["deals"] * result.about.rotations
-    return replace(
-        result, outcomes=kept, complete_deals=stop["deals"], set_aside=places - len(kept)
-    )
+    return replace(result, outcomes=kept, complete_deals=stop["deals"], failed=places - len(kept))

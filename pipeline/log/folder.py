@@ -4,7 +4,7 @@
     cells/<cell>.json       what the cell is: role, labels, identity, baseline, its controls
     records/<cell>.jsonl    its finished matches, see `schema.py`
     code.jsonl, accepted.jsonl   with which code, and what changed, see `code.py`
-    set_aside.jsonl         matches that failed three times, with their errors
+    failed_matches.jsonl    matches that failed three times, with their errors
     runs.jsonl              who wrote when, by which command and versions, on which machine
     stop.json               where a stopping rule stopped each cell
     status.json             how the latest run goes, or went
@@ -220,8 +220,8 @@ class Folder:
         return _objects(self.lines_file(name), read)
 
     @property
-    def set_aside(self) -> list[dict[str, Any]]:
-        return self.lines("set_aside")
+    def failed_matches(self) -> list[dict[str, Any]]:
+        return self.lines("failed_matches")
 
     @property
     def stop(self) -> dict[str, Any]:

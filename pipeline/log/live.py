@@ -59,7 +59,7 @@ class Running:
         self._end(outcome.deal, (outcome.figure, outcome.won))
 
     def skip(self, deal: int) -> None:
-        """A match of the deal was set aside: it has no result, but does not hold up the rest."""
+        """A match of the deal failed: it has no result, but does not hold up the rest."""
         self._end(deal, None)
 
     def _end(self, deal: int, result: Result | None) -> None:
@@ -152,11 +152,11 @@ class Live:
         self._played += 1
         self.cells[outcome.cell].add(outcome)
 
-    def set_aside(self, task: Task, error: str) -> None:
+    def give_up(self, task: Task, error: str) -> None:
         self._failed += 1
         self.cells[task.cell].skip(task.deal)
         last = error.strip().splitlines()[-1]
-        event("set aside", logging.ERROR, match=task.match, cell=task.cell, error=last)
+        event("match given up", logging.ERROR, match=task.match, cell=task.cell, error=last)
 
     def tick(self, stopped: Iterable[str]) -> bool:
         """Writes if it is time to; returns whether it did."""

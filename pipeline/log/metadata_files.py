@@ -104,8 +104,8 @@ class Ran(TypedDict):
     versions: dict[str, str]
 
 
-class SetAside(TypedDict):
-    """A line of set_aside.jsonl."""
+class FailedMatch(TypedDict):
+    """A line of failed_matches.jsonl."""
 
     match: MatchId
     cell: str
@@ -132,7 +132,7 @@ class Accepted(TypedDict):
 
 LOGS: Mapping[str, type] = {
     "runs": Ran,
-    "set_aside": SetAside,
+    "failed_matches": FailedMatch,
     "code": Played,
     "accepted": Accepted,
 }
@@ -173,7 +173,7 @@ def line_reader(name: str, seed: Seed | None) -> Callable[[bytes], dict[str, Any
         if not line.endswith(b"\n"):
             raise ValueError("it is cut off")
         data = parsed(line, LOGS.get(name))
-        if name == "set_aside" and seed is not None:
+        if name == "failed_matches" and seed is not None:
             place = data["deal"], data["rotation"]
             if data["match"] != match_id(data["cell"], seed, *place):
                 raise ValueError("its match id is not that of its cell, seed, deal and rotation")

@@ -190,7 +190,7 @@ class CellResults:
     about: CellInfo
     outcomes: Outcomes
     complete_deals: int
-    set_aside: int
+    failed: int
     adjusted: Adjusted | None = None
     stopped: bool = False
 
@@ -210,14 +210,14 @@ class CellResults:
 def collect(
     abouts: Sequence[CellInfo],
     outcomes: Mapping[str, Outcomes],
-    set_aside: Iterable[Mapping[str, Any]],
+    failed_matches: Iterable[Mapping[str, Any]],
 ) -> list[CellResults]:
     """Cuts each cell's outcomes, found by its key, to the gap-free prefix of its deals.
 
-    A match that was set aside fills its place in the prefix but has no outcome.
+    A match that failed fills its place in the prefix but has no outcome.
     """
     aside: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
-    for entry in set_aside:
+    for entry in failed_matches:
         aside[entry["cell"]].add((entry["deal"], entry["rotation"]))
     return [
         _prefix(about, outcomes.get(about.key, Outcomes(about.key)), aside[about.key])

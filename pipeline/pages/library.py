@@ -85,7 +85,7 @@ class Shelf(Status):
     def results(self) -> list[CellResults]:
         """The cells as the tables would have them now. Raises UserError."""
         abouts = self.folder.abouts() if self.folder.described else []
-        found = collect(abouts, dict(self.outcomes), self.folder.set_aside)
+        found = collect(abouts, dict(self.outcomes), self.folder.failed_matches)
         return stopping.cut(self.folder.path, found)
 
     def match(self, match: str) -> MatchView:

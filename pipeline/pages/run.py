@@ -24,14 +24,14 @@ from gauntlet.pipeline.tables import parser
 from gauntlet.pipeline.tables.numbers import percent, short
 
 HEADINGS = (
-    *("cell", "mean", "95% interval", "baseline", "done", "left", "set aside"),
+    *("cell", "mean", "95% interval", "baseline", "done", "left", "failed"),
     *("decisions", "fallback", "tokens", "device s"),
 )
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 """What the report of a run may load: it needs nothing beside itself."""
 EXAMPLES = "parser_examples.csv"
 ASIDE = 5
-"""Matches that were set aside are told so many at the most."""
+"""The most failed matches that are listed."""
 
 
 @dataclass(frozen=True)
@@ -128,10 +128,10 @@ def look(name: str, shelf: Shelf) -> View:
         found = glance(name, shelf)
         return View(found, (), found.estimates, (), False)
     shelf.refresh()
-    aside = [] if shelf.fault else shelf.folder.set_aside
-    told = [f"set aside: match {one['match']}: {one_line(one['error'][-300:])}" for one in aside]
+    aside = [] if shelf.fault else shelf.folder.failed_matches
+    told = [f"failed: match {one['match']}: {one_line(one['error'][-300:])}" for one in aside]
     if len(told) > ASIDE:
-        told = [*told[:ASIDE], f"and {len(told) - ASIDE:,} further: set_aside.jsonl"]
+        told = [*told[:ASIDE], f"and {len(told) - ASIDE:,} further: failed_matches.jsonl"]
     return View(
         standing(name, shelf),
         tuple(shelf.rows),
@@ -160,7 +160,7 @@ def _cells(row: Row, found: Sequence[Estimate]) -> list[sheets.Cell]:
         (row.scale.mean(base), _key(base)),
         (f"{running.matches:,}", running.matches),
         ("-" if row.left is None else f"{row.left:,}", row.left),
-        (f"{row.set_aside:,}", row.set_aside),
+        (f"{row.failed:,}", row.failed),
         (f"{running.decisions:,}", running.decisions),
         (percent(fallback), _key(fallback)),
         (short(running.tokens), running.tokens),

@@ -140,7 +140,7 @@ def finished(name: str, shelf: Shelf) -> Standing:
         for mean, low, high in [best_of_cell(row)]
     ]
     matches, aside = int(summary["matches"].sum()), int(summary["failed"].sum())
-    done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} set aside"
+    done = f"{len(summary)} cell(s)   {matches:,} matches in the tables   {aside:,} failed"
     if not shelf.simulated:
         costs = pd.read_csv(shelf.folder.path / "costs.csv")
         done += f"   {_cost(*costs[['all_tokens', 'device_seconds']].sum())}"
@@ -166,7 +166,7 @@ def share_done(shelf: Shelf) -> float | None:
     """Of the planned matches, 0 to 1; None where no run has told how many."""
     if shelf.left is None:
         return None
-    ended = shelf.done + sum(row.set_aside for row in shelf.rows)
+    ended = shelf.done + sum(row.failed for row in shelf.rows)
     return ended / max(1, ended + shelf.left)
 
 

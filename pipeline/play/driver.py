@@ -2,7 +2,7 @@
 
 It knows workers only as things that play a lease and answer with a future;
 `pipeline/launch/cluster.py` has two kinds. A lease that a worker takes with it when it dies goes
-to another one. A match that fails three times the same way is set aside: it neither stops the
+to another one. A match that fails three times the same way is given up: it neither stops the
 others nor counts as a loss. Of a cell that is stopped meanwhile no match is tried again.
 
 When all is leased, idle workers also play what others still hold, so that nobody waits for a slow
@@ -114,7 +114,7 @@ class Driver:
     """Plays tasks on workers.
 
     lease: how many matches a worker is given at a time.
-    finished, set_aside: told of every task's end, once; tick: called every TICK_SECONDS, and when
+    finished, give_up: told of every task's end, once; tick: called every TICK_SECONDS, and when
         all has ended.
     patience: seconds that a worker with leases may be silent; None: for ever.
     ahead: how many leases a worker holds at most.
@@ -126,7 +126,7 @@ class Driver:
     workers: Sequence[Worker]
     lease: int
     finished: Callable[[Finished], None]
-    set_aside: Callable[[Task, str], None]
+    give_up: Callable[[Task, str], None]
     tick: Callable[[], None]
     arrivals: Arrivals = field(default_factory=Arrivals)
     clock: Callable[[], float] = time.monotonic
@@ -189,7 +189,7 @@ class Driver:
         for waiting in (self._again, self._suspects):
             for task in [task for task in waiting if task.cell in self.stopped]:
                 waiting.remove(task)
-                self.set_aside(task, self._open.pop(task.match).error)
+                self.give_up(task, self._open.pop(task.match).error)
 
     def _supply(self, tasks: Iterator[Task | None]) -> None:
         """Gives each worker with room one lease after the other, while there is what to give."""
@@ -298,7 +298,7 @@ class Driver:
             self._ended(results.get(task.match, Finished(task, None, lack)), lease.alone)
 
     def _ended(self, result: Finished, alone: bool) -> None:
-        """Passes the result on if it is the match's first; what failed is queued or set aside."""
+        """Passes the result on if it is the match's first; what failed is queued or given up."""
         task, match = result.task, self._open.get(result.task.match)
         if match is None:
             return  # another worker was faster
@@ -317,7 +317,7 @@ class Driver:
             return  # another worker may yet finish it
         if task.cell in self.stopped or (alone and match.failures[reason] >= TRIES):
             del self._open[task.match]
-            self.set_aside(task, result.error)
+            self.give_up(task, result.error)
         elif match.failures[reason] >= TRIES - 1:
             self._suspects.append(task)
         else:

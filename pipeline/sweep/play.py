@@ -64,10 +64,12 @@ def play_missing(
         rule.note(result.task.cell)
         bar.advance()
 
-    def set_aside(task: Task, error: str) -> None:
+    def give_up(task: Task, error: str) -> None:
         place = {"match": task.match, "cell": task.cell, "deal": task.deal}
-        log.append_line("set_aside", {**place, "rotation": task.rotation, "error": redact(error)})
-        live.set_aside(task, error)
+        log.append_line(
+            "failed_matches", {**place, "rotation": task.rotation, "error": redact(error)}
+        )
+        live.give_up(task, error)
         preflight.failed(task, error)
         rule.note(task.cell)
         bar.advance(failed=True)
@@ -102,7 +104,7 @@ def play_missing(
                         workers,
                         lease,
                         finished,
-                        set_aside,
+                        give_up,
                         tick,
                         patience=patience(stage.launch),
                         ahead=ahead,

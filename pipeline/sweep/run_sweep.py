@@ -109,7 +109,7 @@ def run(
             interrupted, halted = True, error
         log.sync()
         live.judge()
-        results, entries = in_the_log(abouts, log), Folder(log.folder).set_aside
+        results, entries = in_the_log(abouts, log), Folder(log.folder).failed_matches
         results = stopping.settle(log.folder, cells, results, sweep)
         luck.adjust(log.folder, cells, results, sweep.seed, out.print)
         results = luck.attach(log.folder, results)
@@ -140,7 +140,9 @@ def run(
     if halted is not None:
         raise halted
     if failure:
-        print(f"gauntlet: {failure}; see {sweep.output_dir / 'set_aside.jsonl'}", file=sys.stderr)
+        print(
+            f"gauntlet: {failure}; see {sweep.output_dir / 'failed_matches.jsonl'}", file=sys.stderr
+        )
         return NOTHING_PLAYED
     return INTERRUPTED if interrupted else 0
 
@@ -158,4 +160,4 @@ def measured(out: Console, cells: Sequence[Cell], sweep: SweepConfig) -> dict[st
 def in_the_log(abouts: Sequence[CellInfo], log: Log) -> list[CellResults]:
     """The cells with all their gap-free deals, also those beyond what this run asks for: as
     `views.results_of` has them, whoever reads the folder later."""
-    return collect(abouts, log.outcomes, Folder(log.folder).set_aside)
+    return collect(abouts, log.outcomes, Folder(log.folder).failed_matches)

@@ -73,7 +73,7 @@ def controls_and_noise(results: Results) -> Mapping[str, CellResults]:
         return {}
     log = Folder(results.folder)
     abouts = [about for about in log.every_cell() if about.key in keys]
-    found = collect(abouts, log.outcomes(measures(abouts)), log.set_aside)
+    found = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
     return {result.about.key: result for result in found}
 
 

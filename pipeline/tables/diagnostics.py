@@ -172,7 +172,7 @@ METRICS = (
 @table("diagnostics", DIAGNOSTICS, [CHOSE, DEPENDS], metrics=METRICS, place=70)
 def diagnostics(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell: what its choices add up to, and what there is to be warned of."""
-    failures = Folder(results.folder).set_aside
+    failures = Folder(results.folder).failed_matches
     controls = dict(iter(results["controls"].groupby("cell")))
     for result in results.cells:
         name, own = result.about.name, results.once(seen)[result.about.name]

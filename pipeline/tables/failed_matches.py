@@ -1,4 +1,4 @@
-"""Matches that were set aside: of how many, and why, in a line a cell and one for a whole run."""
+"""Matches that failed: of how many, and why, in a line a cell and one for a whole run."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ OURS = re.compile(r"^gauntlet\.common\.errors\.\w+: ")
 """What stands before the message of an error that is made to be read."""
 
 Entries = Iterable[Mapping[str, Any]]
-"""The lines of set_aside.jsonl."""
+"""The lines of failed_matches.jsonl."""
 
 
 def warnings(result: CellResults, entries: Entries) -> Iterator[str]:
-    """That some or all of the cell's matches were set aside, and why."""
-    if result.set_aside:
-        matches = result.set_aside + len(result.outcomes)
+    """That some or all of the cell's matches failed, and why."""
+    if result.failed:
+        matches = result.failed + len(result.outcomes)
         why = _cause(_errors(result, entries))
-        yield f"{result.set_aside:,} of {matches:,} matches were set aside{why}"
+        yield f"{result.failed:,} of {matches:,} matches failed{why}"
 
 
 def nothing_played(results: Sequence[CellResults], entries: Entries) -> str | None:
-    """Why a run has no match at all; None where it has one, or none was set aside."""
-    aside = sum(result.set_aside for result in results)
+    """Why a run has no match at all; None where it has one, or none failed."""
+    aside = sum(result.failed for result in results)
     if not aside or any(len(result.outcomes) for result in results):
         return None
     kept = list(entries)
     errors = sum((_errors(result, kept) for result in results), Counter[str]())
-    return f"no match was played: all {aside:,} were set aside{_cause(errors)}"
+    return f"no match was played: all {aside:,} failed{_cause(errors)}"
 
 
 def _errors(result: CellResults, entries: Entries) -> Counter[str]:
-    """How many of the cell's missing matches each error set aside."""
+    """How many of the cell's missing matches each error explains."""
     latest = {
         (entry["deal"], entry["rotation"]): reason(entry["error"])
         for entry in entries

@@ -83,7 +83,7 @@ def noise(results: Results) -> Iterator[dict[str, Any]]:
 
 def _row(folder: Path, cell: CellResults, noise: CellResults) -> dict[str, Any]:
     told: dict[str, Any] = {"cell": cell.about.name, "measure": cell.about.measure.name}
-    told |= {"deals": 0, "failed": noise.set_aside}
+    told |= {"deals": 0, "failed": noise.failed}
     if not noise.outcomes:
         return told
     found = of_pair(cell, noise)

@@ -91,7 +91,7 @@ def contest_of(folders: Sequence[Path]) -> Contest:
 def _results(place: Folder) -> list[CellResults]:
     abouts = place.abouts()
     outcomes = place.outcomes({about.key: MATCH_SCORE.name for about in abouts})
-    return stopping.cut(place.path, collect(abouts, outcomes, place.set_aside))
+    return stopping.cut(place.path, collect(abouts, outcomes, place.failed_matches))
 
 
 def _even_sides(about: CellInfo) -> tuple[int, int] | None:

@@ -109,7 +109,7 @@ def results_of(folder: Path) -> list[CellResults]:
     up to where it was stopped. Raises UserError."""
     place = Folder(folder)
     abouts = place.abouts()
-    results = collect(abouts, place.outcomes(measures(abouts)), place.set_aside)
+    results = collect(abouts, place.outcomes(measures(abouts)), place.failed_matches)
     return luck.attach(folder, stopping.cut(folder, results))
 
 

@@ -181,7 +181,7 @@ def _notes(part: Part) -> Iterator[str]:
     if (rows["raw"].notna() & rows["raw_low"].isna()).any():
         yield f"A measure without a range has an interval and a p from {LEAST} deals on."
     if rows["failed"].sum():
-        yield f"{rows['failed'].sum()} match(es) were set aside: see set_aside.jsonl."
+        yield f"{rows['failed'].sum()} match(es) failed: see failed_matches.jsonl."
 
 
 def _caption(part: Part) -> str:
@@ -274,7 +274,7 @@ def summary_row(result: CellResults) -> dict[str, Any]:
         "deals": len(np.unique(outcomes.column("deal"))),
         "matches": len(outcomes),
         **{name: outcomes.column(name).sum().item() for name in counted},
-        "failed": result.set_aside,
+        "failed": result.failed,
     }
 
 

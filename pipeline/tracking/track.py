@@ -238,6 +238,6 @@ class _Logged:
 
 
 def _status(results: Sequence[CellResults]) -> str:
-    """A run of which every match was set aside has failed."""
-    failed = any(r.set_aside for r in results) and not any(len(r.outcomes) for r in results)
+    """A run of which every match failed has failed."""
+    failed = any(r.failed for r in results) and not any(len(r.outcomes) for r in results)
     return "FAILED" if failed else "FINISHED"

@@ -59,7 +59,7 @@ def test_a_capped_sweep_goes_on_from_the_cache(
     assert "the spending cap of 0.012 is reached" in said.err
     assert "interrupted" in said.out
     assert "the same command again" not in said.out, "a larger cap is needed"
-    assert not (folder / "set_aside.jsonl").exists()
+    assert not (folder / "failed_matches.jsonl").exists()
     paid = served.billed.copy()
     assert len(paid) > 5
     kept = matches(folder)

@@ -52,7 +52,7 @@ def drive(*workers: Flaky, lease: int = 8) -> tuple[Counter[str], dict[str, str]
         workers,
         lease,
         finished=lambda result: played.update([result.task.match]),
-        set_aside=lambda task, error: aside.update({task.match: error}),
+        give_up=lambda task, error: aside.update({task.match: error}),
         tick=lambda: None,
     )
     driver.run(iter(TASKS))
@@ -73,7 +73,7 @@ def test_leases_that_die_with_their_worker_are_played_elsewhere() -> None:
         assert set(played.values()) == {1}
 
 
-def test_a_match_that_fails_three_times_is_set_aside_alone() -> None:
+def test_a_match_that_fails_three_times_is_given_up_alone() -> None:
     worker = Flaky(random.Random(0), poison=frozenset({"match13"}))
     played, aside = drive(worker)
     assert set(aside) == {"match13"}
@@ -121,7 +121,7 @@ def test_a_match_that_kills_its_worker_takes_no_other_with_it(killers: set[str])
         workers,
         8,
         finished=lambda result: played.update([result.task.match]),
-        set_aside=lambda task, error: aside.update({task.match: error}),
+        give_up=lambda task, error: aside.update({task.match: error}),
         tick=lambda: None,
         arrivals=Working(),
     )
@@ -158,7 +158,7 @@ def test_three_leases_that_wait_for_a_last_match_leave_a_worker_its_width(
         crew,
         lease_size(width, matches, workers),
         finished=lambda result: played.update([result.task.match]),
-        set_aside=lambda task, error: None,
+        give_up=lambda task, error: None,
         tick=lambda: None,
         arrivals=Lagging(),
     )
@@ -231,7 +231,7 @@ class Stuck(Flaky):
             future.set_exception(WorkerLost("worker lost"))
 
 
-def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_set_aside() -> None:
+def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_given_up() -> None:
     """At last it is alone with the match, so nobody else may play it meanwhile."""
     now = 0.0
 
@@ -248,7 +248,7 @@ def test_a_worker_that_hangs_is_restarted_and_a_match_that_hangs_it_set_aside() 
         [worker],
         8,
         finished=lambda result: played.update([result.task.match]),
-        set_aside=lambda task, error: aside.update([task.match]),
+        give_up=lambda task, error: aside.update([task.match]),
         tick=lambda: None,
         arrivals=Passing(),
         clock=lambda: now,

@@ -30,7 +30,7 @@ def test_a_folder_tells_what_a_sweep_left(sweep: Sweep, folder: Path) -> None:
     assert not Folder(folder.parent / "none").played
     assert place.cell(about.key)["name"] == about.name
     assert len(place.lines("runs")) == 1
-    assert place.set_aside == []
+    assert place.failed_matches == []
     assert (place.status or {})["state"] == "finished"
     assert {told["event"] for told in place.events} >= {"start", "end"}
     assert {m.match for m in place.matches(about.stem)} == matches(folder).keys()
@@ -64,8 +64,8 @@ ODD = {
     "sweep ": ("seed", []),
     "runs": ("versions", "3.11"),
     "runs ": ("matches", 2**70),
-    "set_aside": ("deal", 10**9),
-    "set_aside ": ("match", "0" * 16),
+    "failed_matches": ("deal", 10**9),
+    "failed_matches ": ("match", "0" * 16),
 }
 
 
@@ -114,7 +114,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "command": "c",
         "versions": {"a": "1"},
     },
-    "set_aside": {
+    "failed_matches": {
         "match": match_id("x", (1, 2), 3, 0),
         "cell": "x",
         "deal": 3,

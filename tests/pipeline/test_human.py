@@ -107,7 +107,7 @@ def test_whoever_leaves_can_go_on_later(typing: Typing, folder: Path) -> None:
     assert "2 matches are left" in said
     assert "the same command again goes on" in said
     assert "Traceback" not in left.stdout + left.stderr
-    assert not (folder / "set_aside.jsonl").exists()
+    assert not (folder / "failed_matches.jsonl").exists()
     assert matches(folder) == {}
     typing("1\n" * 50, "deals=2")
     assert len(matches(folder)) == 2

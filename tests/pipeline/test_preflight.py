@@ -89,7 +89,7 @@ def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the
     )
     assert said.index(failed) < said.index(stopped) < said.index("played 40 of 80 matches")
     assert "played 40 of 80 matches, 3 failed, " in said
-    aside = [entry["match"] for entry in Folder(folder).set_aside]
+    aside = [entry["match"] for entry in Folder(folder).failed_matches]
     cell = next(task.cell for task in watched.tried if task.match in aside)
     tried = {task.deal for task in watched.tried if task.cell == cell}
     assert tried == {0, 1, 2}
@@ -127,7 +127,7 @@ def test_null_stops_no_cell(sweep: Sweep, capsys: Told, watched: Watched) -> Non
     assert len(lines(said.out, "failed ")) == 1
     assert not lines(said.out, "stopped ")
     assert "played 0 of 8 matches, 8 failed, " in said.out
-    assert "no match was played: all 8 were set aside" in said.err
+    assert "no match was played: all 8 failed" in said.err
 
 
 def test_each_error_is_told_once_and_failures_after_a_match_stop_nothing(

@@ -160,7 +160,7 @@ def test_a_preparation_that_fails_sets_its_matches_aside_and_no_others(
 
     monkeypatch.setattr(FakeModel, "_score", fail)
     assert sweep("prompt=cloze,calibrated", "deals=2") == 0
-    lines = (folder / "set_aside.jsonl").read_text().splitlines()
+    lines = (folder / "failed_matches.jsonl").read_text().splitlines()
     assert len(lines) == 2
     assert all("no content, no answer" in json.loads(line)["error"] for line in lines)
     assert len(matches(folder)) == 2

@@ -137,14 +137,14 @@ def test_files_of_nobodys_cell_are_left_as_they_are(tmp_path: Path) -> None:
 def test_a_garbled_small_log_is_mended_too(tmp_path: Path) -> None:
     with Log(tmp_path, 1) as log:
         entry = {"match": TWO[0].match, "cell": "c", "deal": 0, "rotation": 0, "error": "bad card"}
-        log.append_line("set_aside", entry)
-    path = tmp_path / "set_aside.jsonl"
+        log.append_line("failed_matches", entry)
+    path = tmp_path / "failed_matches.jsonl"
     good = path.read_bytes()
     spoilt = [line({**entry, "deal": 2**70}), line({**entry, "deal": 9}), b"\xff\n", b"[]\n"]
     path.write_bytes(b"".join([*spoilt[:2], good, *spoilt[2:]]))
-    assert Folder(tmp_path).set_aside == [entry]
+    assert Folder(tmp_path).failed_matches == [entry]
     with Log(tmp_path, 1) as log:
-        assert "4 damaged line(s) moved to set_aside.damaged (line 1: " in log.notes[0]
+        assert "4 damaged line(s) moved to failed_matches.damaged (line 1: " in log.notes[0]
     assert path.read_bytes() == good
     assert path.with_suffix(".damaged").read_bytes() == b"".join(spoilt)
 

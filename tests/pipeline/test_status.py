@@ -114,7 +114,7 @@ def test_a_killed_run_is_told_from_one_that_plays(sweep: Sweep, folder: Path) ->
     assert "the run is gone" in status.headline(looked(folder))
 
 
-def test_a_match_that_was_set_aside_is_neither_done_nor_left(
+def test_a_match_that_failed_is_neither_done_nor_left(
     sweep: Sweep, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sweep("deals=4", "prompt=cloze")
@@ -123,13 +123,13 @@ def test_a_match_that_was_set_aside_is_neither_done_nor_left(
     lost = json.loads(lines[-1])
     path.write_bytes(b"".join(lines[:-1]))
     entry = {key: lost[key] for key in ("match", "cell", "deal", "rotation")}
-    (folder / "set_aside.jsonl").write_bytes(line({**entry, "error": "bad card"}))
+    (folder / "failed_matches.jsonl").write_bytes(line({**entry, "error": "bad card"}))
     found = looked(folder)
-    assert (found.done, found.left, found.rows[0].set_aside) == (3, 0, 1)
-    assert "1 set aside" in told(folder, capsys)
+    assert (found.done, found.left, found.rows[0].failed) == (3, 0, 1)
+    assert "1 failed" in told(folder, capsys)
     with path.open("ab") as file:  # the next run has played it after all
         file.write(lines[-1])
-    assert looked(folder).rows[0].set_aside == 0
+    assert looked(folder).rows[0].failed == 0
 
 
 def test_only_what_is_new_is_read_and_a_torn_line_waits(sweep: Sweep, folder: Path) -> None:

@@ -31,7 +31,7 @@ def runs(store: Path) -> list[Any]:
     return list(client.search_runs([one.experiment_id for one in client.search_experiments()]))
 
 
-def test_runs_of_which_every_match_was_set_aside_have_failed(
+def test_runs_of_which_every_match_failed_have_failed(
     sweep: Sweep, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Table, state: object, seat: int) -> object:

@@ -122,7 +122,7 @@ class Schedule:
         )
 
     def _live(self, natures: list[Nature]) -> set[str]:
-        """What `sweep/play.py` does with a driver and a log. Returns what was set aside."""
+        """What `sweep/play.py` does with a driver and a log. Returns what failed."""
         arrivals = SimulatedArrivals(self.world)
         workers = [
             SimulatedWorker(
@@ -151,13 +151,13 @@ class Schedule:
                 cell: Any = SimpleNamespace(stem=self.abouts[result.task.cell].stem)
                 log.append(cell, result.record)
 
-            def set_aside(task: Task, error: str) -> None:
+            def give_up(task: Task, error: str) -> None:
                 self._once(task, done, aside)
-                log.append_line("set_aside", {**vars(task), "error": error})
+                log.append_line("failed_matches", {**vars(task), "error": error})
                 aside.add(task.match)
                 self.told_aside.add(task.match)
                 failed(task, error)
-                self.world.say(f"set aside: {task.match}")
+                self.world.say(f"failed: {task.match}")
 
             def tick() -> None:
                 log.sync()
@@ -170,7 +170,7 @@ class Schedule:
                 workers,
                 lease,
                 finished,
-                set_aside,
+                give_up,
                 tick,
                 arrivals,
                 self.world.clock,
@@ -202,12 +202,12 @@ class Schedule:
             raise Violation(f"{doubled} are in the log twice")
         if lost := self.safe - found.keys():
             raise Violation(f"{sorted(lost)} were told of as safe and are lost")
-        written = self.disk.content(FOLDER, ".jsonl").get("set_aside", b"")
+        written = self.disk.content(FOLDER, ".jsonl").get("failed_matches", b"")
         there = {
             line["match"] for line in map(_parse_line, written.splitlines(keepends=True)) if line
         }
         if lost := self.told_aside - there:
-            raise Violation(f"{sorted(lost)} were set aside and are forgotten")
+            raise Violation(f"{sorted(lost)} failed and are forgotten")
         self.found, self.prepared = set(found), +prepared
 
     def _check_end(self, aside: set[str]) -> None:

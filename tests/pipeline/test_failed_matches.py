@@ -1,4 +1,4 @@
-"""What a sweep tells of matches that were set aside: how many, why, and whether it failed."""
+"""What a sweep tells of matches that failed: how many, why, and whether it failed."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_a_run_without_a_match_is_no_success(
     assert sweep("prompt=cloze,counterfactual", "controls=auto") == 1
     said = capsys.readouterr()
     assert said.err == (
-        "gauntlet: no match was played: all 12 were set aside, "
+        "gauntlet: no match was played: all 12 failed, "
         "most often (10) RuntimeError: no [queen]; "
-        f"see {folder / 'set_aside.jsonl'}\n"
+        f"see {folder / 'failed_matches.jsonl'}\n"
     )
     assert list(summary(folder)["matches"]) == [0, 0]
     assert list(summary(folder)["failed"]) == [6, 6]
-    warned = "6 of 6 matches were set aside, most often (5) RuntimeError: no [queen]"
+    warned = "6 of 6 matches failed, most often (5) RuntimeError: no [queen]"
     assert list(summary(folder)["warning"]) == [warned] * 2
     assert f"WARNING fake cloze: {warned}" in one_line(said.out)
     assert "Traceback" not in said.out
@@ -63,7 +63,7 @@ def test_a_run_without_a_match_is_no_success(
     assert found is not None
     assert found["state"] == "failed"
     assert status.main([str(folder)]) == 0
-    assert "no match was played: all 12 were set aside" in one_line(capsys.readouterr().out)
+    assert "no match was played: all 12 failed" in one_line(capsys.readouterr().out)
 
 
 def test_a_cell_tells_how_many_and_why(
@@ -72,7 +72,7 @@ def test_a_cell_tells_how_many_and_why(
     """Two of six matches fail: a success, with one line that says so."""
     fail(monkeypatch, {1: "no [jack]", 4: "no [jack]"})
     assert sweep("prompt=cloze") == 0
-    line = "2 of 6 matches were set aside, always (2) RuntimeError: no [jack]"
+    line = "2 of 6 matches failed, always (2) RuntimeError: no [jack]"
     said = capsys.readouterr()
     assert f"WARNING fake cloze: {line}" in one_line(said.out)
     assert said.err == ""
@@ -82,7 +82,7 @@ def test_a_cell_tells_how_many_and_why(
     assert line in (folder / "report.html").read_text()
 
 
-def test_what_a_later_run_plays_is_set_aside_no_more(
+def test_what_a_later_run_plays_counts_as_failed_no_more(
     sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -91,8 +91,8 @@ def test_what_a_later_run_plays_is_set_aside_no_more(
     with monkeypatch.context() as patched:
         fail(patched, {0: "no ace"})
         assert sweep("prompt=cloze") == 0
-    line = "1 of 6 matches were set aside, always (1) RuntimeError: no ace"
+    line = "1 of 6 matches failed, always (1) RuntimeError: no ace"
     assert summary(folder)["warning"][0].startswith(line)
     assert sweep("prompt=cloze", "deals=6") == 0
     assert list(summary(folder)["failed"]) == [0]
-    assert "set aside" not in summary(folder)["warning"][0]
+    assert "failed" not in summary(folder)["warning"][0]
